@@ -20,20 +20,21 @@ use tokio::task::JoinHandle;
 /// How many messages may wait for a client.
 const WAITING: usize = 64;
 
-/// The least time between two progress messages of the same step; the first message of another step is sent at once.
+/// The minimum time between two progress messages of the same step. The first message of another step is sent at once.
 const PACE: Duration = Duration::from_millis(100);
 
-/// The last message of progress that went out.
+/// The last progress message that was sent.
 struct Last {
     at: Instant,
     done: u64,
     said: String,
 }
 
-/// How far the work of a request is. Each part of it counts from zero, and the protocol wants numbers that grow.
+/// The progress of a request. Each part of the work counts from zero, but the protocol requires numbers that grow, so
+/// earlier parts are added.
 #[derive(Default)]
 struct Standing {
-    /// The work done by the parts before.
+    /// The work done by earlier parts.
     before: u64,
     /// The work done by the current part.
     done: u64,
@@ -41,7 +42,7 @@ struct Standing {
 }
 
 impl Standing {
-    /// Takes in how far a part is, and returns what it adds to.
+    /// Records the progress of the current part, and returns the total. A lower number than before begins a new part.
     fn of_part(&mut self, done: u64) -> u64 {
         if done < self.done {
             self.before += self.done;
@@ -54,21 +55,21 @@ impl Standing {
 /// The logger's name in log messages.
 const LOGGER: &str = "mcpkg";
 
-/// The way from a tool at work to its client.
+/// Sends messages from a running tool to its client.
 #[derive(Clone)]
 pub(super) struct Notes {
     sender: mpsc::Sender<ServerNotification>,
-    /// The least level that the client wants; none where it wants no log messages.
+    /// The minimum level that the client wants; `None` if it wants no log messages.
     level: Option<LoggingLevel>,
-    /// Set once the request was answered: no message belongs to it any more.
+    /// Set once the request was answered, because no message may follow the answer.
     muted: Arc<AtomicBool>,
 }
 
-/// Sends what the tool said; awaited before its reply goes out.
+/// The task that sends the messages. It is awaited before the tool's reply is sent.
 pub(super) struct Sending(JoinHandle<()>);
 
 impl Notes {
-    /// Returns the way to the client of `request`.
+    /// Returns the channel to the client of `request`.
     pub(super) fn to(request: &RequestContext<RoleServer>, level: Option<LoggingLevel>) -> (Self, Sending) {
         let (sender, mut receiver) = mpsc::channel(WAITING);
         let peer: Peer<RoleServer> = request.peer.clone();
@@ -82,7 +83,7 @@ impl Notes {
         (Self { sender, level, muted: Arc::default() }, Sending(sending))
     }
 
-    /// Returns where long work reports to, where the client gave a token.
+    /// Returns the function that reports progress. It does nothing if the client gave no progress token.
     pub(super) fn progress(&self, request: &RequestContext<RoleServer>) -> Arc<mcpkg_core::op::Progress> {
         let Some(token) = request.meta.get_progress_token() else { return Arc::new(|_, _, _| {}) };
         let (sender, muted) = (self.sender.clone(), Arc::clone(&self.muted));
@@ -114,12 +115,12 @@ impl Notes {
         })
     }
 
-    /// Tells the client nothing more.
+    /// Stops all further messages.
     pub(super) fn mute(&self) {
         self.muted.store(true, Ordering::Relaxed);
     }
 
-    /// Logs to the client where it wants this level.
+    /// Sends a log message if the client wants this level.
     pub(super) fn log(&self, level: LoggingLevel, data: serde_json::Value) {
         if !self.muted.load(Ordering::Relaxed) && self.level.is_some_and(|least| rank(level) >= rank(least)) {
             let parameters = LoggingMessageNotificationParam::new(level, data).with_logger(LOGGER);
@@ -130,7 +131,7 @@ impl Notes {
 }
 
 impl Sending {
-    /// Waits until everything was sent; the tool and every copy of its [`Notes`] are gone by then.
+    /// Waits until everything was sent. The tool and every copy of its [`Notes`] must be dropped by then.
     pub(super) async fn end(self) {
         let _ = self.0.await;
     }

@@ -1,4 +1,4 @@
-//! The files of a contract's original that a server follows while it runs.
+//! Follows changes to the files of a contract's original while the server runs.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,14 +16,14 @@ pub(super) struct Followed {
 
 #[derive(Default)]
 struct State {
-    /// The files as they were taken last.
+    /// The files as they were last applied.
     taken: Option<Vec<Option<Stat>>>,
-    /// The last message that was logged.
+    /// The messages that were logged last.
     told: Vec<String>,
 }
 
 impl Followed {
-    /// Returns what a server follows that serves `config`, after taking it for the first time.
+    /// Returns the files that a server with `config` follows, after applying them for the first time.
     pub(super) fn by(store: &Store, config: &Config) -> Option<Self> {
         let originals = crate::DOMAINS.iter().filter_map(|domain| domain.original);
         let original = originals.into_iter().find(|original| original.identity == config.identity)?;
@@ -33,10 +33,11 @@ impl Followed {
         Some(followed)
     }
 
-    /// Takes what changed since the last time. Other requests wait meanwhile: none is answered by what held before.
+    /// Applies what changed since the last time. Other requests wait meanwhile, so that none is answered from the old
+    /// state.
     pub(super) fn keep_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // A change while the files are read shows at the next look.
+        // A change while the files are being read is found by the next check.
         let now = (self.original.look)();
         if now.is_some() && now == state.taken {
             return;

@@ -1,4 +1,4 @@
-//! Writes to one client.
+//! Writes messages to one client.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,30 +7,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// Bytes that wait to be written before rmcp has to wait; one longer line may.
+/// The maximum number of queued bytes before rmcp has to wait. A single longer line is accepted.
 const QUEUED: u32 = 4 << 20;
 
-/// The way to one client: one lock on standard output, or a stream; and a bounded queue for what does not come from the
-/// thread that reads.
+/// The output to one client: standard output with a lock, or a stream. Lines that do not come from the reading thread
+/// go through a bounded queue.
 pub(crate) struct Output {
-    /// Locked while a whole number of lines is written; none where everything goes through the queue.
+    /// Locked while whole lines are written. `None` if everything goes through the queue.
     stdout: Option<Mutex<Box<dyn Write + Send>>>,
     closed: AtomicBool,
     queue: Mutex<Option<mpsc::UnboundedSender<Queued>>>,
-    /// A permit for each byte that may be queued.
+    /// One permit for each byte that may be queued.
     room: Arc<Semaphore>,
 }
 
-/// A line with the room it takes in the queue.
+/// A line with its space in the queue.
 pub(super) type Queued = (Vec<u8>, Option<OwnedSemaphorePermit>);
 
 impl Output {
-    /// Returns the way to standard output.
+    /// Creates an output to standard output.
     pub(super) fn stdout() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
         Self::new(Some(Mutex::new(unbuffered())))
     }
 
-    /// Returns the way to a stream: its lines come from the receiver.
+    /// Creates an output to a stream, which gets its lines from the receiver.
     pub(super) fn stream() -> (Arc<Self>, mpsc::UnboundedReceiver<Queued>) {
         Self::new(None)
     }
@@ -46,10 +46,11 @@ impl Output {
         (Arc::new(output), receiver)
     }
 
-    /// Writes whole lines, in parts; returns whether the client still takes them. A closed pipe is not a failure of ours.
+    /// Writes whole lines, given in parts. Returns whether the client still accepts them. A closed pipe is not our
+    /// failure.
     pub(crate) fn write(&self, parts: &[&[u8]]) -> bool {
         let Some(stdout) = &self.stdout else {
-            // A synchronous write cannot wait for room: it takes what there is, and the next message waits.
+            // A synchronous write cannot wait for space. It takes the space there is, and the next message waits.
             let line = parts.concat();
             let free = u32::try_from(self.room.available_permits()).unwrap_or(QUEUED);
             let taken = u32::try_from(line.len()).unwrap_or(QUEUED).min(free);
@@ -69,12 +70,12 @@ impl Output {
         true
     }
 
-    /// Whether the client takes answers, as far as is known.
+    /// Whether the client accepts answers, as far as is known.
     pub(crate) fn is_open(&self) -> bool {
         !self.closed.load(Ordering::Relaxed)
     }
 
-    /// Queues a line for the writing thread; waits while too much waits.
+    /// Queues a line for the writing thread. Waits while the queue is full.
     pub(crate) async fn queue(&self, line: Vec<u8>) -> io::Result<()> {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let bytes = u32::try_from(line.len()).unwrap_or(QUEUED).min(QUEUED);
@@ -82,7 +83,7 @@ impl Output {
         if self.push(line, Some(room)) { Ok(()) } else { Err(closed()) }
     }
 
-    /// Waits until less waits than the queue may hold.
+    /// Waits until the queue has space.
     pub(super) async fn has_room(&self) {
         drop(self.room.acquire().await);
     }
@@ -97,14 +98,14 @@ impl Output {
         queue.as_ref().is_some_and(|queue| queue.send((line, room)).is_ok())
     }
 
-    /// Ends the queue; the writing thread ends when it is empty.
+    /// Closes the queue. The writing thread ends when it is empty.
     pub(super) fn finish(&self) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-/// Returns standard output without the buffer of the standard library, which looks for the last end of a line in all that is
-/// written: of a large answer that costs as much as writing it.
+/// Returns standard output without the buffer of the standard library. That buffer searches everything written for the
+/// last line end, which takes as long as writing a large answer.
 fn unbuffered() -> Box<dyn Write + Send> {
     #[cfg(unix)]
     let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(File::from);

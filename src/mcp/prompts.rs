@@ -1,4 +1,4 @@
-//! prompts/list and prompts/get: converts rows to JSON.
+//! Answers prompts/list and prompts/get from database rows.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ use mcpkg_store::{Db, prompts};
 /// The name of this list in cursors.
 const LIST: &str = "prompts";
 
-/// Appends the result of prompts/list, for a client that splits what its user types behind a prompt into words or another one.
+/// Appends the result of prompts/list. `splits` tells whether the client splits what its user types after a prompt into
+/// words.
 pub(super) fn list(
     db: &Db<'_>,
     selection: &Selection,
@@ -51,7 +52,7 @@ pub(super) fn list(
         Ok(())
     })?;
     if rows == 0 {
-        // An empty list may hide a project that does not exist.
+        // An empty list may mean that the project does not exist.
         projects::resolve(db, selection)?;
     }
     out.push(b']');
@@ -66,7 +67,7 @@ pub(super) fn push_next(out: &mut Vec<u8>, list: &str, last: Option<(i64, Vec<u8
     push_member(out, ",\"nextCursor\":", next.as_deref());
 }
 
-/// Appends the result of prompts/get: a plain prompt byte for byte, a template rendered.
+/// Appends the result of prompts/get: a plain prompt byte for byte, or a rendered template.
 pub(super) fn get(
     db: &Db<'_>,
     config: &Config,

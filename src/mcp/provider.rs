@@ -1,5 +1,5 @@
-//! Providers of tools that are data, not code: a domain's rows, or a program that embeds the server, such as the one
-//! for the conformance suite.
+//! Provides tools that are data, not code. They come from a domain's rows, or from a program that embeds the server,
+//! such as the one for the conformance suite.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,83 +18,79 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{self, Audience, Effect, Projections, Resource, Validator};
 use mcpkg_store::Db;
 
-/// An answer that is being made.
+/// An answer in progress.
 pub type Pending<T> = BoxFuture<'static, Result<T, ErrorData>>;
 
-/// Answers a request, and may ask the client meanwhile: elicitation, sampling, progress.
+/// Answers a request, and may talk to the client meanwhile: elicitation, sampling, progress.
 pub type Talk<Request, Response> = dyn Fn(Request, RequestContext<RoleServer>) -> Pending<Response> + Send + Sync;
 
-/// Provides tools that are data to a server, and their resources and prompts.
+/// Provides data tools to a server, with their resources and prompts.
 pub trait Provider: Send + Sync + 'static {
-    /// Returns at most `limit` of its tools whose names come after `after`, by name.
+    /// Returns at most `limit` of its tools, by name, starting after the name `after`.
     fn tools(&self, db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>>;
 
-    /// Returns its tool of this name.
+    /// Returns its tool with this name.
     fn tool(&self, db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Projected>>;
 
-    /// Returns what differs whenever the list of its tools does.
+    /// Returns a validator that changes whenever the list of its tools does.
     fn validator(&self, db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator>;
 
     fn resources(&self) -> &'static [Resource] {
         &[]
     }
 
-    /// Returns what answers prompts/get for this name instead of what is stored.
+    /// Returns the function that answers prompts/get for this name, instead of a stored prompt.
     fn prompt(&self, _name: &str) -> Option<Arc<Talk<GetPromptRequestParams, GetPromptResponse>>> {
         None
     }
 }
 
-/// A tool that is data: how it is listed and called.
+/// A data tool: how it is listed and called.
 #[derive(Clone)]
 pub struct Projected {
-    /// Its entry in tools/list.
+    /// The tool's entry in tools/list.
     pub listed: Tool,
-    /// Its effect on existing data.
+    /// The tool's effect on existing data.
     pub effect: Effect,
-    /// The group that it belongs to.
     pub group: &'static str,
-    /// How it is answered.
     pub answer: Answer,
 }
 
-/// How a tool that is data is answered.
+/// How a data tool is answered.
 #[derive(Clone)]
 pub enum Answer {
     /// As an operation: on the blocking pool, in the caller's context.
     Run(Box<op::Projected>),
-    /// By a program that speaks with the client meanwhile.
+    /// By a program that talks to the client meanwhile.
     Talk(Arc<Talk<CallToolRequestParams, CallToolResponse>>),
-    /// By a program, as a task where its client has the tasks extension.
+    /// By a program, as a task if the client has the tasks extension.
     Task(Arc<TaskTool>),
 }
 
-/// A tool of a program that can be a task.
+/// A program's tool that can run as a task.
 pub struct TaskTool {
-    /// Whether a call is a task.
+    /// Returns whether a call runs as a task.
     pub support: Box<dyn Fn(&CallToolRequestParams) -> TaskSupport + Send + Sync>,
-    /// Answers a call that is none.
+    /// Answers a call that does not run as a task.
     pub talk: Arc<Talk<CallToolRequestParams, CallToolResponse>>,
-    /// Answers a call as a task.
     pub run: Box<RunTask>,
 }
 
-/// Answers a call as a task, which knows when it is cancelled and can ask the client.
+/// Answers a call as a task, which can be cancelled and can ask the client.
 pub type RunTask = dyn Fn(CallToolRequestParams, Arc<RunningTask>) -> Pending<CallToolResult> + Send + Sync;
 
-/// Whether a call is a task.
+/// Whether a call runs as a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskSupport {
-    /// Never.
     Never,
-    /// Where its client has the tasks extension.
+    /// If the client has the tasks extension.
     Optional,
-    /// Always: a client without the extension is refused.
+    /// Always; a client without the extension is refused.
     Required,
 }
 
 impl Projected {
-    /// Whether it runs commands, and asks a person about each plan itself.
+    /// Whether the tool runs commands, and asks a person about each plan itself.
     pub(super) fn runs_commands(&self) -> bool {
         matches!(&self.answer, Answer::Run(tool) if tool.runs_commands)
     }
@@ -112,7 +108,7 @@ impl From<op::Projected> for Projected {
     }
 }
 
-/// Returns what tools/list says of a tool that is data: what its manifest does, else what its effect does.
+/// Returns the annotations of a data tool: those of its manifest, else those that follow from its effect.
 fn annotations(tool: &op::Projected) -> ToolAnnotations {
     let mut hints = hints(tool.effect, tool.open_world);
     let said = tool.hints;
@@ -123,13 +119,13 @@ fn annotations(tool: &op::Projected) -> ToolAnnotations {
     hints
 }
 
-/// Returns what tools/list says of a tool's effect.
+/// Returns the annotations that follow from a tool's effect.
 pub(super) fn hints(effect: Effect, open_world: bool) -> ToolAnnotations {
     let hints = ToolAnnotations::new().read_only(!effect.changes()).open_world(open_world);
     if !effect.changes() {
         return hints;
     }
-    // Both hints speak of tools that change something. A change that is made twice is made once.
+    // Both hints apply only to tools that change something. Repeating a change has no further effect.
     let changes = matches!(effect, Effect::Write | Effect::Destroy);
     hints.destructive(changes).idempotent(changes)
 }
@@ -148,34 +144,34 @@ impl Provider for Projections {
     }
 }
 
-/// The providers that a program adds to those of the domains.
+/// The providers that an embedding program adds to those of the domains.
 #[derive(Clone, Default)]
 pub struct Providers(pub Vec<Arc<dyn Provider>>);
 
 impl Providers {
-    /// Returns the providers of the domains and then these.
+    /// Returns the providers of the domains, followed by these.
     pub(super) fn all(&self) -> impl Iterator<Item = &dyn Provider> {
         let domains = crate::DOMAINS.iter().filter_map(|domain| domain.tools.as_ref());
         let domains = domains.map(|projections| -> &dyn Provider { projections });
         domains.chain(self.0.iter().map(AsRef::as_ref))
     }
 
-    /// Returns every resource that is not stored: those of the domains and then those of these providers.
+    /// Returns every resource that is not stored: those of the domains, followed by those of these providers.
     pub(super) fn resources(&self) -> impl Iterator<Item = &'static Resource> {
         crate::DOMAINS.resources().chain(self.0.iter().flat_map(|provider| provider.resources()))
     }
 
-    /// Whether a program adds none.
+    /// Whether there are no additional providers.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns what answers prompts/get for this name instead of what is stored.
+    /// Returns the function that answers prompts/get for this name, instead of a stored prompt.
     pub(super) fn prompt(&self, name: &str) -> Option<Arc<Talk<GetPromptRequestParams, GetPromptResponse>>> {
         self.0.iter().find_map(|provider| provider.prompt(name))
     }
 
-    /// Whether a provider answers a request with these parameters instead of the hot reads.
+    /// Whether a provider answers a request with these parameters, instead of the hot reads.
     pub(super) fn takes(&self, method: &str, parameters: Option<&RawValue>) -> bool {
         #[derive(serde::Deserialize)]
         struct Named {

@@ -1,5 +1,5 @@
-//! The five hot reads: turns a request into the JSON of its result. Both the front and rmcp's handler answer through
-//! this module, so that they cannot differ.
+//! Answers the five hot reads: turns a request into the JSON of its result. Both the front and rmcp's handler answer
+//! through this module, so that they cannot differ.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use super::{Config, by_uri, prompts, resources, tools, words};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::Db;
 
-/// A hot read with its parameters.
 #[derive(Debug)]
 pub(super) enum Read<'a> {
-    /// `splits` is whether the client splits what its user types behind a prompt into words, as it says of itself in 2026-07-28.
+    /// `splits`: whether the client splits what its user types after a prompt into words. In 2026-07-28 this follows
+    /// from the client's name.
     Prompts {
         cursor: Option<Cow<'a, str>>,
         splits: bool,
@@ -35,7 +35,7 @@ pub(super) enum Read<'a> {
     },
 }
 
-/// The parameters of the hot reads, not looked into yet.
+/// The parameters of the hot reads, not parsed yet.
 #[derive(Default, Deserialize)]
 struct Parameters<'a> {
     #[serde(borrow)]
@@ -51,26 +51,26 @@ struct Parameters<'a> {
 }
 
 impl<'a> Read<'a> {
-    /// Whether `method` is a hot read.
     pub(super) fn is_hot(method: &str) -> bool {
         matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
-    /// Whether it takes several statements, which must see one moment.
+    /// Whether the read takes several statements, which must see the same state of the database.
     pub(super) fn looks_twice(&self) -> bool {
         match self {
             Read::Resource { uri } => by_uri::may_be_of_domain(uri),
             Read::Tools { .. } => true,
-            // A page that follows one compares its cursor's project with the one that applies.
+            // With a cursor, the read also compares the cursor's project with the selected one.
             Read::Prompts { cursor, .. } | Read::Resources { cursor } => cursor.is_some(),
             Read::Prompt { .. } => false,
         }
     }
 
-    /// Takes the parameters of a hot read.
+    /// Parses the parameters of a hot read.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` that names the parameter.
+    ///
+    /// `E_INVALID_ARGUMENT` with the name of the parameter.
     pub(super) fn parse(method: &str, parameters: Option<&'a RawValue>) -> Result<Self> {
         let parameters: Parameters<'a> = match parameters {
             Some(raw) => serde_json::from_str(raw.get())
@@ -103,7 +103,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Whether the client of a request says in its `_meta` that it is one that splits into words.
+/// Whether the `_meta` of a request names a client that splits input into words.
 fn splits(meta: Option<&RawValue>) -> bool {
     #[derive(Deserialize)]
     struct Meta<'a> {
@@ -149,7 +149,7 @@ fn arguments(method: &str, raw: &RawValue) -> Result<BTreeMap<String, String>> {
         .collect()
 }
 
-/// Appends the result of `read` to `out`, and nothing where it fails.
+/// Appends the result of `read` to `out`. On failure, `out` is unchanged.
 pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let answered = match read {

@@ -1,4 +1,4 @@
-//! resources/list and stored resources: converts rows to JSON.
+//! Answers resources/list, and resources/read for stored resources, from database rows.
 
 use super::Config;
 use super::era::Era;
@@ -16,7 +16,6 @@ use mcpkg_store::{Db, resources};
 /// The name of this list in cursors.
 const LIST: &str = "resources";
 
-/// Appends the result of resources/list.
 pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, out: &mut Vec<u8>) -> Result<()> {
     let selection = &config.selection;
     let page = page(db, selection, LIST, after)?;
@@ -52,7 +51,7 @@ pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, 
     Ok(())
 }
 
-/// Appends the resources of the domains that stand in this list, after what is stored.
+/// Appends the resources of the domains that are part of this list, after the stored ones.
 fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
     for resource in config.providers.resources().filter(|resource| resource.shown == Shown::Listed) {
         if std::mem::replace(&mut follows, true) {
@@ -90,13 +89,13 @@ pub(super) fn stored(
 pub(super) struct Contents<'a> {
     pub(super) uri: &'a str,
     pub(super) mime_type: Option<&'a str>,
-    /// Whether they go out as text.
+    /// Whether the contents are sent as text.
     pub(super) text: bool,
 }
 
 impl Contents<'_> {
-    /// Appends the result of resources/read with the bytes of a blob; `how` is a command that gives one that is too
-    /// large.
+    /// Appends the result of resources/read with the bytes of a blob. If the blob is too large, the error suggests
+    /// `how`, a command that prints it.
     pub(super) fn push(
         &self,
         db: &Db<'_>,
@@ -109,7 +108,7 @@ impl Contents<'_> {
         if blob.size > config.max_answer {
             return Err(too_large(&format!("Resource '{}'", self.uri), blob.size, config.max_answer, &how()));
         }
-        // Growing a buffer to the size of a large answer costs as much as encoding it.
+        // Growing a buffer to the size of a large answer takes as long as encoding it.
         let size = usize::try_from(blob.size).unwrap_or(0);
         out.reserve(if self.text { size + size / 16 } else { size.div_ceil(3) * 4 } + 512);
         self.open(era, out);
@@ -133,7 +132,7 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// Appends the result of resources/read with a text that is stored nowhere.
+    /// Appends the result of resources/read with a text that is not stored.
     pub(super) fn push_text(&self, text: &str, era: Era, out: &mut Vec<u8>) {
         self.open(era, out);
         push_member(out, ",\"text\":", Some(text));

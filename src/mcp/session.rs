@@ -1,4 +1,4 @@
-//! State that one client set up in its session.
+//! Keeps the state that one client set up in its session.
 
 #![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::subscriptions::Subscriber;
 
-/// State that a client of a revision with a handshake set up in its session.
+/// The state that a client of a revision with a handshake set up in its session.
 #[derive(Default)]
 pub(super) struct Session {
-    /// Its subscription to changes.
+    /// The client's subscription to changes.
     pub(super) subscriber: OnceLock<Arc<Subscriber>>,
-    /// Whether it is notified of changes already.
+    /// Whether the client is already being notified of changes.
     pub(super) notified: AtomicBool,
-    /// The least level of what it is logged.
+    /// The minimum level of log messages for the client.
     level: Mutex<Option<LoggingLevel>>,
     /// Cancelled when the session ends.
     pub(super) ended: CancellationToken,

@@ -1,4 +1,4 @@
-//! The skills extension (SEP-2640): lists the skills, with the digest of each file.
+//! Lists skills with the digest of each file, for the skills extension (SEP-2640).
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use mcpkg_store::projects;
 /// The name of this list in cursors.
 const LIST: &str = "skills";
 
-/// Returns a page of skills. One that its `SKILL.md` does not name and describe is left out, as the extension demands;
-/// `mcpkg skill validate` says why.
+/// Returns a page of skills. As the extension requires, it leaves out a skill without a name or description in its
+/// `SKILL.md`. `mcpkg skill validate` reports such skills.
 pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<ListSkillsResult> {
     let page = page(db, &config.selection, LIST, after)?;
     let Some(project) = projects::resolve(db, &config.selection)? else {
@@ -31,7 +31,7 @@ pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<
     Ok(result)
 }
 
-/// Returns the skill whose `SKILL.md` has this URI.
+/// Returns the skill with this URI of its `SKILL.md`.
 pub(super) fn get(db: &Db<'_>, config: &Config, uri: &str) -> Result<GetSkillResult> {
     let missing = || not_found(db, &config.selection, "Skill", "uri", uri);
     let name = skills::name_of(uri).ok_or_else(missing)?;
@@ -47,7 +47,7 @@ pub(super) fn get(db: &Db<'_>, config: &Config, uri: &str) -> Result<GetSkillRes
     Ok(GetSkillResult::new(entry))
 }
 
-/// Returns a skill in the extension's form, where it keeps its rules.
+/// Returns a skill in the extension's form, or `None` if it breaks the extension's rules.
 fn entry(skill: &Skill) -> Option<rmcp::model::Skill> {
     let matter = skill.matter.clone()?;
     let frontmatter: SkillFrontmatter = serde_json::from_value(matter.into()).ok()?;
@@ -61,11 +61,11 @@ fn entry(skill: &Skill) -> Option<rmcp::model::Skill> {
         .map(|file| SkillResource::new(file.uri.clone(), digest(&file.sha256), u64::try_from(file.size).unwrap_or(0)));
     let uri = skills::uri_of(&skill.name, skills::MAIN);
     let entry = rmcp::model::Skill::new(uri, frontmatter, SkillResources::Files(files.collect()));
-    // One entry that breaks a rule would be the whole list's failure.
+    // One invalid entry would make the whole list fail.
     entry.validate().is_ok().then_some(entry)
 }
 
-/// Returns what lies directly in a folder of a skill, by name.
+/// Returns the direct entries of a skill's folder, by name.
 pub(super) fn directory(db: &Db<'_>, config: &Config, uri: &str) -> Result<ListResourcesResult> {
     let folder = format!("{}/", uri.trim_end_matches('/'));
     let name = folder.strip_prefix(SCHEME).and_then(|path| path.split('/').next()).unwrap_or_default();

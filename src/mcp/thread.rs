@@ -1,4 +1,4 @@
-//! Threads of the server's own, with names.
+//! Starts the server's own named threads.
 
 use std::thread;
 

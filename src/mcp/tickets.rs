@@ -1,11 +1,11 @@
-//! Write tickets: a client's read never overtakes its own earlier write.
+//! Orders requests with write tickets: a client's read never overtakes its own earlier write.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Gives the requests of one client their tickets.
+/// Issues the tickets for the requests of one client.
 #[derive(Default)]
 pub(crate) struct WriteTickets {
     state: Mutex<State>,
@@ -18,8 +18,9 @@ struct State {
     writing: BTreeSet<u64>,
 }
 
-/// A request's place in its client's order. It travels with the request. A write counts as under way until the last copy of
-/// its ticket is dropped, which is when its handler has ended, whether or not anybody still waits for the reply.
+/// A request's position in the order of its client's requests. It travels with the request. A write is in progress
+/// until the last copy of its ticket is dropped, that is, until its handler has ended, even if nobody waits for the
+/// reply.
 pub(crate) struct Ticket {
     tickets: Arc<WriteTickets>,
     number: u64,
@@ -27,7 +28,7 @@ pub(crate) struct Ticket {
 }
 
 impl WriteTickets {
-    /// Returns the next request's place.
+    /// Returns the ticket of the next request.
     pub(crate) fn next(self: &Arc<Self>, writes: bool) -> Arc<Ticket> {
         let mut state = self.state();
         let number = state.next;
@@ -38,7 +39,7 @@ impl WriteTickets {
         Arc::new(Ticket { tickets: Arc::clone(self), number, writes })
     }
 
-    /// Whether no write is under way.
+    /// Whether no write is in progress.
     pub(crate) fn idle(&self) -> bool {
         self.state().writing.is_empty()
     }
@@ -60,7 +61,7 @@ impl Ticket {
         }
     }
 
-    /// Lets later requests go on before the last copy is dropped.
+    /// Lets later requests continue before the last copy is dropped.
     pub(crate) fn end(&self) {
         if self.writes && self.tickets.state().writing.remove(&self.number) {
             self.tickets.ended.notify_waiters();

@@ -1,7 +1,7 @@
-//! The arguments of prompts for clients that split what a user types into words.
+//! Lets a prompt's last argument contain several words, for clients that split what a user types.
 //!
 //! Claude Code gives each argument of a prompt one word and drops the rest. So it is shown more arguments than the
-//! prompt has; the words in the additional ones are appended to the prompt's last argument.
+//! prompt has, and the words in the additional ones are appended to the prompt's last argument.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,14 +14,15 @@ use mcpkg_store::prompts::Argument;
 /// The name of the client that splits its input into words.
 pub(super) const SPLITS: &str = "claude-code";
 
-/// How many words are taken beyond the arguments of a prompt.
+/// How many additional arguments to show.
 const MORE: usize = 24;
 
 /// The prefix of the additional arguments' names, before their number.
 const PREFIX: &str = "word_";
 
-/// Appends the arguments of a prompt, a JSON array, as a client is shown them. What a user types behind a command is required where it is
-/// the only argument, since some clients ask for required ones alone; one that splits sends what was typed in any case.
+/// Appends a prompt's arguments, a JSON array, in the form for a client. If there is only one argument, it is shown as
+/// required, because some clients ask only for required ones. A client that splits its input sends what the user typed
+/// in any case.
 pub(super) fn push(stored: &[u8], takes_line: bool, splits: bool, out: &mut Vec<u8>) -> Result<()> {
     if !splits && !takes_line {
         out.extend_from_slice(stored);
@@ -46,7 +47,7 @@ pub(super) fn push(stored: &[u8], takes_line: bool, splits: bool, out: &mut Vec<
     })
 }
 
-/// Returns what a client gave with the words behind a prompt's arguments in the last one of them.
+/// Returns the client's arguments with the additional words appended to the last one.
 pub(super) fn joined<'g>(
     given: &'g BTreeMap<String, String>,
     declared: &[Argument],

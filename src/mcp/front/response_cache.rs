@@ -100,8 +100,9 @@ impl ResponseCache {
         Self { max_bytes: MAX_BYTES_SLIM, ..Self::default() }
     }
 
-    /// Whether a question was asked before, as far as is known. One that is asked for the first time is answered without a
-    /// look at the database's version, and its answer is not kept: most large ones are asked for once.
+    /// Whether the same request is known to have been asked before. A request that is asked for the first time is
+    /// answered without a look at the data version, and its answer is not cached: most large ones are asked for only
+    /// once.
     pub(super) fn is_asked_again(&mut self, key: &CacheKey) -> bool {
         let hash = xxh3_64(&key.key);
         #[expect(clippy::cast_possible_truncation, reason = "any bits of it do")]
@@ -109,7 +110,7 @@ impl ResponseCache {
         std::mem::replace(&mut self.asked[place], hash) == hash
     }
 
-    /// Returns the result that was kept for a question, where the database's version is still the one it is from.
+    /// Returns the cached result of a request, if the data version has not changed since.
     pub(super) fn get(&mut self, key: &CacheKey) -> Option<Arc<Vec<u8>>> {
         if key.version != self.version {
             self.version = key.version;
@@ -118,8 +119,8 @@ impl ResponseCache {
         self.results.get(&key.key).cloned()
     }
 
-    /// Keeps the result of a question, where nobody saw another version since it was asked. It may be newer than that
-    /// version; the next look at the version then clears it.
+    /// Caches the result of a request, if no newer data version was seen since it was asked. The result may be newer
+    /// than that version; the next look at the version then clears it.
     pub(super) fn insert(&mut self, key: &CacheKey, result: &Arc<Vec<u8>>) {
         let bytes = key.key.len() + result.len();
         if bytes > self.max_bytes || key.version != self.version {

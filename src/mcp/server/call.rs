@@ -1,4 +1,4 @@
-//! A tool call that is ready to run, and what it holds until then.
+//! Runs a tool call that is ready, and tracks what it holds until it ends.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,6 @@ use crate::mcp::tickets::Ticket;
 use crate::mcp::tools::{self, Tool};
 use mcpkg_core::op::Context;
 
-/// A call of a tool, ready to run.
 pub(super) struct Call {
     pub(super) tool: Tool,
     pub(super) arguments: Option<JsonObject>,
@@ -23,7 +22,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Runs the tool; later requests of its client go on when it has ended, also where its client gave up.
+    /// Runs the tool. Later requests of its client continue when it has ended, even if its client has given up.
     pub(super) fn run(self) -> Result<CallToolResult, ErrorData> {
         let result = tools::call(&self.tool, self.arguments, &self.context, &self.notes, self.era);
         self.held.release();
@@ -33,19 +32,19 @@ impl Call {
 
 /// Resources held by a call that other requests wait for.
 pub(super) struct Held {
-    /// Its place in its client's order.
+    /// The call's position in the order of its client's requests.
     ticket: Option<Arc<Ticket>>,
-    /// Its right to read, of a limited number.
+    /// The permit to read, of which there is a limited number.
     permit: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Held {
-    /// Returns what a call with this place holds.
+    /// Creates the record for a call with this ticket.
     pub(super) fn new(ticket: Option<Arc<Ticket>>) -> Arc<Self> {
         Arc::new(Self { ticket, permit: Mutex::default() })
     }
 
-    /// Keeps the right to read until the call has ended.
+    /// Keeps the permit to read until the call has ended.
     pub(super) fn keep(&self, permit: Option<OwnedSemaphorePermit>) {
         *self.permit() = permit;
     }
@@ -54,7 +53,7 @@ impl Held {
         self.permit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Releases it all, so that later requests go on.
+    /// Releases everything, so that later requests continue.
     pub(super) fn release(&self) {
         self.permit().take();
         if let Some(ticket) = &self.ticket {

@@ -1,4 +1,4 @@
-//! Calls that may need a person's consent: the client asks its user, and the call is run again with the answer.
+//! Handles calls that may need a person's consent: the client asks its user, and the call is run again with the answer.
 //!
 //! In the revisions with a handshake the server asks within the call (elicitation/create). In 2026-07-28 the call ends
 //! with the question (`input_required`), and the client calls again with the answer. No thread, ticket or permit is
@@ -26,13 +26,14 @@ use mcpkg_core::consent::request;
 use mcpkg_core::op::{Context, Elicit};
 use mcpkg_store::consents::Request;
 
-/// The name of the one question of a call.
+/// The key of the only question of a call.
 const KEY: &str = "consent";
 
-/// How long a user may take to answer; the request waits longer, for the shell.
+/// How long a user may take to answer. The consent request itself stays open longer, so that the user can still approve
+/// at the shell.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Runs a tool for an agent, and has the client ask its user where that needs consent.
+/// Runs a tool for an agent. If it needs consent, the client asks its user.
 pub(super) async fn call(
     server: &Server,
     tool: Tool,
@@ -84,8 +85,8 @@ pub(super) async fn call(
     run(server, tool, arguments, config, request, Some(wanted)).await.0
 }
 
-/// Runs the tool, and returns the id of the request that it needs consent for, where it does. What has become a task
-/// by then says so in its result.
+/// Runs the tool. If it needs consent, returns the id of the consent request. A call that has become a task reports
+/// this in its result instead.
 async fn run(
     server: &Server,
     tool: Tool,
@@ -105,7 +106,7 @@ async fn run(
     (result, wanted)
 }
 
-/// Returns the request that the client shall ask its user about: one of the same caller, for the same operation.
+/// Returns the consent request for the client to show. It must come from the same caller and be for the same operation.
 async fn load(
     server: &Server,
     operation: &str,
@@ -119,7 +120,7 @@ async fn load(
     if found.operation == operation { Ok(found) } else { Err(not_asked()) }
 }
 
-/// Keeps what the user answered.
+/// Stores the user's answer.
 async fn decide(
     server: &Server,
     operation: &str,

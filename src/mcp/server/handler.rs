@@ -1,4 +1,4 @@
-//! rmcp's trait: each method leads to its family's file.
+//! Implements rmcp's handler trait: each method calls the module of its family.
 
 #![expect(
     deprecated,

@@ -1,4 +1,4 @@
-//! initialize, server/discover, logging/setLevel, and requests that rmcp cannot read.
+//! Answers initialize, server/discover and logging/setLevel, and requests that rmcp cannot read.
 
 #![expect(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
@@ -19,7 +19,7 @@ use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
 use crate::mcp::{Config, Identity};
 use mcpkg_core::op::PLUGIN_OF;
 
-/// Returns the server's name, its capabilities and its instructions.
+/// Returns the server's name, capabilities and instructions.
 pub(super) fn info(server: &Server) -> ServerConfig {
     let identity = server.config.identity;
     let capabilities = match identity {
@@ -48,7 +48,7 @@ pub(super) fn info(server: &Server) -> ServerConfig {
             .build(),
     };
     let info = ServerConfig::new(capabilities)
-        // The version that answers an unsupported one (contract 000).
+        // The version offered to a client that requests an unsupported one (contract 000).
         .with_protocol_version(ProtocolVersion::V_2025_06_18)
         .with_server_info(Implementation::new(identity.server_name(), env!("CARGO_PKG_VERSION")));
     match instructions(&server.config) {
@@ -57,8 +57,8 @@ pub(super) fn info(server: &Server) -> ServerConfig {
     }
 }
 
-/// Returns the answer to initialize with the instructions for this client: its access key may reach less than the
-/// server serves.
+/// Returns the answer to initialize with instructions for this client. Its access key may allow less than the server
+/// offers.
 pub(super) fn told(mut result: InitializeResult, config: &Config) -> InitializeResult {
     result.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
     result
@@ -82,8 +82,8 @@ fn instructions(config: &Config) -> String {
     sentences.join(" ")
 }
 
-/// Refuses a client that is mcpkg itself calling this server as a plugin of the same database: the commands would be
-/// its own.
+/// Refuses a client that is mcpkg itself and calls this server as a plugin of the same database: it would get its own
+/// commands.
 pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilities>) -> Result<(), ErrorData> {
     let experimental = capabilities.and_then(|capabilities| capabilities.experimental.as_ref());
     let Some(of) = experimental.and_then(|experimental| experimental.get(PLUGIN_OF)?.get("database")?.as_str()) else {
@@ -101,7 +101,7 @@ pub(super) fn discover(server: &Server, config: &Config) -> DiscoverResult {
     let mut info = info(server);
     info.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
     if server.config.identity == Identity::Smctl {
-        // The revision that has this method gave up logging.
+        // The revision with this method no longer has logging.
         info.capabilities.logging = None;
     }
     DiscoverResult::from_server_info(server.supported_protocol_versions().into_owned(), info)
@@ -109,7 +109,7 @@ pub(super) fn discover(server: &Server, config: &Config) -> DiscoverResult {
         .with_cache_scope(CacheScope::Private)
 }
 
-/// Tells the client of changes from now on.
+/// Starts to notify the client of changes.
 pub(super) fn initialized(server: &Server, notification: NotificationContext<RoleServer>) {
     if !server.session.notified.swap(true, Ordering::Relaxed) {
         let subscriber = Arc::clone(server.subscriber(&notification.extensions));
@@ -129,7 +129,7 @@ pub(super) fn set_level(
     Ok(())
 }
 
-/// Returns the least level of what the client of a request is logged.
+/// Returns the minimum level of log messages for the client of a request.
 pub(super) fn level(server: &Server, request: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
     match era(request) {
         Era::Modern => request.meta.log_level(),
@@ -137,7 +137,7 @@ pub(super) fn level(server: &Server, request: &RequestContext<RoleServer>) -> Op
     }
 }
 
-/// Returns the failure of a request that rmcp could not read: an unknown method, or parameters that do not fit it.
+/// Returns the error for a request that rmcp could not read: an unknown method, or invalid parameters.
 pub(super) fn unreadable(custom: &CustomRequest, request: &RequestContext<RoleServer>) -> ErrorData {
     if era(request) == Era::Modern && LEGACY_ONLY.contains(&custom.method.as_str()) {
         return no_method(&custom.method);

@@ -1,4 +1,4 @@
-//! Live resources: resources/list, resources/read and completion/complete where the answer is not a row.
+//! Answers resources/list, resources/read and completion/complete for live resources, which are not database rows.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -21,7 +21,7 @@ use crate::mcp::{Config, completion, long_calls, tools};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// Answers resources/list where all resources are live.
+/// Answers resources/list on a server with only live resources.
 pub(super) async fn list(
     server: &Server,
     cursor: Option<String>,
@@ -37,7 +37,6 @@ pub(super) async fn list(
     listed.await.map(ListResourcesResult::with_all_items)
 }
 
-/// Answers resources/read for a live resource.
 pub(super) async fn read(
     server: &Server,
     found: Found,
@@ -58,7 +57,7 @@ pub(super) async fn read(
     contents.await.map(|contents| ReadResourceResult::new(vec![contents]).into())
 }
 
-/// Answers completion/complete for a template of live resources; `None` where it is for something else.
+/// Answers completion/complete for a template of live resources. Returns `None` if the request is for something else.
 pub(super) async fn complete(
     server: &Server,
     params: &CompleteRequestParams,
@@ -74,7 +73,7 @@ pub(super) async fn complete(
     Some(run(server, request, move |context| completion::result(names(context)?, &typed)).await)
 }
 
-/// Runs `f` on a thread of its own, after the client's earlier writes; it may take as long as git does.
+/// Runs `f` on its own thread, after the client's earlier writes. It may take as long as git does.
 async fn run<T: Send + 'static>(
     server: &Server,
     request: &RequestContext<RoleServer>,
@@ -90,7 +89,7 @@ async fn run<T: Send + 'static>(
     let sender = Arc::new(Mutex::new(Some(sender)));
     let deliver = move |answer| {
         if let Some(sender) = sender.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // A caller that gave up no longer waits for the answer.
+            // The receiver is gone if the caller gave up.
             drop(sender.send(answer));
         }
     };

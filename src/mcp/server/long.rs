@@ -1,4 +1,4 @@
-//! Runs an operation that may take minutes: on a thread of its own, and as a task where its client has the extension.
+//! Runs an operation that may take minutes on its own thread, and as a task if the client has the tasks extension.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -20,21 +20,21 @@ use crate::mcp::notes::Sending;
 use crate::mcp::tasks::{Answered, RunningTask, Tasks};
 use mcpkg_base::error::{Code, Error};
 
-/// How long a call is waited for before it becomes a task: most have ended by then, and their client needs not poll.
+/// How long to wait before a call becomes a task. Most calls end sooner, so their clients need not poll.
 const DIRECTLY: Duration = Duration::from_millis(250);
 
-/// The request that a call came in.
+/// The request that made the call.
 pub(super) struct Request<'a> {
     pub(super) asker: Asker,
     pub(super) cancelled: CancellationToken,
-    /// Set once the call is a task.
+    /// Set once the call has become a task.
     pub(super) task: Arc<OnceLock<Arc<RunningTask>>>,
     pub(super) config: &'a Config,
     pub(super) context: &'a RequestContext<RoleServer>,
 }
 
-/// Runs a long call. Other requests of its client wait for it as long as it writes at its start or end; it holds no
-/// permit to run and no thread of the blocking pool.
+/// Runs a long call. While it writes at its start or end, other requests of its client wait. It holds no permit to run
+/// and no thread of the blocking pool.
 pub(super) async fn run(
     server: &Server,
     call: Call,
@@ -65,19 +65,19 @@ pub(super) async fn run(
                 delivery.to_task(Arc::clone(&server.tasks), begun, &mut answered);
                 return Ok(CallToolResponse::Task(created));
             }
-            // Without a row it is answered as any other call.
+            // Without a task, the call is answered like any other.
             None => or_cancelled(request, &server.ending, &cancelled, &mut answered).await,
         },
     };
     drop(notes);
     sending.end().await;
-    // The answer waits for its client as any other does.
+    // Like any other answer, this one waits until the client has read earlier ones.
     acquire_permit(request).await;
     let ended_abnormally = |_| Err(error_data(&Error::internal("a handler crashed")));
     outcome.unwrap_or_else(ended_abnormally).map(Into::into)
 }
 
-/// Keeps a task for a call that runs; none where there can be none.
+/// Creates a task for a running call. Returns `None` if there cannot be one.
 async fn begin(server: &Server, asker: &Asker, tool: &str, cancelled: &CancellationToken) -> Option<Arc<RunningTask>> {
     let (tasks, asker, cancelled) = (Arc::clone(&server.tasks), asker.clone(), cancelled.clone());
     let name = tool.to_owned();
@@ -91,7 +91,7 @@ async fn begin(server: &Server, asker: &Asker, tool: &str, cancelled: &Cancellat
     }
 }
 
-/// Runs a call as soon as there is a thread for it. While it has to wait for one, later requests of its client go on.
+/// Runs a call as soon as a thread is free. While the call waits for one, later requests of its client continue.
 fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken, delivery: Delivery) {
     let deliver = move |answered| delivery.deliver(answered);
     let tool = call.tool.name().to_owned();
@@ -117,14 +117,14 @@ fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken
 
 type Answer = Result<CallToolResult, ErrorData>;
 
-/// Brings an answer to the request that waits for it, or to the task that the call has become.
+/// Delivers an answer to the waiting request, or to the task that the call has become.
 #[derive(Clone)]
 struct Delivery(Arc<Mutex<Receiver>>);
 
 enum Receiver {
     Request(oneshot::Sender<Answer>),
     Task(Arc<Tasks>, Arc<RunningTask>),
-    /// The answer was brought.
+    /// The answer was delivered.
     Nobody,
 }
 
@@ -133,7 +133,8 @@ impl Delivery {
         Self(Arc::new(Mutex::new(Receiver::Request(request))))
     }
 
-    /// Brings the answer; runs on the call's own thread, so that a task ends also where the runtime has ended.
+    /// Delivers the answer. This runs on the call's own thread, so a task ends even after the async runtime has
+    /// stopped.
     fn deliver(&self, answer: Answer) {
         match std::mem::replace(&mut *self.receiver(), Receiver::Nobody) {
             Receiver::Request(request) => drop(request.send(answer)),
@@ -142,7 +143,7 @@ impl Delivery {
         }
     }
 
-    /// Brings the answer to `task` and no more to the request, which may have got it while the row was written.
+    /// Redirects the answer to `task`, unless the request already received it while the task's row was being written.
     fn to_task(&self, tasks: Arc<Tasks>, task: Arc<RunningTask>, request: &mut oneshot::Receiver<Answer>) {
         let mut receiver = self.receiver();
         if let Receiver::Request(_) = &*receiver {

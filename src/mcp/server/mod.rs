@@ -1,8 +1,10 @@
-//! rmcp's handler: everything that the front does not answer itself. One file for each family of methods.
+//! Handles everything that the front does not answer itself, as rmcp's handler. There is one file for each family of
+//! methods.
 //!
-//! A tool call that writes holds a write ticket, which the client's later reads wait for ([`super::tickets`]). It runs on the blocking
-//! pool, or on a thread of its own if it may take minutes ([`super::long_calls`]). Its commit is on the disk before the answer is sent.
-//! Then the watch of every server process sees the commit, and each notifies its clients ([`super::subscriptions`]).
+//! A tool call that writes holds a write ticket, which the client's later reads wait for ([`super::tickets`]). It runs
+//! on the blocking pool, or on its own thread if it may take minutes ([`super::long_calls`]). Its commit is on the disk
+//! before the answer is sent. Then the watch of every server process sees the commit, and each notifies its clients
+//! ([`super::subscriptions`]).
 
 mod call;
 mod consent;
@@ -53,7 +55,7 @@ pub(super) struct Server {
     long: Arc<LongCalls>,
     followed: Option<Arc<Followed>>,
     pub(super) tasks: Arc<Tasks>,
-    /// Cancelled when the process is about to end: calls that still run give up.
+    /// Cancelled when the process is about to end, so that running calls stop.
     pub(super) ending: CancellationToken,
 }
 
@@ -79,14 +81,14 @@ impl Server {
         }
     }
 
-    /// Applies what changed in the files that the server follows. Each request is answered after that.
+    /// Applies changes to the files that the server follows. Each request is answered after that.
     pub(super) fn keep_up(&self) {
         if let Some(followed) = &self.followed {
             followed.keep_up();
         }
     }
 
-    /// As [`Server::keep_up`], from a thread that may not wait for the disk or the database.
+    /// Like [`Server::keep_up`], for a thread that must not wait for the disk or the database.
     pub(super) async fn keep_up_aside(&self) {
         if let Some(followed) = &self.followed {
             let followed = Arc::clone(followed);
@@ -99,12 +101,13 @@ impl Server {
         Self { session: Arc::default(), ..self.clone() }
     }
 
-    /// Returns a server for one more session, which reaches what `config` says.
+    /// Returns a server for one more session with this configuration.
     pub(super) fn for_config(&self, config: Arc<Config>) -> Self {
         Self { config, ..self.for_session() }
     }
 
-    /// Returns what a request may reach: what its transport says, else what the server was started with.
+    /// Returns the configuration for a request: the one from its transport, else the one that the server was started
+    /// with.
     fn config(&self, extensions: &Extensions) -> Arc<Config> {
         let of_transport = extensions.get::<http::request::Parts>().and_then(|parts| parts.extensions.get());
         of_transport.unwrap_or(&self.config).clone()
@@ -117,7 +120,7 @@ impl Server {
     }
 }
 
-/// Returns the era of the revision that a request is made in.
+/// Returns the protocol era of a request.
 fn era(request: &RequestContext<RoleServer>) -> Era {
     match request.protocol_version() {
         Some(version) if version >= ProtocolVersion::V_2026_07_28 => Era::Modern,
@@ -125,7 +128,7 @@ fn era(request: &RequestContext<RoleServer>) -> Era {
     }
 }
 
-/// Says for how long what does not change may be kept, to peers that know the word.
+/// Adds how long clients may cache a result that does not change, in the revision that has this field.
 macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {

@@ -1,4 +1,4 @@
-//! prompts/list, prompts/get and completion/complete.
+//! Answers prompts/list, prompts/get and completion/complete.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) async fn list(
     request: &RequestContext<RoleServer>,
 ) -> Result<ListPromptsResult, ErrorData> {
     let cursor = page.and_then(|page| page.cursor).map(Into::into);
-    // In the other revisions a client says once what it is, and the front does not hear it.
+    // In older revisions, a client names itself only once, in initialize, which the front does not see.
     let splits =
         era(request) == Era::Modern && request.client_info().is_some_and(|client| client.name == words::SPLITS);
     server.answer(request, Read::Prompts { cursor, splits }).await

@@ -12,25 +12,27 @@ use crate::mcp::asker::Asker;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Connection, Entry, Rate};
 
-/// A bucket for each asker of each tool that has a limit.
+/// For each tool with a limit, a token bucket for each requester.
 type Buckets = HashMap<&'static str, DefaultKeyedRateLimiter<Asker>>;
 
-/// The buckets of clients over HTTP, and of the one that started the server.
+/// The buckets of clients over HTTP, and those of the client that started the server.
 pub(super) struct Rates {
     network: Buckets,
     stdio: Buckets,
 }
 
 impl Rates {
-    /// Returns full buckets. `rate` is that of every tool which has a limit, over HTTP, where it is given.
+    /// Creates full buckets. If `rate` is given, it replaces the limit of every rate-limited tool over HTTP.
     pub(super) fn new(rate: Option<Rate>) -> Self {
         Self { network: buckets(|own| rate.unwrap_or(own)), stdio: buckets(|_| Rate::LOCAL) }
     }
 
-    /// Counts a call with these arguments. A client that started the server itself reads mcpkg's own data as often as it likes.
+    /// Counts a call with these arguments. A client that started the server itself may read mcpkg's own data without a
+    /// limit.
     ///
     /// # Errors
-    /// `E_RATE_LIMITED`, with how long to wait, where it is one too many.
+    ///
+    /// `E_RATE_LIMITED`, with the time to wait, if the call exceeds the limit.
     pub(super) fn check(&self, entry: &Entry, arguments: Option<&JsonObject>, config: &Config) -> Result<()> {
         let limiter = match config.connection {
             Connection::Network => self.network.get(entry.tool),
@@ -57,7 +59,7 @@ fn buckets(rate: impl Fn(Rate) -> Rate) -> Buckets {
     limited.map(|(tool, rate)| (tool, limiter(rate))).collect()
 }
 
-/// Whether a call does nothing but read mcpkg's own data.
+/// Whether a call only reads mcpkg's own data.
 fn reads(entry: &Entry, arguments: Option<&JsonObject>) -> bool {
     !entry.effect.changes() || arguments.is_some_and(|arguments| (entry.reads)(crate::DOMAINS, arguments))
 }
@@ -92,7 +94,7 @@ mod tests {
         let wait = refused.details().and_then(|details| details["retry_after_ms"].as_u64());
         assert!(wait.is_some_and(|wait| (1..=1001).contains(&wait)), "{wait:?}");
         assert!(rates.check(search, None, &keyed("b")).is_ok() && rates.check(show, None, &keyed("a")).is_ok());
-        // Over pipes every read is taken, and of a tool without a limit every call.
+        // Over stdio, every read is accepted. For a tool without a limit, every call is.
         let stdio = Config { connection: Connection::Stdio, ..keyed("a") };
         let own_read = JsonObject::from_iter([("command".to_owned(), json!("mcpkg:workflow:runs"))]);
         for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! A read: after the client's earlier writes, on the blocking pool, cancelled when its client gave up.
+//! Runs a read on the blocking pool, after the client's earlier writes, and cancels it if the client gives up.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Server {
         value.map_err(|error| error_data(&error))
     }
 
-    /// Answers a hot read as the front does, in rmcp's types.
+    /// Answers a hot read like the front does, in rmcp's types.
     pub(super) async fn answer<T: DeserializeOwned>(
         &self,
         request: &RequestContext<RoleServer>,
@@ -59,8 +59,8 @@ impl Server {
     }
 }
 
-/// Waits until the client's earlier writes have ended, then for a permit to run; returns the ticket that later reads wait
-/// for.
+/// Waits until the client's earlier writes have ended, then for a permit to run. Returns the ticket that later reads
+/// wait for.
 pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>) -> Option<Arc<Ticket>> {
     let ticket = request.extensions.get::<Arc<Ticket>>().cloned();
     if let Some(ticket) = &ticket {
@@ -70,28 +70,28 @@ pub(super) async fn wait_for_earlier_writes(request: &RequestContext<RoleServer>
     ticket
 }
 
-/// Lets the client's later reads go on before a call has ended: it changes nothing.
+/// Lets the client's later reads continue before this call has ended, because it changes nothing.
 pub(super) fn let_others_read(request: &RequestContext<RoleServer>) {
     if let Some(ticket) = request.extensions.get::<Arc<Ticket>>() {
         ticket.end();
     }
 }
 
-/// Waits for a permit to run, of which each client has a limited number; it is held until the answer was sent.
+/// Waits for a permit to run, which is held until the answer was sent. Each client has a limited number of permits.
 pub(super) async fn acquire_permit(request: &RequestContext<RoleServer>) {
     if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
         guard.acquire_permit().await;
     }
 }
 
-/// Releases the permit while the handler waits for something long; it has to be acquired again before the answer.
+/// Releases the permit while the handler waits for something long. It must acquire the permit again before the answer.
 pub(super) fn release_permit(request: &RequestContext<RoleServer>) {
     if let Some(guard) = request.extensions.get::<Arc<HandlerGuard>>() {
         guard.release_permit();
     }
 }
 
-/// Waits for `working`; cancels it when the client gave up or the server ends, and then waits for its end.
+/// Waits for `working`. If the client gives up or the server ends, cancels it and then waits for it to end.
 pub(super) async fn or_cancelled<T>(
     request: &RequestContext<RoleServer>,
     ending: &CancellationToken,
@@ -108,7 +108,6 @@ pub(super) async fn or_cancelled<T>(
     working.await
 }
 
-/// Runs `f` on the blocking pool.
 pub(super) async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
     tokio::task::spawn_blocking(f).await.map_err(|error| {
         tracing::error!(%error, "a handler crashed");

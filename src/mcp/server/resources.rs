@@ -1,4 +1,4 @@
-//! resources/list, resources/templates/list and resources/read.
+//! Answers resources/list, resources/templates/list and resources/read.
 
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams,

@@ -20,12 +20,12 @@ use crate::mcp::tools::Tool;
 use crate::mcp::{Config, tools};
 use mcpkg_core::op::{Context, Elicit, Progress};
 
-/// How a call comes by its user's consent.
+/// How a call gets its user's consent.
 #[derive(Default)]
 pub(super) struct Asking {
-    /// Told of the request that the client shall ask its user about, where it can.
+    /// Called with the consent request that the client should show its user, if the client can do so.
     pub(super) elicit: Option<Arc<Elicit>>,
-    /// The request that it asked its user about.
+    /// The consent request that the client has already shown its user.
     pub(super) answered: Option<Uuid>,
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn run(
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
     let cancelled = CancellationToken::new();
     let task: Arc<OnceLock<Arc<RunningTask>>> = Arc::default();
-    // A write reads what it needs to the end, or to put back what it changed.
+    // A write may read without a time limit, so that it can finish or undo what it changed.
     let store = match changes {
         true => server.store.clone(),
         false => limited(&server.store, config, cancelled.clone()),
@@ -72,7 +72,7 @@ pub(super) async fn run(
     }
     let working = async {
         let _permit = if call.tool.one_at_a_time() { server.searching.take(&asker).await } else { None };
-        // A write waits for the one before it in the database, where nothing else waits for it.
+        // Only reads need a permit. Writes already wait for each other in the database.
         if !changes {
             call.held.keep(Arc::clone(&**server.reading).acquire_owned().await.ok());
         }
@@ -83,7 +83,7 @@ pub(super) async fn run(
     result.map(Into::into)
 }
 
-/// Returns where long work reports to: the client that waits for its answer, and once it is a task, the task.
+/// Returns the function that reports progress: to the waiting client, and to the task once the call is one.
 fn progress(
     notes: &Notes,
     task: &Arc<OnceLock<Arc<RunningTask>>>,

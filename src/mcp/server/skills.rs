@@ -1,4 +1,4 @@
-//! The skills extension: skills/list, skills/get and resources/directory/read.
+//! Answers the methods of the skills extension: skills/list, skills/get and resources/directory/read.
 
 use rmcp::model::{
     GetSkillRequestParams, GetSkillResult, ListSkillsResult, PaginatedRequestParams,

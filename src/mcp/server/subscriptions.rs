@@ -1,4 +1,4 @@
-//! subscriptions/listen of 2026-07-28; resources/subscribe and resources/unsubscribe of the revisions before it.
+//! Answers subscriptions/listen of 2026-07-28, and resources/subscribe and resources/unsubscribe of older revisions.
 
 use std::sync::Arc;
 
@@ -14,12 +14,11 @@ use crate::mcp::tasks::TaskIds;
 use crate::mcp::{by_uri, live};
 use mcpkg_base::error::{Code, Error};
 
-/// Returns the part of a filter that this server supports.
 pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
     Some(accepted(requested))
 }
 
-/// Tells of changes until the client or the server ends it.
+/// Notifies a listen stream of changes until the client or the server ends it.
 pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Result<(), ErrorData> {
     let extensions = &context.request_context().extensions;
     let config = server.config(extensions);
@@ -32,7 +31,7 @@ pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Res
     Ok(())
 }
 
-/// Tells this session of changes of one resource.
+/// Notifies this session of changes to one resource.
 pub(super) async fn subscribe(
     server: &Server,
     params: &SubscribeRequestParams,

@@ -1,4 +1,5 @@
-//! The tasks extension: tasks/get, tasks/update and tasks/cancel, and the tools of a program that run as tasks.
+//! Answers the methods of the tasks extension (tasks/get, tasks/update and tasks/cancel), and runs a program's tools as
+//! tasks.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::mcp::tasks::{Answered, Tasks};
 use crate::mcp::{Config, Identity};
 use mcpkg_base::error::{Code, Error};
 
-/// Whether a call may become a task: its client has the extension, and it may write, since a task is a row.
+/// Whether a call may become a task: its client has the extension, and may write, since a task is a database row.
 pub(super) fn may_have(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> bool {
     server.config.identity == Identity::Mcpkg
         && !config.surface.read_only
@@ -51,7 +52,7 @@ pub(super) async fn cancel(
     with_tasks(server, request, move |tasks, asker| tasks.cancel(asker, &params.task_id)).await
 }
 
-/// Runs `f` on the blocking pool with the tasks and the asker.
+/// Runs `f` on the blocking pool with the tasks and the requester.
 async fn with_tasks<T: Send + 'static>(
     server: &Server,
     request: &RequestContext<RoleServer>,
@@ -62,7 +63,7 @@ async fn with_tasks<T: Send + 'static>(
     blocking(move || f(&tasks, &asker)).await?
 }
 
-/// Runs a tool of a program, as a task where it is one.
+/// Runs a program's tool, as a task if it is one.
 pub(super) async fn call(
     server: &Server,
     tool: &TaskTool,

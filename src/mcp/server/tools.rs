@@ -1,4 +1,4 @@
-//! tools/list and tools/call.
+//! Answers tools/list and tools/call.
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ListToolsResult, PaginatedRequestParams, Tool as Listed};
 use rmcp::service::RequestContext;
@@ -22,7 +22,7 @@ pub(super) async fn list(
     server.answer(request, Read::Tools { cursor }).await
 }
 
-/// Returns a tool whose arguments stand in headers too; the operations have none of those.
+/// Returns a tool with arguments that HTTP clients repeat in headers. Operations have no such arguments.
 pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
     if tools::operation(name, &server.config).is_some() || server.config.providers.all().next().is_none() {
         return None;
@@ -49,7 +49,7 @@ pub(super) async fn call(
         }
     };
     let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
-    // Those of a tool that is data are not the operation's.
+    // The arguments of a data tool are not those of the operation it counts as.
     let arguments = params.arguments.as_ref().filter(|_| matches!(tool, Tool::Operation(_)));
     if let Some(entry) = tool.counts_as()
         && let Err(error) = server.rates.check(entry, arguments, &config)

@@ -1,15 +1,15 @@
-//! The bell of live resources: rung when one may have changed, and answered once after a burst of rings.
+//! Signals that a live resource may have changed, and combines a burst of signals into one.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long nothing may ring before the resources are read: most changes are several.
+/// How long the bell must be silent before the resources are read. Most changes ring several times.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// How long a burst may last before they are read all the same.
+/// The maximum length of a burst; after that, the resources are read anyway.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Keeps the watch on while it is held.
+/// Keeps the watch running while it is held.
 pub(super) struct Watched(pub(super) Arc<Bell>);
 
 /// The signal that the watching thread waits for.
@@ -21,9 +21,9 @@ pub(super) struct Bell {
 
 #[derive(Default)]
 struct Rung {
-    /// When it rang for the first time and the last time since it was answered.
+    /// When the bell rang first and last, since the last answer.
     since: Option<(Instant, Instant)>,
-    /// How often it rang.
+    /// How often the bell rang.
     count: u64,
     over: bool,
 }
@@ -32,14 +32,14 @@ struct Rung {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
     Rung,
-    /// Nothing did; it is time to look at what nothing rings for.
+    /// It is time to poll the resources that do not ring.
     Due,
     /// Nobody is subscribed any more.
     Over,
 }
 
 impl Bell {
-    /// Rings: something may have changed.
+    /// Signals that something may have changed.
     pub(super) fn ring(&self) {
         let now = Instant::now();
         let mut state = self.state();
@@ -83,7 +83,7 @@ impl Drop for Watched {
     }
 }
 
-/// Rings during the making of a subscription, which nobody was notified of.
+/// Detects rings while a subscription is being set up, which would otherwise be missed.
 pub(super) struct Missed {
     bell: Arc<Bell>,
     before: u64,
@@ -94,7 +94,7 @@ impl Missed {
         Self { bell: Arc::clone(bell), before: bell.count() }
     }
 
-    /// Rings again where it rang meanwhile.
+    /// Rings again if the bell rang in the meantime.
     pub(super) fn ring(self) {
         if self.bell.count() != self.before {
             self.bell.ring();

@@ -1,5 +1,4 @@
-//! Counts how often each part of what one selection of a project and of tools serves has changed, and which changes
-//! each subscriber has seen.
+//! Counts changes to what one selection of project and tools serves, and tracks which changes each subscriber has seen.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,13 +19,14 @@ use mcpkg_store::revisions::Kind;
 use mcpkg_store::watch::Change;
 use mcpkg_store::{Db, Store};
 
-/// URIs that one client may subscribe to.
+/// The maximum number of URIs that one client may subscribe to.
 pub(in crate::mcp) const MAX_URIS: usize = 1024;
 
-/// URIs that are watched for all clients of one project: after each change every one of them is looked at.
+/// The maximum number of URIs that are watched for all clients of one project. Every one of them is checked after each
+/// change.
 const MAX_WATCHED: usize = 16 << 10;
 
-/// The length of a URI that may be subscribed to, in bytes: more than a stored resource's may have.
+/// The maximum length in bytes of a URI that clients may subscribe to. It exceeds the limit for stored resources.
 pub(in crate::mcp) const LONGEST_URI: usize = 8 << 10;
 
 /// How often each list changed.
@@ -37,36 +37,36 @@ struct Lists {
     tools: u64,
 }
 
-/// The content that one selection of a project and of tools serves, with its changes.
+/// The content that one selection of project and tools serves, with its changes.
 pub(super) struct Feed {
-    /// The configuration that it serves, without a session.
+    /// The configuration of the feed, without a session.
     pub(super) config: Arc<Config>,
     state: Mutex<State>,
     changed: watch::Sender<()>,
 }
 
 struct State {
-    /// `None` where it could not be read yet.
+    /// `None` until the content can be read for the first time.
     served: Option<Served>,
     lists: Lists,
     watched: HashMap<String, Watched>,
-    /// Sessions that may have installs of their own, by their numbers.
+    /// Sessions that may have their own installs, by number.
     sessions: HashMap<u64, OfSession>,
-    /// Validator of the live resources in resources/list, once a client asked for the list.
+    /// The validator of the live resources in resources/list, once a client requested the list.
     listed: Option<Validator>,
 }
 
 /// The tools of a session.
 struct OfSession {
     config: Arc<Config>,
-    /// `None` while it has no installs of its own: its tools are everybody's.
+    /// `None` while the session has no installs of its own, so that its tools are everybody's.
     tools: Option<ToolsValidator>,
-    /// How often its list of tools changed.
+    /// How often the session's list of tools changed.
     changes: u64,
     subscribers: usize,
 }
 
-/// Validators of the lists.
+/// The validators of the lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Served {
     project: Option<Uuid>,
@@ -76,7 +76,8 @@ struct Served {
 }
 
 impl Served {
-    /// Returns what is served now. What `changes` leaves as it was is taken from `before`, if that is of the same project.
+    /// Reads what is served now. Values that `changes` does not affect are taken from `before`, if that is of the same
+    /// project.
     fn of(
         db: &Db<'_>,
         config: &Config,
@@ -108,14 +109,14 @@ struct Watched {
     validator: Option<Validator>,
     changes: u64,
     subscribers: usize,
-    /// Keeps the watch on, where it is a live resource: no transaction reads it.
+    /// For a live resource, keeps the watch running. Live resources are not read in a transaction.
     live: Option<Arc<LiveWatched>>,
 }
 
-/// The part of the committed events that is about one project.
+/// The part of the committed events that concerns one project.
 struct Relevant {
     changes: Changes,
-    /// Whether anything was about the project, a refused change too.
+    /// Whether anything concerned the project, including a refused change.
     anything: bool,
 }
 
@@ -124,11 +125,11 @@ impl Relevant {
         let name = project.map(|project| project.name.as_str());
         let mut relevant = Self { changes: Changes::NO_LIST, anything: false };
         for event in events {
-            // A newer version may have operations that are not known here.
+            // A newer version may have operations that this version does not know.
             let operation = crate::DOMAINS.operations().find(|entry| entry.is_kind(&event.kind));
             let changes = operation.map_or(Changes::PROJECT, |entry| entry.changes);
             let done = event.outcome == "ok";
-            // The event of a rename has another name of the project than it has now.
+            // The event of a rename has the project's old name.
             if event.project.as_deref() == name || (done && changes.reach == Reach::Everybody) {
                 relevant.anything = true;
                 if done {
@@ -141,7 +142,7 @@ impl Relevant {
 }
 
 impl Feed {
-    /// Returns the feed of what `config` serves, whatever its session.
+    /// Creates the feed for what `config` serves. Its session is ignored.
     pub(super) fn new(store: &Store, config: &Arc<Config>) -> Self {
         let config = match config.session {
             Some(_) => Arc::new(Config { session: None, ..Config::clone(config) }),
@@ -162,10 +163,11 @@ impl Feed {
         Self { config, state: Mutex::new(state), changed: watch::Sender::new(()) }
     }
 
-    /// Counts what changed here, and wakes the subscribers where anything did.
+    /// Counts the changes to this feed, and wakes the subscribers if there were any.
     ///
     /// # Errors
-    /// Nothing was counted then.
+    ///
+    /// If it fails, nothing was counted.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
         let project = projects::served(db, &self.config.selection)?;
         let before = self.state().served.clone();
@@ -180,7 +182,7 @@ impl Feed {
         }
         let now = Served::of(db, &self.config, project.as_ref(), relevant.changes, before.as_ref())?;
         let lists = match (&before, change) {
-            // Its lists are those of live resources, and tools that stay as they are.
+            // A server with only live resources: their list is tracked separately, and the tools never change.
             _ if live::only(&self.config) => Lists::default(),
             (Some(before), Change::Events(_)) => Lists {
                 prompts: u64::from(now.prompts != before.prompts),
@@ -193,11 +195,11 @@ impl Feed {
             true => self.changed_for_sessions(db, before.as_ref().filter(|_| lists != EVERYTHING), &now)?,
             false => Vec::new(),
         };
-        // Reading validators takes a while; the lock is not held meanwhile.
+        // Reading validators takes a while, so the lock is not held meanwhile.
         let watched = self.watched(|watched| watched.live.is_none());
         let mut updated = Vec::new();
         if !watched.is_empty() {
-            // Which project is served is known by now: each validator needs to look up its name only.
+            // The project is known by now, so each validator only needs to look up its name.
             let mut config = Config::clone(&self.config);
             if let Some(project) = project {
                 config.selection = Selection { named: Some(project.name), ..Selection::default() };
@@ -229,22 +231,22 @@ impl Feed {
         Ok(())
     }
 
-    /// Returns the live resources that clients subscribed to, with what decided their answers at the last look.
+    /// Returns the live resources that clients subscribed to, with their validators at the last check.
     pub(super) fn live(&self) -> Vec<(String, Option<Validator>)> {
         self.watched(|watched| watched.live.is_some())
     }
 
-    /// Returns what decided at the last look what resources/list answers of live resources, where a client asked for it.
+    /// Returns the validator of the live resources in resources/list at the last check, if a client requested the list.
     pub(super) fn listed(&self) -> Option<Validator> {
         self.state().listed.clone()
     }
 
-    /// Keeps what resources/list answered.
+    /// Stores the validator of the answer to resources/list.
     pub(super) fn set_listed(&self, now: Validator) {
         let mut state = self.state();
         let differs = state.listed.as_ref().is_some_and(|before| *before != now);
         state.listed = Some(now);
-        // One client sees what others were not told of yet.
+        // One client sees a change that others were not notified of yet.
         if differs {
             state.lists.resources += 1;
             drop(state);
@@ -252,7 +254,7 @@ impl Feed {
         }
     }
 
-    /// Counts what changed of the live resources, and wakes the subscribers where anything did.
+    /// Counts the changes of the live resources, and wakes the subscribers if there were any.
     pub(super) fn update_live(&self, updated: Vec<(String, Option<Validator>)>, listed: Option<Validator>) {
         if updated.is_empty() && listed.is_none() {
             return;
@@ -273,8 +275,8 @@ impl Feed {
         watched.map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect()
     }
 
-    /// Returns the sessions whose tools are not what they were, with what they are now; all of them where nothing is known of
-    /// before.
+    /// Returns the sessions with changed tools, and their tools now. If the previous state is unknown, returns all
+    /// sessions.
     fn changed_for_sessions(
         &self,
         db: &Db<'_>,
@@ -302,7 +304,7 @@ impl Feed {
     }
 }
 
-/// Returns the tools of a session that has installs of its own.
+/// Returns the validator of a session's tools, if the session has installs of its own.
 fn of_session(db: &Db<'_>, config: &Config) -> Result<Option<ToolsValidator>> {
     let has_own = config.session.as_ref().is_some_and(|session| !session.is_empty());
     has_own.then(|| tools::validator(db, config)).transpose()
@@ -317,14 +319,14 @@ pub(in crate::mcp) struct News {
     pub(super) prompts: bool,
     pub(super) resources: bool,
     pub(super) tools: bool,
-    /// URIs that the client subscribed to, in their order.
+    /// The changed URIs that the client subscribed to, in order.
     pub(super) updated: Vec<String>,
 }
 
 /// The subscriptions of one client, and the counts it was notified of.
 pub(in crate::mcp) struct Subscriber {
     feed: Arc<Feed>,
-    /// The number of its session, where that may have installs of its own.
+    /// The number of the client's session, if that may have installs of its own.
     session: Option<u64>,
     seen: Mutex<Seen>,
 }
@@ -339,7 +341,7 @@ impl Subscriber {
     pub(super) fn new(store: &Store, feed: Arc<Feed>, config: &Arc<Config>) -> Self {
         let session = config.session.as_ref().map(|session| session.id());
         let lists = {
-            // As for the feed: where this fails, the tools count as changed once they can be read.
+            // As with the feed: if this fails, the tools count as changed once they can be read.
             let tools = session.and_then(|_| store.read(|db| of_session(db, config)).ok().flatten());
             let mut state = feed.state();
             if let Some(session) = session {
@@ -351,18 +353,18 @@ impl Subscriber {
         Self { feed, session, seen: Mutex::new(Seen { lists, uris: HashMap::new() }) }
     }
 
-    /// Returns what changes when there may be news.
+    /// Returns the receiver that is notified when there may be news.
     pub(in crate::mcp) fn changed(&self) -> watch::Receiver<()> {
         self.feed.changed.subscribe()
     }
 
-    /// Subscribes to a URI; returns whether there was room for it. One that is not there yet may come.
+    /// Subscribes to a URI. Returns whether there was room for it. The resource may not exist yet.
     pub(in crate::mcp) fn subscribe(&self, store: &Store, uri: &str) -> bool {
         let now = || store.read(|db| validator(db, &self.feed.config, uri)).ok().flatten();
         self.subscribe_with(uri, || Watched { validator: now(), changes: 0, subscribers: 0, live: None })
     }
 
-    /// The same to a live resource, which is watched and answers what `now` says.
+    /// Subscribes to a live resource that is being watched. `now` is the validator of its current answer.
     pub(super) fn subscribe_live(&self, uri: &str, now: Option<Validator>, live: Arc<LiveWatched>) -> bool {
         self.subscribe_with(uri, || Watched { validator: now, changes: 0, subscribers: 0, live: Some(live) })
     }
@@ -385,7 +387,6 @@ impl Subscriber {
         true
     }
 
-    /// Whether this is subscribed to a URI.
     pub(in crate::mcp) fn is_subscribed(&self, uri: &str) -> bool {
         self.seen().uris.contains_key(uri)
     }
@@ -396,7 +397,7 @@ impl Subscriber {
         }
     }
 
-    /// Returns what is new since the last call.
+    /// Returns the changes since the last call.
     pub(in crate::mcp) fn news(&self) -> News {
         let mut seen = self.seen();
         let state = self.feed.state();
@@ -498,11 +499,11 @@ mod tests {
         };
         assert_eq!(told(event("prompt.create", "ours", "ok")), (Changes::PROMPTS, true));
         assert_eq!(told(event("prompt.create", "theirs", "ok")), (Changes::NO_LIST, false));
-        // The trail shows a refused change, and no list does.
+        // A refused change is in the audit trail, but changes no list.
         assert_eq!(told(event("prompt.create", "ours", "E_ALREADY_EXISTS")), (Changes::NO_LIST, true));
         assert_eq!(told(event("project.rename", "its-old-name", "ok")), (Changes::SELECTION, true));
         assert_eq!(told(event("project.rename", "its-old-name", "E_NOT_FOUND")), (Changes::NO_LIST, false));
-        // Of a newer version's operation nothing is known.
+        // Nothing is known about an operation of a newer version, so every list of the project may have changed.
         assert_eq!(told(event("prompt.transmute", "ours", "ok")), (Changes::PROJECT, true));
         assert_eq!(told(event("access.create", "ours", "ok")), (Changes::NO_LIST, true));
     }

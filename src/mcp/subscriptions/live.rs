@@ -1,5 +1,5 @@
-//! Watches live resources that clients subscribed to. A thread runs while there are subscribers, and reads them again
-//! when the bell rings.
+//! Watches live resources that clients subscribed to. A thread runs while there are subscribers, and reads the
+//! resources again when the bell rings.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -18,13 +18,13 @@ use mcpkg_store::Store;
 const SETTLED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How often what nothing rings for is looked at, at most.
+/// The minimum time between two polls of resources that do not ring.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// A look takes at most one part in so many of a processor's time.
+/// Polling may take at most this fraction of a processor's time: one part in 50.
 const SHARE: u32 = 50;
 
-/// The live resources of a server: whether they are watched, and for whom.
+/// The live resources of a server, and the watch for their subscribers.
 pub(super) struct LiveResources {
     store: Store,
     closed: CancellationToken,
@@ -36,15 +36,15 @@ impl LiveResources {
         Self { store, closed, watched: Mutex::default() }
     }
 
-    /// Rings where they are watched; returns whether they are.
+    /// Rings the bell if the resources are watched. Returns whether they are.
     pub(super) fn ring(&self) -> bool {
         let watched = self.current();
         let watched = watched.upgrade();
         watched.inspect(|watched| watched.0.ring()).is_some()
     }
 
-    /// Returns what the resource answers now, and what keeps it watched from before that answer on. It may take as long as
-    /// git does.
+    /// Returns the current validator of a resource, and a handle that keeps the resource watched from before that
+    /// answer on. This may take as long as git does.
     pub(super) fn subscribe(
         &self,
         feeds: &Arc<Mutex<Vec<Weak<Feed>>>>,
@@ -58,14 +58,14 @@ impl LiveResources {
         (now, watched, missed)
     }
 
-    /// Returns what resources are read in.
+    /// Returns the context for reading resources.
     pub(super) fn context(&self, config: &Config) -> Context {
         let cancelled = self.closed.child_token();
         let store = crate::mcp::limits::limited(&self.store, config, cancelled.clone()).reading();
         Context { cancelled, ..tools::context(store, config, None) }
     }
 
-    /// Returns what keeps the watch on, and begins it where nobody was subscribed.
+    /// Returns the handle that keeps the watch running. Starts the watch if nobody was subscribed.
     fn watched(&self, feeds: &Arc<Mutex<Vec<Weak<Feed>>>>, config: &Config) -> Arc<Watched> {
         let mut current = self.current();
         if let Some(watched) = current.upgrade() {
@@ -93,7 +93,7 @@ impl LiveResources {
         watched
     }
 
-    /// Reads what clients subscribed to whenever it rings, until nobody is subscribed or the server ends.
+    /// Reads the subscribed resources whenever the bell rings, until nobody is subscribed or the server ends.
     fn watch(
         &self,
         bell: &Bell,
@@ -126,8 +126,8 @@ impl LiveResources {
         }
     }
 
-    /// Waits while somebody works on what is watched, for a while at most: of a change that spans several repositories clients
-    /// are told once.
+    /// Waits, for a limited time, while somebody is still working on the watched files. Clients are then notified only
+    /// once of a change that spans several repositories.
     fn wait_until_settled(&self, context: &Context, watching: &[Box<dyn Watching>]) {
         let until = Instant::now() + SETTLED;
         while Instant::now() < until
@@ -147,7 +147,7 @@ impl LiveResources {
             if !all && !found.is_looked_at_again() {
                 continue;
             }
-            // A read that was given up shows nothing.
+            // A cancelled read shows nothing.
             let Ok(now) = found.validator(&uri, &context) else { continue };
             if before.as_ref() != Some(&now) {
                 updated.push((uri, Some(now)));
@@ -165,8 +165,8 @@ impl LiveResources {
     }
 }
 
-/// Returns how long a look that took `elapsed` kept a processor busy, where the programs that ended before it had taken
-/// `before`: all processors for the whole time at worst.
+/// Returns how much processor time a check took that ran for `elapsed`. `before` is the processor time of ended
+/// programs before the check. If it is unknown, the check counts as having used all processors.
 fn cost(elapsed: Duration, before: Option<Duration>) -> Duration {
     let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
     let worst = elapsed * processors;
@@ -180,7 +180,6 @@ fn spent() -> Option<Duration> {
     mcpkg_base::process::spent()
 }
 
-/// Returns the processor time of ended programs, if the system reports it.
 #[cfg(not(unix))]
 fn spent() -> Option<Duration> {
     None

@@ -1,9 +1,8 @@
-//! Notifications of changes: list_changed and resources/updated, for sessions and listen streams alike.
+//! Notifies clients of changes: list_changed and resources/updated, for sessions and listen streams alike.
 //!
-//! One thread looks at the store. A [`Feed`] represents what one selection of a project and of tools serves; a
-//! [`Subscriber`] knows which parts of it one client asked for, and what that client has received. Both keep counts,
-//! not messages, so that a burst is one message and a
-//! slow client costs no memory.
+//! One thread watches the store. A [`Feed`] represents what one selection of project and tools serves. A [`Subscriber`]
+//! knows which parts of it one client asked for, and what that client has received. Both keep counts instead of
+//! messages, so that a burst becomes one message and a slow client costs no memory.
 
 mod bell;
 mod feed;
@@ -28,11 +27,11 @@ use mcpkg_store::{Store, watch::Watch};
 
 pub(super) use feed::{LONGEST_URI, MAX_URIS, News, Subscriber};
 
-/// How often the watch looks: a look costs microseconds.
+/// How often the watch checks the store. A check costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Where the store stood when a request came, as far as that could be read: what rmcp acknowledges before it is subscribed to is told
-/// from there on.
+/// The position of the store when a request arrived, if it could be read. rmcp acknowledges the request before the
+/// subscription exists, so changes from this position on must be reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Since(Option<Position>);
 
@@ -51,17 +50,17 @@ impl Hub {
         Self { store, feeds: Arc::default(), live, closed }
     }
 
-    /// Looks for changes after `position` until [`Hub::close`]; runs on a thread of its own.
+    /// Watches for changes after `position` until [`Hub::close`]. Runs on its own thread.
     pub(super) fn watch(&self, position: Position) {
         let mut told = false;
         let mut tell = |error: Error| {
-            // The same failure comes with every look; it is logged once.
+            // Every check fails in the same way, so the failure is logged only once.
             if !std::mem::replace(&mut told, true) {
                 tracing::warn!(%error, "cannot watch the database");
             }
         };
         let mut watch = loop {
-            // Not before the first answer: a connection of its own takes as long as the rest of the start.
+            // Connect only after the first answer: opening a connection takes as long as the rest of the start.
             std::thread::sleep(LOOK);
             if self.closed.is_cancelled() {
                 return;
@@ -71,7 +70,7 @@ impl Hub {
                 Err(error) => tell(error),
             }
         };
-        // Set while what was seen could not be passed on.
+        // Set while a change that was seen could not be passed on.
         let mut behind = false;
         while !self.closed.is_cancelled() {
             match self.look(&mut watch, behind) {
@@ -99,14 +98,13 @@ impl Hub {
             return Ok(());
         }
         if concerns_live(&change) && !self.live.ring() {
-            // Nobody is subscribed to one; clients are told of their list all the same.
+            // Nobody is subscribed to a single resource, but clients are still notified of changes to the list.
             feeds.iter().filter(|feed| feed.listed().is_some()).for_each(|feed| self.live.look(feed, true));
         }
         self.store.read(|db| feeds.iter().try_for_each(|feed| feed.take(db, &change)))
     }
 
-    /// Keeps what resources/list answered where it is a list of live resources: clients are told when it answers something
-    /// else.
+    /// Stores the answer to resources/list for live resources. Clients are notified when the answer changes.
     pub(super) fn listed(&self, config: &Arc<Config>, now: Validator) {
         let found = self.feeds().iter().filter_map(Weak::upgrade).find(|feed| feed.config.serves_as(config));
         if let Some(feed) = found {
@@ -114,8 +112,8 @@ impl Hub {
         }
     }
 
-    /// Subscribes to a URI; returns whether there was room for it. One that is not there yet may come. It may take as long
-    /// as a read does.
+    /// Subscribes to a URI, which may take as long as a read. Returns whether there was room for it. The resource may
+    /// not exist yet.
     pub(super) fn subscribe_one(&self, subscriber: &Subscriber, config: &Config, uri: &str) -> bool {
         let Some(found) = crate::mcp::live::find(config, uri) else { return subscriber.subscribe(&self.store, uri) };
         if subscriber.is_subscribed(uri) {
@@ -137,7 +135,7 @@ impl Hub {
         Since(self.store.position().ok())
     }
 
-    /// Returns a subscriber that receives, from now on, all changes for requests under `config`.
+    /// Creates a subscriber that receives, from now on, all changes for requests under `config`.
     pub(super) fn subscribe(&self, config: &Arc<Config>) -> Subscriber {
         let mut feeds = self.feeds();
         let found = feeds.iter().filter_map(Weak::upgrade).find(|feed| feed.config.serves_as(config));
@@ -150,7 +148,7 @@ impl Hub {
         Subscriber::new(&self.store, feed, config)
     }
 
-    /// As [`Hub::subscribe`], and of these URIs too.
+    /// Like [`Hub::subscribe`], and also subscribes to these URIs.
     pub(super) fn subscribe_to<'a>(&self, config: &Arc<Config>, uris: impl Iterator<Item = &'a String>) -> Subscriber {
         let subscriber = self.subscribe(config);
         for uri in uris {
@@ -179,8 +177,8 @@ impl Hub {
         });
     }
 
-    /// Serves one listen stream until it is cancelled or the server ends. What was committed `since` its request came and before it is
-    /// subscribed may be anything of it, and is told as that.
+    /// Serves one listen stream until it is cancelled or the server ends. If anything was committed after `since` and
+    /// before the subscription, it is reported as a change of everything.
     pub(super) async fn listen(
         self: &Arc<Self>,
         context: SubscriptionContext,
@@ -190,7 +188,7 @@ impl Hub {
     ) {
         let (hub, reach) = (Arc::clone(self), Arc::clone(config));
         let uris = context.accepted().resource_subscriptions.clone();
-        // The database is asked, and git, which may take a while.
+        // This queries the database and git, which may take a while.
         let subscribing = tokio::task::spawn_blocking(move || {
             let subscriber = hub.subscribe_to(&reach, uris.iter().flatten());
             let missed = hub.since() != since;
@@ -209,7 +207,7 @@ impl Hub {
                 () = context.cancelled() => return,
                 () = self.closed.cancelled() => return,
                 rung = changed.changed() => if rung.is_err() { return },
-                // rmcp's stream takes no notifications/tasks.
+                // rmcp's stream does not accept notifications/tasks.
                 task = tasks.next() => {
                     let request = context.request_context();
                     if request.peer.send_notification(tasks::notification(&task, &request.id)).await.is_err() {
@@ -225,19 +223,19 @@ impl Hub {
     }
 }
 
-/// Whether a change may be one of what live resources are made of.
+/// Whether a change may affect the sources of live resources.
 fn concerns_live(change: &Change) -> bool {
     let Change::Events(events) = change else { return true };
     let groups: Vec<_> =
         crate::DOMAINS.resources().filter_map(|resource| resource.live.map(|live| live.group)).collect();
     events.iter().filter(|event| event.outcome == "ok").any(|event| {
-        // A newer version may have operations that are not known here.
+        // A newer version may have operations that this version does not know.
         let operation = crate::DOMAINS.operations().find(|entry| entry.is_kind(&event.kind));
         operation.is_none_or(|entry| groups.contains(&entry.group))
     })
 }
 
-/// Returns what of a filter is taken: as many URIs as one client may subscribe to.
+/// Returns the accepted part of a filter, with at most as many URIs as one client may subscribe to.
 pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = requested.clone();
     if let Some(uris) = &mut accepted.resource_subscriptions {
@@ -253,7 +251,7 @@ impl News {
         Self { prompts: true, resources: true, tools: true, updated: uris }
     }
 
-    /// Leaves out what a listen stream did not ask for.
+    /// Removes what a listen stream did not ask for.
     pub(super) fn within(self, filter: &SubscriptionFilter) -> Self {
         Self {
             prompts: self.prompts && filter.prompts_list_changed == Some(true),
@@ -263,7 +261,7 @@ impl News {
         }
     }
 
-    /// Returns the notification of each piece of news: its method, and the URI where it is about one.
+    /// Returns the notifications for the news: the method, and the URI if it concerns one resource.
     pub(super) fn messages(self) -> impl Iterator<Item = (&'static str, Option<String>)> {
         let lists = [
             (self.tools, "notifications/tools/list_changed"),

@@ -1,4 +1,4 @@
-//! Changes of tasks, on their way to listen streams.
+//! Carries changes of tasks to listen streams.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use tokio::sync::broadcast;
 
 use crate::mcp::asker::Asker;
 
-/// Limit on changes that wait for one stream; a client that is further behind polls.
+/// The maximum number of changes that wait for one stream. A client that is further behind has to poll.
 const CHANGES: usize = 64;
 
-/// A change of a task, for the streams of its asker.
+/// A change of a task, for the streams of its requester.
 #[derive(Clone)]
 pub(super) struct Change {
     pub(super) asker: Asker,
     pub(super) task: Arc<DetailedTask>,
 }
 
-/// Returns a channel for the changes of all tasks of a server.
+/// Creates the channel for the changes of all tasks of a server.
 pub(super) fn channel() -> broadcast::Sender<Change> {
     broadcast::Sender::new(CHANGES)
 }

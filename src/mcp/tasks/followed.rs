@@ -1,4 +1,4 @@
-//! The tasks that a listen stream reports: those in `notifications.taskIds`.
+//! Follows the tasks that a listen stream reports: those in `notifications.taskIds`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use super::Tasks;
 use super::change::Change;
 use crate::mcp::asker::Asker;
 
-/// Limit on the tasks that one stream reports.
+/// The maximum number of tasks that one stream reports.
 const MAX_FOLLOWED: usize = 256;
 
-/// The ids that the parameters of subscriptions/listen name; it travels with the request, since rmcp's filter has none.
+/// The task ids in the parameters of subscriptions/listen. They travel with the request, since rmcp's filter has no
+/// such field.
 #[derive(Clone, Debug, Default)]
 pub(in crate::mcp) struct TaskIds(Vec<String>);
 
@@ -42,15 +43,15 @@ impl TaskIds {
 pub(in crate::mcp) struct Followed {
     asker: Asker,
     ids: Vec<String>,
-    /// As they were when the stream began; each is sent once.
+    /// The tasks' states when the stream began; each is sent once.
     first: VecDeque<Arc<DetailedTask>>,
     changes: broadcast::Receiver<Change>,
 }
 
 impl Tasks {
-    /// Follows those of these tasks that are the asker's. It asks the database.
+    /// Follows those of these tasks that belong to the requester. It queries the database.
     pub(in crate::mcp) fn follow(&self, asker: Asker, ids: TaskIds) -> Followed {
-        // Before they are looked up, so that no change is missed.
+        // Subscribe before looking up the tasks, so that no change is missed.
         let changes = self.changes.subscribe();
         let mut followed = Followed { asker, ids: Vec::new(), first: VecDeque::new(), changes };
         for id in ids.0 {
@@ -64,12 +65,11 @@ impl Tasks {
 }
 
 impl Followed {
-    /// The tasks that are followed.
     pub(in crate::mcp) fn ids(&self) -> &[String] {
         &self.ids
     }
 
-    /// Waits for the next change of one of them.
+    /// Waits for the next change of a followed task.
     pub(in crate::mcp) async fn next(&mut self) -> Arc<DetailedTask> {
         if let Some(task) = self.first.pop_front() {
             return task;
@@ -79,7 +79,7 @@ impl Followed {
                 Ok(Change { asker, task }) if asker == self.asker && self.ids.contains(&task.task.task_id) => {
                     return task;
                 }
-                // A client that is too far behind polls.
+                // A client that is too far behind has to poll.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => std::future::pending().await,
             }

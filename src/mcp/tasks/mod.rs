@@ -1,9 +1,8 @@
-//! Tasks (2026-07-28's extension): long calls that are answered at once and kept in the database. Only their requester
-//! can poll, follow or cancel them.
+//! Runs long calls as tasks (an extension of 2026-07-28): the call is answered at once, and its outcome is kept in the
+//! database. Only the requester can poll, follow or cancel a task.
 //!
-//! The server that runs a task knows its state ([`RunningTask`]). The outcome is in the database, so that it survives
-//! a reconnect and a restart. A row that says "working" although nobody holds its runner's lock belongs to a server
-//! that died.
+//! The server that runs a task knows its state ([`RunningTask`]). The outcome is in the database, so that it survives a
+//! reconnect and a restart. If a row says "working" but nobody holds its runner's lock, the server has died.
 
 mod change;
 mod followed;
@@ -38,22 +37,22 @@ pub use running::RunningTask;
 pub(super) struct Tasks {
     store: Store,
     clock: Clock,
-    /// Held while this server announces itself as a runner of tasks, which may take as long as a connection to the database does.
+    /// Locked while this server registers as a runner of tasks, which may take as long as connecting to the database.
     starting: Mutex<()>,
     state: Mutex<State>,
-    /// Rung when a task has ended.
+    /// Notified when a task has ended.
     ended: Condvar,
     changes: broadcast::Sender<Change>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Taken with the first task.
+    /// Registered with the first task.
     runner: Option<TaskRunner>,
     running: HashMap<Uuid, Arc<RunningTask>>,
-    /// Tasks whose end is not in the database, or not whole: it holds a token, or could not be written.
+    /// Outcomes that are not, or not completely, in the database: they contain a token, or could not be written.
     kept: HashMap<Uuid, Kept>,
-    /// Set when the server ends: no task begins any more.
+    /// Set when the server ends, so that no further task begins.
     closing: bool,
 }
 
@@ -75,7 +74,8 @@ impl Tasks {
         }
     }
 
-    /// Keeps a task that `cancelled` cancels. Returns none where the server ends or the asker has as many as it may.
+    /// Creates a task; cancelling it cancels `cancelled`. Returns `None` if the server is ending or the requester has reached its
+    /// limit.
     pub(super) fn begin(
         &self,
         asker: &Asker,
@@ -148,7 +148,8 @@ impl Tasks {
     /// Returns a task of `asker`.
     ///
     /// # Errors
-    /// -32602 where it has no such task.
+    ///
+    /// -32602 if `asker` has no such task.
     pub(super) fn get(&self, asker: &Asker, id: &str) -> Result<DetailedTask, ErrorData> {
         let id = known(id)?;
         {
@@ -163,10 +164,11 @@ impl Tasks {
         self.row(asker, id).map(|row| outcome::detailed(&row))
     }
 
-    /// Cancels a task of `asker`; one that has ended is not changed.
+    /// Cancels a task of `asker`. A task that has ended does not change.
     ///
     /// # Errors
-    /// -32602 where it has no such task; `E_INVALID_ARGUMENT` where another server works on it.
+    ///
+    /// -32602 if `asker` has no such task; `E_INVALID_ARGUMENT` if another server runs it.
     pub(super) fn cancel(&self, asker: &Asker, id: &str) -> Result<(), ErrorData> {
         if let Some(task) = self.found(asker, known(id)?)? {
             task.cancel(CancelledBy::Asker);
@@ -174,7 +176,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Answers what a task of `asker` asked; what it did not ask is skipped.
+    /// Passes the client's answers to a task of `asker`. Answers that the task did not ask for are ignored.
     pub(super) fn update(&self, asker: &Asker, id: &str, responses: InputResponses) -> Result<(), ErrorData> {
         if let Some(task) = self.found(asker, known(id)?)? {
             task.answer(responses);
@@ -193,12 +195,12 @@ impl Tasks {
         for task in left {
             self.finish(&task, Answered::Nothing);
         }
-        // Giving the lock back asks the database, and nobody is to wait for that.
+        // Releasing the runner's lock queries the database, and nobody should wait for that.
         let runner = self.state().runner.take();
         drop(runner);
     }
 
-    /// Tells what runs that the server ends.
+    /// Tells the running tasks that the server is ending.
     pub(super) fn give_up(&self) {
         let mut state = self.state();
         state.closing = true;
@@ -217,7 +219,7 @@ impl Tasks {
         }
     }
 
-    /// Returns the task where this server runs it; none where it has ended.
+    /// Returns the task if this server runs it, or `None` if it has ended.
     fn found(&self, asker: &Asker, id: Uuid) -> Result<Option<Arc<RunningTask>>, ErrorData> {
         {
             let state = self.state();
@@ -238,7 +240,7 @@ impl Tasks {
         Ok(None)
     }
 
-    /// Returns the row of a task; one whose server is gone has failed.
+    /// Returns the row of a task. If the server that ran it is gone, the task has failed.
     fn row(&self, asker: &Asker, id: Uuid) -> Result<Task, ErrorData> {
         let look = || self.store.read(|db| tasks::get(db, asker.as_str(), id, self.clock.now()));
         let found = look().map_err(|error| error_data(&error))?;
@@ -253,7 +255,7 @@ impl Tasks {
             Holding::Free => {
                 let ended = Ended::failed(SERVER_ENDED);
                 match self.store.write(|db| self.end_row(db, id, &ended)) {
-                    // It ended between the two looks.
+                    // The task ended between the two reads.
                     Ok(false) => {
                         return look().map_err(|error| error_data(&error))?.ok_or_else(|| unknown(&id.to_string()));
                     }
@@ -268,7 +270,7 @@ impl Tasks {
         Ok(row)
     }
 
-    /// Whether the server that runs a task is still there.
+    /// Whether the server that runs a task still exists.
     fn runs(&self, task: &Task, own: Uuid) -> Holding {
         if task.runner == own { Holding::Held } else { self.store.runs_tasks(task.runner) }
     }
@@ -285,13 +287,13 @@ impl Tasks {
         tasks::end(db, id, end)
     }
 
-    /// Returns until when a task is kept that begins or ends `now`; for the usual time where the limit cannot be read.
+    /// Returns when to delete a task that begins or ends `now`. If the limit cannot be read, the default applies.
     fn kept_until(&self, now: Millis) -> Millis {
         let usual = || now.saturating_add(tasks::GROWING.usual.age.unwrap_or_default());
         self.store.read(|db| tasks::kept_until(db, now)).unwrap_or_else(|_| usual())
     }
 
-    /// Returns this server's id as a runner of tasks; none where it ends.
+    /// Returns this server's id as a runner of tasks, or `None` if the server is ending.
     fn runner(&self) -> Result<Option<Uuid>> {
         if let Some(known) = self.known_runner() {
             return Ok(known);
@@ -300,7 +302,7 @@ impl Tasks {
         if let Some(known) = self.known_runner() {
             return Ok(known);
         }
-        // Without the state's lock: looks at tasks do not wait for the database.
+        // The state is not locked here, so that reading tasks does not wait for the database.
         let runner = self.store.begin_tasks()?;
         let id = runner.id();
         let mut state = self.state();
@@ -312,7 +314,7 @@ impl Tasks {
         Ok(Some(id))
     }
 
-    /// Returns what [`Tasks::runner`] answers without the database, where that is known.
+    /// Returns the answer of [`Tasks::runner`] if it is known without the database.
     fn known_runner(&self) -> Option<Option<Uuid>> {
         let state = self.state();
         if state.closing { Some(None) } else { state.runner.as_ref().map(|runner| Some(runner.id())) }
@@ -327,8 +329,8 @@ fn known(id: &str) -> Result<Uuid, ErrorData> {
     id.parse().map_err(|_| unknown(id))
 }
 
-/// Returns one failure for a task that does not exist, that is another asker's, and that was deleted: they cannot be told
-/// apart.
+/// Returns the same error for a task that does not exist, one of another requester, and a deleted one, so that they
+/// cannot be told apart.
 fn unknown(id: &str) -> ErrorData {
     let why = format!("You have no task '{}'; ended tasks are deleted after some time", id.escape_debug());
     ErrorData::invalid_params(why, Some(json!({ "taskId": id })))

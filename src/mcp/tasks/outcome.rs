@@ -1,4 +1,4 @@
-//! The outcome of a task: converts a call's answer to a row, and a row to rmcp's types.
+//! Converts a call's answer to the row of its task, and the row to rmcp's types.
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, DetailedTask, ErrorCode, JsonObject, TaskPayload, TaskStatus};
@@ -10,18 +10,17 @@ use mcpkg_store::tasks::{Status, Task};
 /// The suggested time between two polls, in milliseconds.
 const POLL: u64 = 500;
 
-/// The failure of a task whose server is gone.
+/// The error of a task whose server is gone.
 pub(super) const SERVER_ENDED: &str =
     "The server stopped while it ran this task, but left nothing incomplete. Call the tool again";
 
-/// The message for a task whose server is on another machine and out of sight.
+/// The message for a task whose server is on another machine and has lost its connection.
 pub(super) const UNSEEN: &str =
     "The server that runs this task lost its connection to the database, and may still be running the task";
 
-/// Replaces a confirm token in a stored result: the token goes only to its requester, and is not stored.
+/// Replaces a confirm token in a stored result. The token goes only to its requester, and is not stored.
 const NOT_KEPT: &str = "(not stored; call deploy again)";
 
-/// The party that cancelled a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CancelledBy {
     Asker,
@@ -30,7 +29,7 @@ pub(super) enum CancelledBy {
 
 /// The answer of the call.
 pub(in crate::mcp) enum Answered {
-    /// A result, which may say that the tool failed.
+    /// A result, which may report that the tool failed.
     Result(Box<CallToolResult>),
     Error(ErrorData),
     Nothing,
@@ -43,13 +42,13 @@ pub(super) struct Ended {
     pub(super) message: Option<String>,
     /// The stored result or error, as JSON.
     pub(super) outcome: Option<String>,
-    /// The result with the token that is not stored.
+    /// The complete result, if it contains a token that is not stored.
     pub(super) whole: Option<String>,
 }
 
 impl Ended {
-    /// Returns how a task ended that answered so, after it was `cancelled`. A tool that finished all the same
-    /// completed.
+    /// Returns how a task ended with this answer, after it was possibly `cancelled`. A tool that finished anyway counts
+    /// as completed.
     pub(super) fn of(answered: Answered, cancelled: Option<CancelledBy>) -> Self {
         match (answered, cancelled) {
             (Answered::Result(result), Some(by)) if result.is_error == Some(true) => {
@@ -68,7 +67,7 @@ impl Ended {
         }
     }
 
-    /// Returns the end of a task that has no result, for this reason.
+    /// Returns a failure without a result, for this reason.
     pub(super) fn failed(why: &'static str) -> Self {
         Self::with_error(&ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None))
     }
@@ -88,13 +87,13 @@ impl Ended {
         Self { status: Status::Completed, message: None, outcome: Some(outcome), whole }
     }
 
-    /// Whether all of it is stored.
+    /// Whether the complete result is stored.
     pub(super) fn is_whole(&self) -> bool {
         self.whole.is_none()
     }
 }
 
-/// Returns the first line of what a tool said.
+/// Returns the first line of a tool's message.
 fn text(result: &CallToolResult) -> Option<String> {
     let first = |envelope: &Value| envelope["errors"][0]["message"].as_str().map(str::to_owned);
     result.structured_content.as_ref().and_then(first).or_else(|| match result.content.first()? {
@@ -103,7 +102,7 @@ fn text(result: &CallToolResult) -> Option<String> {
     })
 }
 
-/// Returns everything about a task except its outcome.
+/// Returns the task of a row, without its outcome.
 pub(super) fn task(row: &Task) -> rmcp::model::Task {
     let (id, begun, changed) = (row.id.to_string(), rfc3339(row.created_at), rfc3339(row.updated_at));
     let kept = u64::try_from(row.expires_at.saturating_sub(row.created_at)).unwrap_or(1).max(1);
@@ -113,7 +112,7 @@ pub(super) fn task(row: &Task) -> rmcp::model::Task {
     task
 }
 
-/// Returns a task as its row says.
+/// Returns the task of a row, with its outcome.
 pub(super) fn detailed(row: &Task) -> DetailedTask {
     let outcome = || -> JsonObject {
         row.outcome.as_deref().and_then(|outcome| serde_json::from_str(outcome).ok()).unwrap_or_default()
@@ -147,7 +146,7 @@ mod tests {
         let cancelled = Ended::of(failed(), Some(CancelledBy::Asker));
         assert_eq!((cancelled.status, cancelled.message.as_deref()), (Status::Cancelled, Some("given up")));
         assert_eq!(Ended::of(failed(), Some(CancelledBy::Server)).status, Status::Failed);
-        // A task that finished all the same keeps its result.
+        // A task that finished anyway keeps its result.
         assert_eq!(Ended::of(said(false, json!({})), Some(CancelledBy::Asker)).status, Status::Completed);
         assert_eq!(Ended::of(Answered::Nothing, None).status, Status::Failed);
     }

@@ -1,4 +1,4 @@
-//! A task that runs in this server.
+//! The state of a task that runs in this server.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,6 @@ use crate::mcp::asker::Asker;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_store::tasks::Task;
 
-/// A task that runs in this server.
 pub struct RunningTask {
     asker: Asker,
     given_up: CancellationToken,
@@ -44,24 +43,25 @@ impl RunningTask {
         Self { asker, given_up: cancelled, changes, clock, state, id }
     }
 
-    /// The id that its asker knows it by.
+    /// The id by which the requester knows the task.
     pub fn id(&self) -> Uuid {
         self.id
     }
 
-    /// Waits until it is cancelled: by its asker, or because the server ends.
+    /// Waits until the task is cancelled: by its requester, or because the server ends.
     pub async fn cancelled(&self) {
         self.given_up.cancelled().await;
     }
 
-    /// Says how far it is.
+    /// Sets the progress message.
     pub fn say(&self, message: String) {
         let mut state = self.state();
         state.row.message = Some(message);
         state.row.updated_at = self.clock.now();
     }
 
-    /// Asks the client, which sees it at its next poll; returns its answer, and nothing where the task was cancelled.
+    /// Asks the client, which sees the question at its next poll. Returns the answer, or `None` if the task was
+    /// cancelled.
     pub async fn ask(&self, key: &str, request: InputRequest) -> Option<Value> {
         let (sender, receiver) = oneshot::channel();
         {
@@ -80,7 +80,7 @@ impl RunningTask {
         &self.asker
     }
 
-    /// Takes the client's answers; the task continues once all its questions are answered.
+    /// Handles the client's answers. The task continues once all its questions are answered.
     pub(super) fn answer(&self, responses: InputResponses) {
         {
             let mut state = self.state();
@@ -94,7 +94,7 @@ impl RunningTask {
         self.tell();
     }
 
-    /// Cancels it and drops its open questions.
+    /// Cancels the task and drops its open questions.
     pub(super) fn cancel(&self, by: CancelledBy) {
         {
             let mut state = self.state();
@@ -104,17 +104,17 @@ impl RunningTask {
         self.given_up.cancel();
     }
 
-    /// The party that cancelled it.
+    /// Returns who cancelled the task.
     pub(super) fn cancelled_by(&self) -> Option<CancelledBy> {
         self.state().cancelled
     }
 
-    /// Returns the task as its requester gets it at the beginning.
+    /// Returns the task in the form for the first answer to its requester.
     pub(in crate::mcp) fn task(&self) -> rmcp::model::Task {
         outcome::task(&self.state().row)
     }
 
-    /// Returns its current state.
+    /// Returns the task's current state.
     pub(in crate::mcp) fn detailed(&self) -> DetailedTask {
         let state = self.state();
         let task = outcome::task(&state.row);
@@ -125,7 +125,7 @@ impl RunningTask {
         DetailedTask::new(task, TaskPayload::InputRequired { input_requests: asked })
     }
 
-    /// Returns it as it ended.
+    /// Returns the task in its final state.
     pub(super) fn ended(&self, ended: &Ended, at: Millis, expires_at: Millis) -> DetailedTask {
         let mut row = self.state().row.clone();
         row.status = ended.status;

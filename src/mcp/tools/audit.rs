@@ -1,5 +1,5 @@
-//! Logs calls: the tool, the time it took and its outcome. For contract 004's tools the log also has a summary of the
-//! arguments and the answer.
+//! Logs calls: the tool, the time it took and its outcome. For contract 004's tools it adds a summary of the arguments
+//! and the answer.
 
 use std::time::Instant;
 
@@ -18,31 +18,31 @@ macro_rules! audited {
     };
 }
 
-/// The arguments and answers whose values are shown: names of what is kept, and choices. All else may hold what the user keeps secret, so
-/// that only its size is.
+/// The arguments and answers with values that the log shows: names of stored things, and choices. Everything else may
+/// be secret, so only its size is logged.
 const SHOWN: [&str; 13] = [
     "command", "cursor", "draft", "effect", "group", "id", "limit", "run", "source", "state", "step", "wait_s",
     "workflow",
 ];
 
-/// The most bytes of a value that is shown.
+/// The maximum size in bytes of a value that is shown.
 const LONGEST: usize = 80;
 
-/// A call, before it is made.
+/// The facts about a call that are known before it runs.
 pub(super) struct Call {
-    /// Whether the log has it by default.
+    /// Whether the call is logged by default.
     is_audited: bool,
     /// A summary of the arguments.
     asked: Option<String>,
 }
 
 impl Call {
-    /// Returns the call of an operation with these arguments.
+    /// Describes the call of an operation.
     pub(super) fn of(entry: &Entry, arguments: &Map<String, Value>, identity: Identity) -> Self {
         Self::new(entry.shape, entry.effect, arguments, identity)
     }
 
-    /// Returns the call of a tool with these arguments.
+    /// Describes the call of a tool.
     pub(super) fn of_tool(tool: &Tool, arguments: &Value, identity: Identity) -> Self {
         let none = Map::new();
         let arguments = arguments.as_object().unwrap_or(&none);
@@ -57,21 +57,21 @@ impl Call {
     }
 
     fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>, identity: Identity) -> Self {
-        // Answers that begin with a version are contract 004's.
+        // Only the answers of contract 004 begin with a version.
         let is_of_commands = matches!(shape, Shape::Json(Some(_)));
-        // The contract requires that all of its calls are logged. Under other identities, reads are logged only on
+        // The contract requires a log line for each of its calls. Under other identities, reads are logged only on
         // request.
         let is_audited = shape == Shape::Rpc || is_of_commands && (effect.changes() || identity == Identity::Assistant);
         Self { is_audited, asked: (is_of_commands && is_logged(is_audited)).then(|| summary(arguments)) }
     }
 
-    /// Writes the line of the call, which began at `started`.
+    /// Logs the call, which began at `started`.
     pub(super) fn log(&self, tool: &str, context: &Context, outcome: &Result<Reply>, started: Instant) {
         let asked = self.asked.as_deref();
         let answered = asked.and(outcome.as_ref().ok()).map(answered);
         let outcome = outcome.as_ref().map_or_else(|error| error.code().name(), |_| "ok");
         let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        // The target has to be known when mcpkg is built.
+        // The log target has to be a constant.
         if self.is_audited {
             tracing::info!(target: audited!(), tool, project = project(context), outcome, micros, asked, answered, "tools/call");
         } else {
@@ -80,7 +80,7 @@ impl Call {
     }
 }
 
-/// Whether the log takes the line of a call.
+/// Whether the log accepts the line of a call.
 pub(super) fn is_logged(is_audited: bool) -> bool {
     match is_audited {
         true => tracing::enabled!(target: audited!(), tracing::Level::INFO),
@@ -88,7 +88,7 @@ pub(super) fn is_logged(is_audited: bool) -> bool {
     }
 }
 
-/// The name of the project that applies; asked only where the log takes it.
+/// Returns the name of the selected project. It is looked up only if the line is logged.
 fn project(context: &Context) -> String {
     let found = context.store.read(|db| projects::resolve(db, &context.selection));
     found.ok().flatten().map_or_else(|| "none".to_owned(), |project| project.name)
@@ -102,7 +102,7 @@ fn answered(reply: &Reply) -> String {
     }
 }
 
-/// Returns an object in short: the names of its values, and of those that may be shown the values.
+/// Summarizes an object: the names of its fields, and the values of those that may be shown.
 fn summary(object: &Map<String, Value>) -> String {
     let told: Vec<String> =
         object.iter().map(|(name, value)| format!("{}={}", name.escape_debug(), short(name, value))).collect();

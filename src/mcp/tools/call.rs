@@ -1,4 +1,4 @@
-//! tools/call: runs a tool and makes its result.
+//! Answers tools/call: runs a tool and builds its result.
 
 #![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 
@@ -27,9 +27,10 @@ use mcpkg_core::op::{Body, Context, Entry, Identity, Media, Reply, Shape, Surfac
 use mcpkg_core::present;
 use mcpkg_store::{Store, projects};
 
-/// Runs a tool; every failure is an answer that a model can read and mend.
+/// Runs a tool. Every failure becomes a result that a model can read and act on.
 ///
 /// # Errors
+///
 /// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
 pub(in crate::mcp) fn call(
     tool: &Tool,
@@ -79,20 +80,20 @@ pub(in crate::mcp) fn call(
     }
 }
 
-/// Returns what came of a call with hints and warnings as an agent reads them.
+/// Translates the hints and warnings in an outcome for an agent.
 pub(super) fn for_agent(outcome: Result<Reply>, reader: Reader<'_>) -> Result<Reply> {
     let mut reply = outcome.map_err(|error| reader.error(error))?;
     reply.warnings.iter_mut().for_each(|warning| *warning = reader.text(warning));
     Ok(reply)
 }
 
-/// Returns the result of a call of an operation that fails before it is run.
+/// Returns the result of a call that failed before its operation ran.
 pub(in crate::mcp) fn failed(entry: &Entry, error: Error) -> CallToolResult {
     let error = Reader { failed: Some(entry), surface: &Surface::default() }.error(error);
     result(&ResultForm::from(entry), &entry.cli.join(" "), Err(error))
 }
 
-/// Returns what tools run in for an agent; `client` is what it calls itself.
+/// Returns the context in which an agent's tools run. `client` is the name that the client gives itself.
 pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str>) -> Context {
     Context {
         surface: Arc::clone(&config.surface),
@@ -106,8 +107,8 @@ pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str
     }
 }
 
-/// Writes what a call answers to the log, as contract 003 has it; the log takes passwords out. What other contracts' tools
-/// answer is the user's content, which no log holds.
+/// Logs the answer of a call, as contract 003 requires. The log redacts passwords. Answers of other contracts' tools
+/// are the user's content, which is never logged.
 fn log_body(tool: &str, outcome: &Result<Reply>) {
     match outcome {
         Ok(reply) => tracing::debug!(tool, answer = %reply.data, "tools/call answers"),
@@ -115,7 +116,7 @@ fn log_body(tool: &str, outcome: &Result<Reply>) {
     }
 }
 
-/// Returns the result of a call.
+/// Builds the result of a call.
 pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
     match form.shape {
         Shape::Sentence => sentence(form, outcome),
@@ -124,10 +125,10 @@ pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply
     }
 }
 
-/// Runs an operation; returns the command that an envelope names, and what came of it.
+/// Runs an operation. Returns the command name for the envelope, and the outcome.
 fn run(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Reply>) {
     let shown = asks(tool, context).then(|| arguments.clone());
-    // Contract 004 says of no argument that it is refused.
+    // Contract 004 does not refuse unknown arguments.
     let taken = match context.caller.identity() {
         Identity::Assistant => entry.from_lenient_agent(arguments),
         _ => entry.from_agent(arguments),
@@ -145,17 +146,17 @@ fn run(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (Stri
     }
 }
 
-/// Whether a person consents to each call of a tool.
+/// Whether a person has to consent to each call of a tool.
 fn asks(tool: &Tool, context: &Context) -> bool {
     context.asks_before_destructive && tool.is_destructive() && !tool.asks_itself()
 }
 
-/// Uses up a person's consent to a call, or asks for it. What the tool itself needs consent for is asked also.
+/// Uses up a person's consent to a call, or asks for it. This is in addition to consent that the tool itself requires.
 fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let inputs = json!({ "tool": tool.name(), "arguments": arguments });
     let plan_hash = hex::encode(&Sha256::digest(inputs.to_string()));
-    // The hash is of what is called; what is kept of it has no passwords.
+    // The hash covers the complete inputs. The stored copy has no passwords.
     let mut inputs = inputs;
     hide_in(&mut inputs);
     let argument = |(name, value): (&String, &Value)| redact(&format!("{name} = {}", marks::quoted(value)));
@@ -185,7 +186,7 @@ impl From<&Entry> for ResultForm<'static> {
     }
 }
 
-/// One object, as text and as structuredContent.
+/// Builds a result with one object, as text and as structuredContent.
 fn object(form: &ResultForm<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
     let is_error = outcome.is_err();
     let object = match &outcome {
@@ -210,10 +211,10 @@ fn log_bug(form: &ResultForm<'_>, error: &Error) {
     }
 }
 
-/// The key in the result of a data tool that has its failure, for programs.
+/// The key in a data tool's result that contains its failure, for programs.
 const FAILURE: &str = "mcpkg/error";
 
-/// Where the result of a tool that reads content says what the content is of.
+/// The key in the result of a tool that reads content; it contains the metadata of the content.
 const ITEM: &str = "mcpkg/item";
 
 /// Returns the metadata of content, without the content itself. This is not structuredContent: Claude Code and Codex
@@ -224,7 +225,7 @@ pub(super) fn item(data: Value) -> Option<MetaObject> {
     Some(MetaObject(JsonObject::from_iter([(ITEM.to_owned(), Value::Object(item))])))
 }
 
-/// Converts the output of a data tool. Its structuredContent has to match its outputSchema, so failures have none; the
+/// Converts the output of a data tool. Its structuredContent has to match its outputSchema, so failures have none. The
 /// facts of the run are in `_meta`.
 fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     let (mut result, meta) = match outcome {
@@ -244,7 +245,8 @@ fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     result
 }
 
-/// Returns a body as blocks, one for each of several. A file that is text is a resource of text, whatever its type says.
+/// Converts a body to content blocks, one for each of its parts. A text file becomes a text resource, whatever its
+/// declared type.
 fn blocks(body: Body) -> Vec<ContentBlock> {
     match body {
         Body::Several(bodies) => bodies.into_iter().flat_map(blocks).collect(),
@@ -280,7 +282,8 @@ fn block(body: Body) -> ContentBlock {
     }
 }
 
-/// Contract 001: one text block and isError. If the tool has an outputSchema, the data is added.
+/// Builds the result that contract 001 prescribes: one text block and isError. If the tool has an outputSchema, the
+/// data is added.
 fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
         Ok(reply) => {
@@ -295,7 +298,8 @@ fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
         }
         Err(error) => {
             log_bug(form, &error);
-            // Clients hold structuredContent against the outputSchema, failures too: there the hints are text.
+            // Clients validate structuredContent against the outputSchema, even for failures. So here the hints are
+            // part of the text.
             if form.structured || form.content {
                 return CallToolResult::error(vec![ContentBlock::text(present::sentence_with_hints(&error))]);
             }

@@ -13,12 +13,11 @@ use mcpkg_store::Db;
 #[derive(Clone)]
 pub(in crate::mcp) enum Tool {
     Operation(&'static Entry),
-    /// A row of a domain's, or what a program adds.
+    /// A data tool: a row of a domain, or one that a program adds.
     Projected(Box<Projected>),
 }
 
 impl Tool {
-    /// Its effect on existing data.
     pub(in crate::mcp) fn effect(&self) -> Effect {
         match self {
             Tool::Operation(entry) => entry.effect,
@@ -26,7 +25,7 @@ impl Tool {
         }
     }
 
-    /// The operation, where it is one.
+    /// The operation, if the tool is one.
     pub(in crate::mcp) fn entry(&self) -> Option<&'static Entry> {
         match self {
             Tool::Operation(entry) => Some(entry),
@@ -34,7 +33,6 @@ impl Tool {
         }
     }
 
-    /// The name that it is called by.
     pub(in crate::mcp) fn name(&self) -> &str {
         match self {
             Tool::Operation(entry) => entry.tool,
@@ -42,7 +40,6 @@ impl Tool {
         }
     }
 
-    /// Whether it may take minutes.
     pub(in crate::mcp) fn is_long(&self) -> bool {
         match self {
             Tool::Operation(entry) => entry.long,
@@ -50,7 +47,7 @@ impl Tool {
         }
     }
 
-    /// The operation under which a person is asked, where a call may need consent.
+    /// The operation name for consent requests, if a call may need consent.
     pub(in crate::mcp) fn consent(&self, config: &Config) -> Option<&str> {
         let may_need_consent = match self {
             Tool::Operation(entry) => entry.may_need_consent,
@@ -59,7 +56,7 @@ impl Tool {
         (may_need_consent || config.asks_before_destructive && self.is_destructive()).then(|| self.asks_as())
     }
 
-    /// The operation under which a person is asked about it.
+    /// The operation name for consent requests about this tool.
     pub(in crate::mcp) fn asks_as(&self) -> &str {
         match self {
             Tool::Projected(tool) => match &tool.answer {
@@ -70,7 +67,7 @@ impl Tool {
         }
     }
 
-    /// Whether it may destroy what is there, as tools/list says it.
+    /// Whether the tool may destroy existing data, as tools/list declares it.
     pub(in crate::mcp) fn is_destructive(&self) -> bool {
         let destructive = match self {
             Tool::Operation(entry) => provider::hints(entry.effect, entry.open_world).destructive_hint,
@@ -79,7 +76,7 @@ impl Tool {
         destructive == Some(true)
     }
 
-    /// Whether it asks a person about each thing that it does.
+    /// Whether the tool itself asks a person about each step.
     pub(in crate::mcp) fn asks_itself(&self) -> bool {
         match self {
             Tool::Operation(entry) => entry.runs_commands,
@@ -87,7 +84,7 @@ impl Tool {
         }
     }
 
-    /// The operation among whose calls one of it counts: itself, or what it runs commands as.
+    /// The operation whose rate limit a call counts towards: the tool itself, or the operation that runs its commands.
     pub(in crate::mcp) fn counts_as(&self) -> Option<&'static Entry> {
         match self {
             Tool::Operation(entry) => Some(entry),
@@ -96,7 +93,7 @@ impl Tool {
         }
     }
 
-    /// Whether a server runs it once at a time for each asker.
+    /// Whether a server runs the tool only once at a time for each requester.
     pub(in crate::mcp) fn one_at_a_time(&self) -> bool {
         matches!(self, Tool::Operation(entry) if entry.one_at_a_time)
     }
@@ -115,12 +112,12 @@ pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<O
     Ok(None)
 }
 
-/// Returns the operation of this name, where it is served; without the database.
+/// Returns the operation with this name if it is served. It does not need the database.
 pub(in crate::mcp) fn operation(name: &str, config: &Config) -> Option<&'static Entry> {
     named(name).filter(|entry| config.serves(entry))
 }
 
-/// Whether calling the tool `name` may change the database, as far as that is known without asking it.
+/// Whether calling the tool `name` may change the database, as far as that is known without querying it.
 pub(in crate::mcp) fn may_write(name: &str, config: &Config) -> bool {
     match named(name) {
         Some(entry) => entry.effect.changes(),
@@ -133,7 +130,7 @@ pub(in crate::mcp) fn writes(name: &str) -> bool {
     named(name).is_some_and(|entry| entry.effect.changes())
 }
 
-/// The operations that are tools, by name: a list asks for each of its tools.
+/// The operations that are tools, by name. A map, because building a list looks up each of its tools.
 static NAMED: LazyLock<HashMap<&'static str, &'static Entry>> = LazyLock::new(|| {
     crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(|entry| (entry.tool, entry)).collect()
 });

@@ -1,4 +1,4 @@
-//! Tool calls that only read and take microseconds: answered in front of rmcp, from the reply straight to JSON.
+//! Answers tool calls that only read and take microseconds in front of rmcp, converting the reply directly to JSON.
 
 use std::borrow::{Borrow, Cow};
 use std::time::Instant;
@@ -19,14 +19,14 @@ use mcpkg_base::json::{push_escaped, push_string};
 use mcpkg_core::op::{Body, Call, Connection, Context, Entry, Identity, Reply, Shape};
 use mcpkg_core::present;
 
-/// A call of a tool that says of itself that it is hot.
+/// A call of a tool that is declared hot.
 pub(in crate::mcp) struct HotCall {
     entry: &'static Entry,
     call: Call,
     logged: audit::Call,
 }
 
-/// The parameters of tools/call, as far as they matter here.
+/// The parameters of tools/call that matter here.
 #[derive(Deserialize)]
 struct Parameters<'a> {
     #[serde(borrow)]
@@ -36,12 +36,13 @@ struct Parameters<'a> {
 }
 
 impl HotCall {
-    /// Returns the call that the parameters of tools/call ask for, where it is a hot one and nothing is wrong with it.
+    /// Parses a call. Returns `None` if it is not hot or if anything is wrong with it.
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
         let entry = super::operation(&parameters.name, config)?;
-        // A failure of contract 003's has a form of its own, which rmcp's handler gives it; it counts the calls of each asker, too,
-        // and has them wait for each other. Of a client alone each waits for the one before it by itself.
+        // rmcp's handler answers these calls: failures of contract 003 have their own form, and it counts and queues
+        // the calls of each requester. Without a network there is only one client, whose calls are sequential here
+        // anyway.
         let is_counted = (entry.rate.is_some() || entry.one_at_a_time) && config.connection == Connection::Network;
         if !entry.effect.reads() || entry.shape == Shape::Rpc || is_counted {
             return None;
@@ -59,13 +60,13 @@ impl HotCall {
         self.entry.tool
     }
 
-    /// Whether it may take long in a large database: it is given only a moment.
+    /// Whether the call may take long in a large database, so that it gets only a short time limit.
     pub(in crate::mcp) fn may_be_long(&self) -> bool {
         self.entry.one_at_a_time
     }
 
-    /// Runs it and appends its result; returns whether that may be given again, and `None` where rmcp's handler has to run it: there
-    /// are warnings to log to the client, or a moment was not enough.
+    /// Runs the call and appends its result. Returns whether the result may be cached. Returns `None` if rmcp's handler
+    /// has to run the call: there are warnings to log to the client, or the time limit was too short.
     pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<bool> {
         let started = Instant::now();
         let command = self.call.command().to_owned();
@@ -91,9 +92,10 @@ pub(in crate::mcp) fn named(parameters: Option<&RawValue>, config: &Config) -> O
     super::operation(&parameters.name, config)
 }
 
-/// Appends the result of a call that fails before its operation is run.
+/// Appends the result of a call that failed before its operation ran.
 ///
 /// # Errors
+///
 /// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
 pub(in crate::mcp) fn push_failed(
     entry: &'static Entry,
@@ -128,8 +130,8 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     }
 }
 
-/// Appends what [`result`] returns. Text goes from the reply to the output without a copy, and an object that occurs
-/// twice in it is formatted once.
+/// Appends the same JSON that [`result`] builds. Text goes from the reply to the output without a copy, and an object
+/// that occurs twice is formatted once.
 fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, out: &mut Vec<u8>) {
     let reply = match outcome {
         Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,
@@ -147,7 +149,7 @@ fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, 
             if era == Era::Legacy {
                 result.result_type = None;
             }
-            // Writing to memory does not fail, and all its keys are texts.
+            // Writing to memory does not fail, and all keys are strings.
             let _ = serde_json::to_writer(out, &result);
             return;
         }
@@ -175,7 +177,7 @@ fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, 
     out.push(b'}');
 }
 
-/// Appends the beginning of a result that is not a failure, with its text.
+/// Appends the beginning of a successful result, with its text.
 fn push_text(text: &str, era: Era, out: &mut Vec<u8>) {
     era.open(out);
     out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":\"");

@@ -1,4 +1,4 @@
-//! tools/list: the operations in documentation order, then the tools that are data by name.
+//! Answers tools/list: the operations in documentation order, then the data tools by name.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,7 +15,7 @@ use mcpkg_core::op::{Entry, Group, Identity, Listed, Surface, Validator};
 use mcpkg_store::Db;
 use mcpkg_store::projects;
 
-/// The most tools of one page.
+/// The maximum number of tools on one page.
 const PAGE: usize = 250;
 
 /// The `_meta` key with words that Claude Code's tool search ranks above those of the description.
@@ -24,22 +24,21 @@ const SEARCH_HINT: &str = "anthropic/searchHint";
 /// The name of this list in cursors.
 const LIST: &str = "tools";
 
-/// The operations that are tools. Made once, when they are first asked for: it takes as long as the rest of a start.
+/// The operations that are tools. They are built on first use, because this takes as long as the rest of a start.
 static OPERATIONS: LazyLock<Vec<Described>> =
     LazyLock::new(|| crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
 
 /// An operation in the forms in which it is listed.
 struct Described {
     entry: &'static Entry,
-    /// With all that is known of it.
+    /// The complete form.
     whole: Tool,
-    /// The same, with the arguments of its contract alone.
+    /// The complete form, but with only the arguments of its contract.
     contract: Tool,
-    /// As most servers list it: every client pays for the list in every conversation.
+    /// The form that most servers list. It is short, because every client pays for the list in every conversation.
     short: Tool,
 }
 
-/// A page of tools/list.
 pub(in crate::mcp) struct Page {
     pub(in crate::mcp) tools: Vec<Tool>,
     /// The cursor of the next page, if there is one.
@@ -48,10 +47,11 @@ pub(in crate::mcp) struct Page {
     pub(in crate::mcp) lasting: bool,
 }
 
-/// Returns a page of the tools that a client is shown.
+/// Returns a page of the tools that a client may see.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for an invalid cursor, `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+///
+/// `E_INVALID_ARGUMENT` for an invalid cursor.
 pub(in crate::mcp) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<Page> {
     list_pages_of(PAGE, db, config, after)
 }
@@ -69,7 +69,7 @@ fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>)
     let (skipped, after) = match &start {
         None => (0, ""),
         Some(PageStart::Operation(name)) => {
-            // If it is no longer listed, continue after its old position.
+            // If the tool is no longer listed, continue after its old position.
             let all = OPERATIONS.iter().map(|described| described.entry.tool);
             let before: Vec<&str> = all.take_while(|known| known != name).chain([name.as_str()]).collect();
             (operations.iter().filter(|tool| before.contains(&tool.name.as_ref())).count(), "")
@@ -93,7 +93,6 @@ fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>)
     Ok(Page { tools, next, lasting })
 }
 
-/// Appends the result of tools/list.
 pub(in crate::mcp) fn push_list(
     db: &Db<'_>,
     config: &Config,
@@ -115,7 +114,7 @@ pub(in crate::mcp) fn push_list(
     Ok(())
 }
 
-/// After which tool a page begins, as a cursor has it.
+/// The tool after which a page begins, as the cursor encodes it.
 enum PageStart {
     Operation(String),
     Projected(String),
@@ -142,7 +141,7 @@ impl PageStart {
     }
 }
 
-/// Returns the first `limit` tools that are data after `after`, of all providers, by name.
+/// Returns the first `limit` data tools after the name `after`, of all providers, by name.
 fn projected(db: &Db<'_>, config: &Config, after: &str, limit: usize) -> Result<Vec<Projected>> {
     let mut found = Vec::new();
     for provider in config.providers.all() {
@@ -181,14 +180,14 @@ fn of_provider(
     }
 }
 
-/// Decides which tools a client is shown: equal validators mean equal lists.
+/// The inputs that decide which tools a client sees. Equal validators mean equal lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::mcp) struct ToolsValidator {
     groups: Vec<&'static str>,
     projected: Vec<Validator>,
 }
 
-/// Returns the validator of the list of tools: it changes when the list does.
+/// Returns the validator of the list of tools.
 pub(in crate::mcp) fn validator(db: &Db<'_>, config: &Config) -> Result<ToolsValidator> {
     let projected = config.providers.all().map(|provider| provider.validator(db, &config.audience()));
     Ok(ToolsValidator { groups: listed_groups(db, config)?, projected: projected.collect::<Result<_>>()? })
@@ -211,7 +210,7 @@ pub(in crate::mcp) fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<
     Ok(listed)
 }
 
-/// Returns the operations of `groups` as tools/list shows them whole, for the reference page and the tests.
+/// Returns the operations of `groups` in their complete form, for the reference page and the tests.
 pub fn listed_tools(groups: Option<&[String]>) -> serde_json::Value {
     let surface = Arc::new(Surface { groups: groups.map(<[String]>::to_vec), ..Surface::default() });
     let config = Config { surface, ..Config::default() };
@@ -237,7 +236,7 @@ impl Described {
         hints.idempotent_hint = entry.effect.changes().then_some(entry.idempotent);
         whole.annotations = Some(hints);
         let mut short = whole.clone();
-        // No agent needs the schemas of answers, which are as long as all else together.
+        // No agent needs the output schemas, which are as long as everything else together.
         short.output_schema = None;
         short.description = Some(entry.description().into());
         if !entry.search_hint.is_empty() {
@@ -249,8 +248,7 @@ impl Described {
         Self { entry, whole, contract, short }
     }
 
-    /// Returns the form that a client is shown: a server that stands in for a contract shows the contract's tools to
-    /// the letter.
+    /// Returns the form for a client. A server that stands in for a contract shows exactly the contract's tools.
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,
@@ -267,7 +265,7 @@ mod tests {
     use mcpkg_store::Store;
     use serde_json::json;
 
-    /// Installed tools, as a domain will have them: as many as the number says, in two groups.
+    /// A provider of this many installed tools, in two groups.
     struct Installed(usize);
 
     impl Installed {

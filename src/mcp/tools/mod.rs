@@ -1,4 +1,4 @@
-//! The tools: tools/list, and finding a tool by its name.
+//! Lists the tools, finds them by name, and runs them.
 
 mod audit;
 mod call;

@@ -1,9 +1,9 @@
-//! Splits incoming pieces of bytes into lines.
+//! Splits incoming bytes into lines.
 
-/// Bytes kept of a line that is too long: enough to find its id.
+/// How many bytes of a line that is too long are kept: enough to find its id.
 const HEAD: usize = 64 << 10;
 
-/// A line without its end, or what is known of one that is too long.
+/// A line without its end, or the beginning of a line that is too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Cut<'a> {
     Line(&'a [u8]),
@@ -18,18 +18,18 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Returns a cutter of lines that are at most `limit` bytes long.
+    /// Creates a splitter for lines of at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { partial: Vec::new(), limit, skipping: false }
     }
 
-    /// Hands `each` the lines that end in `piece`; one that lies in it whole is not copied.
+    /// Calls `each` with the lines that end in `piece`. A line that is completely in `piece` is not copied.
     pub(super) fn feed(&mut self, mut piece: &[u8], mut each: impl FnMut(Cut<'_>)) {
         while let Some(end) = memchr::memchr(b'\n', piece) {
             let (rest, next) = (&piece[..end], &piece[end + 1..]);
             piece = next;
             if std::mem::take(&mut self.skipping) {
-                continue; // reported when it grew too long
+                continue; // this line was already reported as too long
             }
             if self.partial.is_empty() {
                 each(self.cut(rest));
@@ -50,7 +50,7 @@ impl Lines {
         }
     }
 
-    /// Hands `each` the last line, which needs no end.
+    /// Calls `each` with the last line, which needs no line end.
     pub(super) fn finish(self, mut each: impl FnMut(Cut<'_>)) {
         if !self.partial.is_empty() {
             each(self.cut(&self.partial));

@@ -1,4 +1,5 @@
-//! What the transports share: how a server announces itself and ends, how lines are read; and stdio. `http` is the other transport.
+//! Shared parts of the transports: how a server announces itself and ends, and how lines are read. Also contains stdio;
+//! `http` is the other transport.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,18 +12,19 @@ mod lines;
 pub(super) mod signals;
 pub(super) mod stdio;
 
-/// How long a signal waits for what was accepted.
+/// After a signal, how long to wait for accepted requests.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 
-/// How long after a signal calls that still run are cancelled: some clients kill a server two seconds after it.
+/// After a signal, how long to wait before running calls are cancelled. Some clients kill a server two seconds after
+/// the signal.
 pub(super) const GIVE_UP: Duration = Duration::from_secs(1);
 
-/// The presence of a server at its database, once it could be announced.
+/// The registration of a server at its database, once that succeeded.
 pub(super) struct Announced(
     #[expect(dead_code, reason = "it is taken away when it is dropped")] Arc<Mutex<Option<Serving>>>,
 );
 
-/// How often a server that could not be announced is tried to be.
+/// How often to retry the registration.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Records that a server uses the database, so that `mcpkg restore` refuses to replace it.
@@ -32,7 +34,7 @@ pub(super) fn announce(store: &Store) -> Result<Announced> {
         Ok(serving) => *announced.lock().unwrap_or_else(PoisonError::into_inner) = Some(serving),
         Err(error) if error.code() == Code::Busy || store.location().file().is_none() => return Err(error),
         Err(error) => {
-            // On a read-only disk it cannot be replaced either, until it can be written.
+            // Nobody can replace a database on a read-only disk either. So retry until the disk becomes writable.
             tracing::warn!(%error, "cannot record that this server is running");
             let (store, waiting) = (store.clone(), Arc::downgrade(&announced));
             spawn("announce", move || {

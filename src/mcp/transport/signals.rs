@@ -1,4 +1,4 @@
-//! Signals that stop a server.
+//! Handles the signals that stop a server.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use crate::mcp::thread::spawn;
 use mcpkg_base::error::{Error, Result};
 
-/// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
+/// Runs `stop` on the first termination signal. A second one ends the process at once.
 #[cfg(unix)]
 pub(in crate::mcp) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
     let failed = |error: std::io::Error| Error::internal("cannot handle signals").with_source(error);

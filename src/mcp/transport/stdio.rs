@@ -1,7 +1,8 @@
-//! stdio: a thread that reads and answers, rmcp on a runtime of one thread, one lock on the output.
+//! Serves standard input and output: a thread reads and answers, rmcp runs on a single-threaded runtime, and a lock
+//! protects the output.
 //!
-//! The reading thread writes its own answers; rmcp's answers go through a bounded queue to a writing thread.
-//! Nothing else writes to standard output. A client that stops reading stops both, and nothing else.
+//! The reading thread writes its own answers; rmcp's answers go through a bounded queue to a writing thread. Nothing
+//! else writes to standard output. A client that stops reading stops only these two threads.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -25,17 +26,17 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Connection;
 use mcpkg_store::Store;
 
-/// Bytes read at once.
+/// How many bytes to read at once.
 const READ: usize = 64 << 10;
 
-/// How long before a signal's deadline tasks that have not ended are failed.
+/// How long before a signal's deadline unfinished tasks are marked as failed.
 const WRITTEN: Duration = Duration::from_millis(500);
 
-/// Answers are written out when so many bytes of them wait.
+/// Pending answers are written out when they reach this size in bytes.
 const WRITE: usize = 64 << 10;
 
-/// Serves `store` on standard input and output until the input ends or a signal comes; every request accepted until
-/// then is answered.
+/// Serves `store` on standard input and output until the input ends or a signal arrives. Every request accepted before
+/// is answered.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;
@@ -47,7 +48,8 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
     let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
-    // One thread does for a file. A server is waited for, and only a runtime of several threads lets a task wait.
+    // For a file, one thread is enough. A database server makes tasks wait, which requires a runtime with several
+    // threads.
     let mut runtime = match store.location().file() {
         Some(_) => tokio::runtime::Builder::new_current_thread(),
         None => tokio::runtime::Builder::new_multi_thread(),
@@ -75,15 +77,15 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         move || hub.watch(position)
     })?;
 
-    // When the process ends at the latest, once a signal came.
+    // After a signal, the time by which the process has to end.
     let signalled: Arc<OnceLock<Instant>> = Arc::default();
-    // The reading thread holds it while it works on what it read; taking it stops the input.
+    // The reading thread holds this lock while it handles what it read. Taking the lock stops the input.
     let input = Arc::new(Mutex::new(()));
     on_signal({
         let (input, hub, in_flight) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&in_flight));
         let (ending, tasks, deadline) = (server.ending.clone(), Arc::clone(&server.tasks), Arc::clone(&signalled));
         move || {
-            // Calls that still run are cancelled, so that their answers come in time.
+            // Calls that are still running are cancelled, so that their answers come in time.
             let _ = spawn("ending", move || {
                 thread::sleep(GIVE_UP);
                 ending.cancel();
@@ -93,7 +95,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             let stopped = stop_input(&input, deadline);
             hub.close();
             in_flight.close(Some(deadline));
-            // The input stays stopped: the reading thread must not take one more line.
+            // Keep the lock for good: the reading thread must not accept another line.
             std::mem::forget(stopped);
             // Normally the process has ended by then. If its client does not read, the unread answers are lost.
             thread::sleep(deadline.saturating_duration_since(Instant::now()));
@@ -108,15 +110,15 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
         let hub = Arc::clone(&hub);
         let (ending, tasks) = (server.ending.clone(), Arc::clone(&server.tasks));
         move || {
-            // A panic in the front must end the server, not leave a client waiting.
+            // A panic in the front must end the server instead of leaving a client waiting.
             let read = std::panic::AssertUnwindSafe(|| read_lines(io::stdin().lock(), front, max_line, &input));
             let ended = std::panic::catch_unwind(read);
             hub.close();
             match ended {
                 Ok(true) => {
                     in_flight.close(None);
-                    // A client that sends no more still takes its answers; one that is gone does not, and what it asked for
-                    // is given up.
+                    // A client that only stops sending still gets its answers. If it has gone, its calls are
+                    // cancelled.
                     if output_is_closed() {
                         ending.cancel();
                         tasks.give_up();
@@ -135,17 +137,17 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
                     tracing::error!(%error, "the protocol engine crashed");
                 }
             }
-            // The input ended before a session began: nothing is wrong with that.
+            // The input ended before a session began, which is not an error.
             Err(error) => tracing::info!(%error, "no session began"),
         }
     });
-    // No client waits for the answers of tasks: they have a while to end, and then they are cancelled.
+    // No client waits for the answers of tasks. They get some time to end, and then they are cancelled.
     let (give_up, deadline) = match signalled.get() {
         Some(deadline) => (*deadline - GRACE + GIVE_UP, *deadline - WRITTEN),
         None => (Instant::now() + GRACE, Instant::now() + GRACE * 2),
     };
     tasks.end(give_up, deadline);
-    // Handlers that still run end first; then nothing can be queued any more, and what is queued is written.
+    // Running handlers end first. After that nothing can be queued any more, and the queue is written out.
     drop(runtime);
     output.finish();
     let _ = writing.join();
@@ -153,7 +155,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     Ok(())
 }
 
-/// Reads lines until the end of the input; returns false where the client stopped taking answers.
+/// Reads lines until the end of the input. Returns false if the client stopped accepting answers.
 fn read_lines(mut input: impl Read, mut front: Front, max_line: usize, working: &Mutex<()>) -> bool {
     let mut lines = Lines::new(max_line);
     let mut piece = vec![0; READ];
@@ -187,7 +189,8 @@ fn read_lines(mut input: impl Read, mut front: Front, max_line: usize, working: 
     }
 }
 
-/// Waits until nobody reads standard output any more, which may never be; returns false where the system does not tell.
+/// Waits until nobody reads standard output any more, which may never happen. Returns false if the system cannot report
+/// it.
 #[cfg(unix)]
 fn output_is_closed() -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -207,7 +210,7 @@ fn output_is_closed() -> bool {
     false
 }
 
-/// Takes the lock that the reading thread works under, so that it takes no further line.
+/// Takes the lock of the reading thread, so that it accepts no further line.
 fn stop_input(input: &Mutex<()>, deadline: Instant) -> Option<std::sync::MutexGuard<'_, ()>> {
     loop {
         match input.try_lock() {
