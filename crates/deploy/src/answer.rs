@@ -1,5 +1,7 @@
-//! Decides how much of a plan an answer contains. The shell, and a server under contract 000's own name, return every
-//! field. Other agents get each fact once, paths relative to one root, and long lists in pages.
+//! Decides how much of a plan an answer contains.
+//!
+//! The shell, and a server under contract 000's own name, return every field. Other agents get each fact once, paths
+//! relative to one root, and long lists in pages.
 
 use std::path::Path;
 
@@ -12,11 +14,11 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{self, Context, Identity, Reply};
 
-/// The most files that an answer to an agent lists.
+/// The maximum number of files that an answer to an agent lists.
 pub const MOST: usize = 200;
 
-/// The fields of [`Page`] that a tool lists in its schema in addition to the contract's. The others are accepted too, but every client
-/// pays for what is listed.
+/// The fields of [`Page`] that a tool lists in its schema in addition to the contract's. The others are accepted too,
+/// but every client pays for what is listed.
 pub const PAGED: &str = r#"{ "cursor": { "type": "string" } }"#;
 
 /// Which files an answer lists.
@@ -34,21 +36,22 @@ pub struct Page {
     pub hashes: bool,
 }
 
-/// Describes the part of a list that an answer leaves out.
+/// The part of a list that an answer leaves out.
 pub struct Rest {
     /// How many files the answer lists.
     pub listed: usize,
-    /// How many there are.
+    /// How many files there are in total.
     pub total: usize,
-    /// Where the next answer goes on.
+    /// The cursor for the next part.
     pub cursor: String,
 }
 
 impl Page {
-    /// Returns the part of `items` that an answer lists, whose files `path` names.
+    /// Returns the part of `items` that an answer lists. `path` returns the file of an item.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for a limit that is out of range, and for a cursor that is not of this list.
+    ///
+    /// `E_INVALID_ARGUMENT` for a limit that is out of range, and for a cursor that does not belong to this list.
     pub fn of<'i, T>(
         &self,
         context: &Context,
@@ -73,7 +76,7 @@ impl Page {
     }
 }
 
-/// Adds to a reply where `tool` goes on.
+/// Adds a hint on how to get the rest of the list from `tool`.
 pub fn add_rest(reply: &mut Reply, rest: Option<Rest>, tool: &str) {
     let Some(Rest { listed, total, cursor }) = rest else { return };
     let cursor = json!(cursor);
@@ -91,7 +94,7 @@ fn no_such_cursor(cursor: &str) -> Error {
         .with_details(json!({ "cursor": cursor }))
 }
 
-/// Returns a path below `root` relative to it, and any other one whole.
+/// Returns a path relative to `root` if it is below it. Any other path is returned complete.
 pub fn below(root: &str, path: &Path) -> String {
     match path.strip_prefix(root) {
         Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
@@ -105,7 +108,7 @@ pub fn is_brief(context: &Context) -> bool {
     !context.is_shell() && context.caller.identity() != Identity::Agentpack
 }
 
-/// Returns a reply as its reader gets it.
+/// Shortens a reply if its reader is an agent that gets each fact once.
 pub fn reply(context: &Context, site: &Site, page: &Page, mut reply: Reply) -> Reply {
     let root = site.place.root.as_str();
     if !is_brief(context) {
@@ -122,7 +125,7 @@ pub fn reply(context: &Context, site: &Site, page: &Page, mut reply: Reply) -> R
     reply
 }
 
-/// What an agent is given of an answer.
+/// Shortens an answer for an agent.
 struct Brief<'a> {
     root: &'a str,
     hashes: bool,

@@ -1,4 +1,4 @@
-//! Names of modules, targets, stored deploys and proposals, as a shell completes them.
+//! Completes the names of modules, targets, stored deploys and proposals in a shell.
 
 use super::project::catalog;
 use super::rollback::goal::PRISTINE;
@@ -16,20 +16,20 @@ pub(super) const MODULES: Names = Names::Stored(|typed| {
     Ok(typed.matching(modules.into_iter().map(|module| module.id)))
 });
 
-/// The targets, each by itself.
+/// All targets, without the word `all`.
 pub(super) const TARGETS: Names = Names::Known(|_| Target::all_names().into_iter().map(str::to_owned).collect());
 
 /// The stored deploys, newest first.
 pub(super) const SNAPSHOTS: Names = Names::Stored(stored);
 
-/// The stored deploys, and the word for the time before any of them.
+/// The stored deploys, and `pristine` for the state before the first one.
 pub(super) const GOALS: Names = Names::Stored(|typed| {
     let mut names = typed.matching([PRISTINE.to_owned()]);
     names.extend(stored(typed)?);
     Ok(names)
 });
 
-/// The proposals of the project that are open.
+/// The open proposals of the project.
 pub(super) const PROPOSALS: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     let open = proposals::list(typed.db, project.id, false)?;

@@ -1,4 +1,4 @@
-//! Contract 000's confirm tokens: what each refusal says.
+//! Issues and checks contract 000's confirm tokens, and words each refusal.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use mcpkg_store::Db;
 /// The operation that a token of `deploy` confirms, from the shell too.
 const OPERATION: &str = "deploy_apply";
 
-/// Gives a token for a plan that is about to be shown.
+/// Issues a token for a plan that is about to be shown.
 pub fn issue(context: &Context, project: &str, inputs: &Value, plan_hash: &str, summary: &str) -> Result<Issued> {
     token::issue(context, &Plan { operation: OPERATION, project, inputs, hash: plan_hash, summary })
 }
@@ -19,17 +19,19 @@ pub fn issue(context: &Context, project: &str, inputs: &Value, plan_hash: &str, 
 /// Checks a token before anything is planned for it.
 ///
 /// # Errors
-/// `E_CONFIRM_TOKEN_MISMATCH` where it is unknown, used or of other inputs.
+///
+/// `E_CONFIRM_TOKEN_MISMATCH` if the token is unknown, used, or for other inputs.
 pub fn check(db: &Db<'_>, context: &Context, token: &str, inputs: &Value) -> Result<Confirmed> {
     token::check(db, context, token, OPERATION, inputs)?.map_err(|refused| refusal(refused, inputs))
 }
 
-/// Checks that a token is of this plan.
+/// Checks that a token was issued for this plan.
 pub fn check_plan(confirmed: &Confirmed, plan_hash: &str) -> Result<()> {
     confirmed.check_plan(plan_hash).map_err(|refused| refusal(refused, &json!(plan_hash)))
 }
 
-/// Checks a token against the plan that is about to be applied, and uses it up; in the transaction of the journal.
+/// Checks a token against the plan that is about to be applied, and uses it up. Runs in the transaction that writes the
+/// journal.
 pub fn consume(
     db: &Db<'_>,
     context: &Context,
@@ -43,12 +45,12 @@ pub fn consume(
     confirmed.consume(db, now)?.map_err(|refused| refusal(refused, inputs))
 }
 
-/// Returns the failure of a call that says yes and gives no token.
+/// Returns the error for a call with `yes` but without a token.
 pub fn missing() -> Error {
     Error::new(Code::ConfirmTokenRequired, "deploy_apply needs the confirm_token that `deploy` returned")
 }
 
-/// Returns contract 000's failure of a token that is not taken; `asked` is what it was held against.
+/// Returns contract 000's error for a refused token. `asked` is the value that it was compared with.
 fn refusal(refused: Refused, asked: &Value) -> Error {
     let (kind, why, mut details) = match refused {
         Refused::Expired { at } => {

@@ -1,5 +1,5 @@
-//! Contract 000: what a project or a config repo gives to agents, where they read it on disk; planned, confirmed,
-//! applied, and taken back.
+//! Implements contract 000: deploys the files of a project or a config repo to where agents read them. A deploy is
+//! planned, confirmed and applied, and can be rolled back.
 
 pub mod answer;
 pub mod apply;
@@ -18,10 +18,9 @@ mod completions;
 
 use mcpkg_core::op::{Domain, Group, Listed};
 
-/// The group of this domain.
+/// The tool group of this domain.
 pub const GROUP: &str = "deploy";
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "deploy",
     operations: &[operations::OPS],
@@ -29,7 +28,7 @@ pub const DOMAIN: Domain = Domain {
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(source::has_root),
-        // Deploys reach beyond a project: folders, config repos.
+        // Deploys affect more than one project: folders, config repos.
         within_project: false,
         named_over_network: false,
         instructions: "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS Code read \

@@ -1,4 +1,4 @@
-//! The bytes before and after each change, stored as blobs, and the journal's rows that name them.
+//! Stores the bytes before and after each change as blobs, and creates the journal rows that refer to them.
 
 use super::work::Work;
 use crate::plan::{After, Keep, RowChange};
@@ -59,8 +59,8 @@ pub(super) fn store_all(
     Ok(files)
 }
 
-/// Returns the row of a file that mcpkg releases without changing it: a rollback to an earlier snapshot needs the file, and one to a
-/// later snapshot needs to know that it was released.
+/// Returns the row of a file that mcpkg releases without changing it. A rollback to an earlier snapshot needs the file,
+/// and one to a later snapshot needs to know that it was released.
 fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
     let (row, image) = match change {
         RowChange::Forget(path) => {

@@ -1,8 +1,8 @@
-//! The journal of an apply: its rows in the database, and the record outside of it that makes them count.
+//! Keeps the journal of an apply: its rows in the database, and the record outside of it that makes them valid.
 //!
-//! A command that finds an unfinished journal puts files back. The rows alone could come from anybody, since a database may be
-//! restored, copied, or sent by somebody else. So an apply first keeps a record on this machine with the SHA-256 of the constant part of
-//! its rows, and mcpkg acts only on a journal with such a record.
+//! A command that finds an unfinished journal restores files. The rows alone could come from anybody, since a database
+//! may be restored, copied, or sent by somebody else. So an apply first keeps a record on this machine with the SHA-256
+//! of the constant part of its rows, and mcpkg acts only on a journal with such a record.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,20 +20,20 @@ use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Image, PlaceKey};
 use mcpkg_store::snapshots::{self, File, Snapshot, State};
 
-/// A snapshot with its files, as the journal holds it.
+/// A snapshot with its files, as the journal contains it.
 pub struct Journal {
     pub id: i64,
-    /// What users see of it.
+    /// The id that users see.
     pub uuid: Uuid,
-    /// The key of its place.
+    /// The key of the place.
     pub place: i64,
-    /// Whether it was still being applied.
+    /// Whether the apply is still in progress.
     pub is_applying: bool,
-    /// Its files, in the order in which they are applied.
+    /// The files, in the order in which they are applied.
     pub files: Vec<File>,
-    /// The folders below which it writes, where they really are.
+    /// The real paths of the folders below which the apply writes.
     pub roots: Vec<PathBuf>,
-    /// The SHA-256 of what never changes in its rows, in hex.
+    /// The SHA-256 of the constant part of the rows, in hex.
     pub sha256: String,
 }
 
@@ -53,14 +53,15 @@ impl Journal {
         })
     }
 
-    /// The names of temporary files for file `seq`: its new bytes before they are moved into place, and the old file meanwhile.
+    /// Returns the names of the temporary files for file `seq`: one for its new bytes before they are moved into place,
+    /// and one for the old file meanwhile.
     pub fn beside(&self, seq: usize) -> (OsString, OsString) {
         let key = self.uuid.simple().to_string();
         let name = |ending: &str| OsString::from(format!(".mcpkg-{}-{seq}.{ending}", &key[16..]));
         (name("new"), name("old"))
     }
 
-    /// Keeps the record that this machine begins the journal, with the folders below which it writes.
+    /// Records on this machine that the journal begins, with the folders below which it writes.
     pub fn record(context: &Context, uuid: Uuid, sha256: &str, roots: &[PathBuf]) -> Result<()> {
         let note = json!({
             "journal": uuid.to_string(),
@@ -71,14 +72,14 @@ impl Journal {
         context.approved.put(Kind::Journal, sha256, &note)
     }
 
-    /// Takes the record away: nothing is left to be done for the journal. One that stays is swept by the next apply.
+    /// Removes the record, because the journal needs no more work. If this fails, the next apply removes the record.
     pub fn forget(context: &Context, sha256: &str) {
         if let Err(error) = context.approved.withdraw(Kind::Journal, sha256) {
             tracing::warn!(%error, "could not delete the record of a finished deploy");
         }
     }
 
-    /// Returns the folders that the record names; `None` where this machine's own apply did not begin the journal.
+    /// Returns the folders in the record, or `None` if this machine did not begin the journal.
     fn recorded_roots(&self, context: &Context) -> Result<Option<Vec<PathBuf>>> {
         let note = context.approved.get(Kind::Journal, &self.sha256)?;
         let note = note.filter(|note| note["machine"] == identity::machine(None));
@@ -88,7 +89,7 @@ impl Journal {
     }
 }
 
-/// Returns the SHA-256 of what never changes in a journal's rows, in hex.
+/// Returns the SHA-256 of the constant part of a journal's rows, in hex.
 pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders: &[String]) -> String {
     let image = |image: &Image| match image {
         Image::Absent => Value::Null,
@@ -111,8 +112,8 @@ pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders:
     hex::encode(&disk::sha256(rows.to_string().as_bytes()))
 }
 
-/// Returns the journals without an end: those that this machine's own applies began, newest first, and the snapshots of
-/// the others, which are never acted upon.
+/// Returns the unfinished journals: those that this machine began, newest first, and the snapshots of all others, which
+/// mcpkg never acts on.
 pub fn unfinished(context: &Context) -> Result<(Vec<Journal>, Vec<Snapshot>)> {
     let found = context.store.read(|db| {
         let snapshots = snapshots::unfinished(db)?;
@@ -128,7 +129,7 @@ pub fn unfinished(context: &Context) -> Result<(Vec<Journal>, Vec<Snapshot>)> {
     Ok((ours, others))
 }
 
-/// Returns what `doctor` reports about journals without a record.
+/// Returns the findings of `doctor` about journals without a record.
 pub fn health(context: &Context) -> Vec<Finding> {
     let found = unfinished(context).and_then(|(_, others)| {
         context.store.read(|db| {
@@ -150,7 +151,7 @@ fn of_elsewhere(uuid: Uuid, place: &PlaceKey) -> Finding {
     Finding::new("deploys", Health::Note, what).action(format!("mcpkg snapshot show {uuid}"))
 }
 
-/// Takes away the records of this database's journals that have ended; the caller holds the right to apply.
+/// Removes the records of this database's finished journals. The caller holds the apply lock.
 pub fn sweep(context: &Context, open: &[Journal]) -> Result<()> {
     let database = json!(context.store.location().to_string());
     for (sha256, note) in context.approved.all(Kind::Journal)? {

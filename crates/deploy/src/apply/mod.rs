@@ -1,8 +1,9 @@
-//! Applying changes: all of them, or none.
+//! Applies changes: all of them, or none.
 //!
-//! Every image is stored first. One short transaction then checks the preconditions, consumes the token and writes the journal; from then
-//! on any later command can put everything back. Files are written under a temporary name and renamed. A replaced file is kept as a link
-//! until all are written, so that putting it back needs no space on the disk.
+//! Every image is stored first. One short transaction then checks the preconditions, consumes the token and writes the
+//! journal. From then on any later command can restore everything. Files are written under a temporary name and
+//! renamed. A replaced file is kept as a hard link until all are written, so that restoring it needs no space on the
+//! disk.
 
 pub mod journal;
 pub mod places;
@@ -30,13 +31,15 @@ use mcpkg_store::{Applying, Db, deploys};
 pub use rows::write_row_changes;
 pub use work::Work;
 
-/// Images of more bytes than this are stored before the transaction that writes the journal, so that it stays short.
+/// If the images have more bytes than this, they are stored before the transaction that writes the journal, so that it
+/// stays short.
 const MANY: usize = 16 << 20;
 
-/// Takes the right to apply, and first undoes what a killed process left half done.
+/// Takes the apply lock, and first undoes what a killed process left half done.
 ///
 /// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` where an earlier apply could not be undone.
+///
+/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` if an earlier apply could not be undone.
 pub fn begin(context: &Context) -> Result<Applying> {
     let Some(right) = context.store.begin_apply()? else {
         return Err(Error::new(Code::DeployInProgress, "Another deploy is running on this database")
@@ -46,12 +49,13 @@ pub fn begin(context: &Context) -> Result<Applying> {
     Ok(right)
 }
 
-/// Applies the work, and returns the snapshot's id. `allow` is asked in the transaction that writes the journal: what
-/// it refuses is not begun.
+/// Applies the work, and returns the snapshot's id. The transaction that writes the journal calls `allow` first; if
+/// that fails, nothing begins.
 ///
 /// # Errors
-/// `E_UNAPPROVED` below a folder that this user never deployed to; `E_DEPLOY_UNDONE` where a file could not be written, with
-/// everything put back.
+///
+/// `E_UNAPPROVED` below a folder that this user never deployed to; `E_DEPLOY_UNDONE` if a file could not be written and
+/// everything was restored.
 pub fn apply(
     context: &Context,
     right: &Applying,
@@ -68,7 +72,7 @@ pub fn apply(
     let bytes =
         |change: &Change| change.before.bytes().map_or(0, <[u8]>::len) + change.after.bytes().map_or(0, <[u8]>::len);
     if work.changes.iter().map(bytes).sum::<usize>() > MANY {
-        // The transaction of the journal finds them there, and is short.
+        // The transaction that writes the journal finds them stored, and stays short.
         context.store.write(|db| images::store_all(context, db, &work, &attributes))?;
     }
     let uuid = context.clock.uuid();
@@ -76,7 +80,7 @@ pub fn apply(
     let begun = context.store.write(|db| {
         allow(db)?;
         roots::approve(context, &wanted)?;
-        // A project that was deleted meanwhile may have swept away what nothing referred to.
+        // Store again: if a project was deleted meanwhile, unreferenced images may have been removed.
         let files = images::store_all(context, db, &work, &attributes)?;
         let place = deploys::make_place(db, &work.site.place)?;
         let new = NewSnapshot {
@@ -92,7 +96,8 @@ pub fn apply(
         };
         let missing: Vec<String> = missing.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
         let id = snapshots::begin(db, &new, &files, &missing)?;
-        // On the disk before the journal: a command that finds an unfinished journal can tell that it belongs to this machine.
+        // The record must be on disk before the journal, so that a command that finds an unfinished journal can tell
+        // that it belongs to this machine.
         let sha256 = journal::digest(uuid, work.kind.word(), &work.site.place, &files, &missing);
         recorded = Some(sha256.clone());
         Journal::record(context, uuid, &sha256, &roots)?;
@@ -118,8 +123,8 @@ pub fn apply(
     }
 }
 
-/// Refuses changes that only the database asks for, below folders that this user never deployed to. Returns where those
-/// of all changes really are: they are resolved once, here.
+/// Refuses changes that only the database asks for, below folders that this user never deployed to. Returns the real
+/// paths of all folders, which are resolved only here.
 fn check_roots(context: &Context, work: &Work<'_>, wanted: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let others = wanted.difference(&work.roots).cloned().collect();
     let unapproved = roots::unapproved(context, &others)?;

@@ -16,18 +16,17 @@ use mcpkg_store::{Db, projects};
 
 const AREA: &str = "deployed";
 
-/// A place that files are deployed to.
 struct Place {
     key: PlaceKey,
-    /// The name of the project; `None` for a config repo, and where it is gone.
+    /// The name of the project; `None` for a config repo, or if the project no longer exists.
     project: Option<String>,
     files: Vec<Deployed>,
 }
 
-/// Looks whether the files that were deployed are there, and nothing more: `mcpkg status` compares them.
+/// Checks only whether the deployed files exist; `mcpkg status` compares their contents.
 pub fn health(context: &Context) -> Vec<Finding> {
     let machine = identity::machine(None);
-    // Where the database cannot be read, its own finding says so.
+    // If the database cannot be read, another finding reports it.
     let places = context.store.read(|db| places(db, &machine)).unwrap_or_default();
     let look = |place: &Place| {
         look(context, place).unwrap_or_else(|error| Finding::new(AREA, Health::Problem, error.message()))
@@ -58,7 +57,7 @@ fn look(context: &Context, place: &Place) -> Result<Finding> {
     let what = format!("{count} of {of} below {}", key.root);
     let note = |what: String, action: String| {
         let finding = Finding::new(AREA, Health::Note, what);
-        // Nothing can be named of what is gone.
+        // If the project no longer exists, no command can name it.
         if named.is_empty() { finding } else { finding.action(action) }
     };
     let below: BTreeSet<PathBuf> = files.iter().map(|file| PathBuf::from(&file.root)).collect();

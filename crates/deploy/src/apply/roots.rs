@@ -1,5 +1,5 @@
-//! The folders that this user deployed to from this machine. What a row of the database names outside of them is written
-//! only after a person at a terminal said so.
+//! Tracks the folders that this user deployed to from this machine. If only a database row names another folder, mcpkg
+//! writes there only after a person at a terminal approved it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,13 @@ use mcpkg_base::hex;
 use mcpkg_base::inside::is_at_or_below;
 use mcpkg_core::op::Context;
 
-/// Returns the folder that a change is approved by: its root, or where a link inside of the root leads elsewhere, the
-/// folder that really holds the file.
+/// Returns the folder that must be approved for a change: its root, or the folder that really contains the file if a
+/// link inside the root leads elsewhere.
 pub fn of(folders: &mut RealFolders, root: &Path, path: &Path) -> PathBuf {
     let holding = folders.of(path.parent().unwrap_or(path));
     if holding.starts_with(folders.of(root)) { root.to_owned() } else { holding }
 }
 
-/// Returns the roots of changes.
 pub fn of_changes<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeSet<PathBuf> {
     of_files(changes.into_iter().map(|change| (change.root.as_path(), change.path.as_path())))
 }
@@ -42,7 +41,7 @@ fn of_files<'f>(files: impl Iterator<Item = (&'f Path, &'f Path)>) -> BTreeSet<P
     files.map(|(root, path)| of(&mut folders, root, path)).collect()
 }
 
-/// Returns those of the roots that this user never deployed to from this machine.
+/// Returns the roots that this user never deployed to from this machine.
 pub fn unapproved(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
     let mut unapproved = BTreeSet::new();
     for root in roots {
@@ -53,10 +52,11 @@ pub fn unapproved(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<BTreeS
     Ok(unapproved)
 }
 
-/// Keeps it that this user deploys to these roots from this machine.
+/// Records that this user deploys to these roots from this machine.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+///
+/// `E_UNAPPROVED` if the user has no home folder, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn approve(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<()> {
     for root in unapproved(context, roots)? {
         context.approved.put(Kind::Root, &key(&root), &json!({ "path": root.display().to_string() }))?;
@@ -64,7 +64,7 @@ pub fn approve(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The refusal of a write below roots that are not approved.
+/// Returns the error for a write below roots that are not approved.
 pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
     let named: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
     let below = |change: &&Change| roots.iter().any(|root| change.path.starts_with(root));
@@ -84,11 +84,12 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
     )
 }
 
-/// Returns where roots really are.
+/// Returns the real paths of roots.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` where a link leads out of the deploy root, the home folder or Codex's, whichever holds the root, or into
-/// git's own folder there.
+///
+/// `E_IO_INVALID_PATH` if a link leads out of the folder that limits the root (the deploy root, the home folder or
+/// Codex's folder), or into git's own folder there.
 pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let limits = site.bases.limits(&site.configs);
     let mut folders = RealFolders::default();
@@ -106,7 +107,7 @@ pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns what opens the folders that this user deployed to from this machine.
+/// Returns the opener for the folders that this user deployed to from this machine.
 pub fn folders(context: &Context) -> Result<Folders> {
     let mut folders = RealFolders::default();
     let approved = context.approved.all(Kind::Root)?;

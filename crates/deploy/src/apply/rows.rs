@@ -1,4 +1,4 @@
-//! What the database records of the files once they are written.
+//! Updates the database rows of files once they are written.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use mcpkg_store::deploys::{self, Deployed, Image};
 use mcpkg_store::snapshots::{self, State};
 use mcpkg_store::{Db, blobs};
 
-/// Records in one transaction that all files are written: their rows, and the end of the journal. While replaced files are still kept,
-/// the journal stays open.
+/// Records in one transaction that all files are written: updates their rows, and ends the journal. While replaced
+/// files are still kept, the journal stays open.
 pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option<Stat>]) -> Result<()> {
     let (now, place) = (context.clock.now(), journal.place);
     let machine = &work.site.place.machine;
@@ -57,7 +57,7 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
         })) {
             let path = Path::new(&row.path);
             let stat = disk::metadata(path)?.as_ref().and_then(disk::stat);
-            // Changed since the plan was made: it is claimed as it was, and has drifted.
+            // The file changed since the plan was made. It is claimed with its old content, and counts as drifted.
             let same = disk::look(path)?.sha256() == file.after.sha256();
             let stat = stat.filter(|stat| same && disk::tells_changes(stat, now));
             let (applied, pristine) = (file.after.clone(), file.after.clone());
@@ -72,7 +72,7 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
     })
 }
 
-/// Writes what changed about files that stay as they are.
+/// Updates the rows of files that stay unchanged on disk.
 pub fn write_row_changes(db: &Db<'_>, machine: &str, place: i64, row_changes: &[RowChange]) -> Result<()> {
     for change in row_changes {
         match change {

@@ -18,9 +18,9 @@ use mcpkg_store::deploys::{self, Image};
 use mcpkg_store::snapshots::{self, File, State};
 use mcpkg_store::{Access, Applying};
 
-/// Undoes what killed processes left unfinished, unless a live process applies. Every command and server begins with this; without work
-/// to do it costs one look at an index. If it fails, because a disk is full or missing, that is reported and the command goes on: only an
-/// apply has to wait for it.
+/// Undoes what killed processes left unfinished, unless a live process is applying. Every command and server begins
+/// with this; without work to do it costs one index lookup. If it fails, for example because the disk is full, it logs
+/// the failure and the command continues: only another apply has to wait for it.
 pub fn recover(context: &Context) {
     if let Err(error) = try_recover(context) {
         tracing::warn!(%error, "could not undo an interrupted deploy; the next command tries again");
@@ -33,7 +33,7 @@ fn try_recover(context: &Context) -> Result<()> {
     }
     match context.store.begin_apply()? {
         Some(right) => finish(context, &right),
-        // It is alive, and looks after its own.
+        // The other process is alive, and handles its own journal.
         None => Ok(()),
     }
 }
@@ -70,7 +70,7 @@ fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
     Ok(())
 }
 
-/// Undoes an apply that failed when so many of its files were `begun`, and returns its failure, which says what is where.
+/// Undoes an apply that failed after `begun` of its files. Returns the error, which reports the state of the files.
 pub fn after(
     context: &Context,
     _right: &Applying,
@@ -108,8 +108,8 @@ pub fn after(
     hints.into_iter().fold(undone, Error::hint).with_source(error)
 }
 
-/// Puts back the first `begun` files of a journal, each that still is as the apply left it, or that is gone; returns
-/// those that are neither, which are left alone. The folders that were made go, where they are empty.
+/// Restores the first `begun` files of a journal. A file is restored only if it is missing or unchanged since the
+/// apply; returns the others, which are left alone. Also removes the folders that the apply created, if they are empty.
 fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
@@ -130,12 +130,12 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
     }
     let made = context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?;
     folders.remove_empty(&made);
-    // Once for each remaining folder, before the journal is closed: until then the next command repeats all of it.
+    // Sync each remaining folder once before the journal is closed. Until then, the next command repeats all of it.
     let files = journal.files.iter().take(begun).map(|file| Path::new(&file.path));
     let touched: BTreeSet<&Path> = files.chain(made.iter().map(Path::new)).filter_map(Path::parent).collect();
     for folder in touched {
         match folders.sync(folder) {
-            // A link now: nothing was put back there.
+            // The folder has become a link, so nothing was restored there.
             Err(error) if error.code() == Code::InvalidPath => {}
             synced => synced?,
         }
@@ -150,7 +150,7 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     let file = &journal.files[seq];
     let path = Path::new(&file.path);
     let held = match folders.holding(path) {
-        // The folder was replaced by a link or a file: nothing was ever written behind it.
+        // The folder was replaced by a link or a file, so nothing was ever written behind it.
         Err(error) if error.code() == Code::InvalidPath => return Ok(false),
         held => held?,
     };
@@ -180,7 +180,7 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     if !is_before {
         bring_back(context, &folder, name, file, (&new, &old))?;
     }
-    // Renaming a hard link onto the same file does nothing and leaves both. A new file has no old one to remove.
+    // Renaming a hard link onto the same file does nothing and leaves both names. A new file has no old one to remove.
     if file.before != Image::Absent {
         folder.remove(&old)?;
     }
@@ -219,7 +219,7 @@ fn is(found: &Found, image: &Image) -> bool {
     }
 }
 
-/// Removes the old files that were kept during an apply, and the folders that it emptied, and closes its journal.
+/// Removes the old files that were kept during an apply, removes the folders that it emptied, and closes its journal.
 pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> Result<()> {
     for (seq, file) in journal.files.iter().enumerate().filter(|(_, file)| leaves_work(file)) {
         let old = journal.beside(seq).1;
@@ -233,7 +233,7 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
         let Some((folder, _)) = folder else { continue };
         if matches!(&file.before, Image::File { sha256, .. } if folder.look(&old)?.sha256().is_some_and(|there| there != sha256))
         {
-            // Somebody wrote to it just as it was replaced, so this is the only copy of that write.
+            // Somebody wrote to the file just when it was replaced, so this is the only copy of that write.
             let kept = Path::new(&file.path).with_file_name(&old).display().to_string();
             tracing::warn!(
                 file = file.path,
@@ -255,7 +255,7 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
     Ok(())
 }
 
-/// Returns whether a file needs work after all are written: its old version was kept, or its folder may be empty.
+/// Whether a file needs work after all files are written: its old version was kept, or its folder may be empty.
 pub fn leaves_work(file: &File) -> bool {
     let replaced = matches!(file.before, Image::File { .. }) && file.op != "claim";
     replaced || (file.before != Image::Absent && file.after == Image::Absent)

@@ -1,4 +1,4 @@
-//! What is applied: the changes of a deploy, of a rollback or of a restore.
+//! The work of an apply: the changes of a deploy, a rollback or a restore.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,28 +15,29 @@ pub struct Work<'a> {
     pub kind: Kind,
     /// The SHA-256 of the plan, in hex.
     pub plan_hash: &'a str,
-    /// What a rollback goes back to.
+    /// The goal of a rollback.
     pub rolled_back_to: Option<&'a str>,
-    /// The targets that it is of.
+    /// The targets that the work is for.
     pub targets: Vec<String>,
     /// Whether the user chose to adopt files that are not mcpkg's.
     pub adopt: bool,
     pub changes: Vec<Change>,
-    /// The rows that change though their files do not.
+    /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
-    /// What the place keeps on disk now.
+    /// The files that the place manages on disk now, by path.
     pub rows: BTreeMap<String, Deployed>,
-    /// The folders that the user's own command writes below; other changes have to lie below one that this user
+    /// The folders that the user's own command writes below. All other changes must be below a folder that this user
     /// deployed to before.
     pub roots: BTreeSet<PathBuf>,
 }
 
 impl<'a> Work<'a> {
-    /// A deploy of a plan.
+    /// Returns the work of deploying a plan.
     pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: bool) -> Self {
         let Plan { desired, rows, changes, row_changes } = plan;
         let targets = names(&site.selected);
-        // A file that no module produces any more is known only from the database.
+        // A file that no module produces any more is known only from the database, so its root is not approved by this
+        // command.
         let landed = changes.iter().filter(|change| desired.output(&change.path).is_some());
         let mut roots = roots::of_changes(landed);
         roots.extend(roots::of_claims(&row_changes));

@@ -1,4 +1,4 @@
-//! Writing the files of an apply.
+//! Writes the files of an apply.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use mcpkg_base::disk::{self, Found};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// The folders that the changes need and that are not there, the outermost first; refused where one cannot be made.
+/// Returns the missing folders that the changes need, outermost first. Fails if one of them cannot be created.
 pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
@@ -28,7 +28,7 @@ pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Resu
     Ok(missing)
 }
 
-/// Returns the other attributes of files that are replaced or removed, apart from bytes and modes.
+/// Returns the attributes, other than bytes and mode, of files that are replaced or removed.
 pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result<Vec<Option<Attributes>>> {
     let of = |change: &Change| match change.before {
         Found::File { .. } => Ok(folders.holding(&change.path)?.and_then(|(folder, name)| folder.attributes(name))),
@@ -37,11 +37,12 @@ pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result
     changes.iter().map(of).collect()
 }
 
-/// Writes the files, and returns what the disk said of each right after, where that has not changed since. Where one
-/// fails, the error comes with the number of files that were begun.
+/// Writes the files. Returns each file's metadata right after it was written, if that is stable enough to detect later
+/// changes. On failure, the error comes with the number of files that were begun.
 ///
 /// # Errors
-/// `E_FILE_FAILED` also for a file that was changed meanwhile.
+///
+/// `E_FILE_FAILED`, also for a file that was changed meanwhile.
 pub(super) fn write_all(
     context: &Context,
     journal: &Journal,
@@ -79,7 +80,7 @@ pub(super) fn write_all(
     }
 }
 
-/// Refuses to go on where the user gave up, when so many files are begun.
+/// Fails if the user cancelled. `begun` is the number of files begun so far.
 fn refuse_cancelled(context: &Context, begun: usize) -> Result<(), (usize, Error)> {
     match context.is_cancelled() {
         true => Err((begun, Error::new(Code::Cancelled, "The deploy was cancelled"))),
@@ -87,7 +88,7 @@ fn refuse_cancelled(context: &Context, begun: usize) -> Result<(), (usize, Error
     }
 }
 
-/// Opens the folder that holds a file.
+/// Opens the folder that contains a file.
 fn holding(folders: &mut Folders, path: &Path) -> Result<Rc<Folder>> {
     let gone = || disk::failed("write", path, std::io::ErrorKind::NotFound.into());
     Ok(folders.holding(path)?.ok_or_else(gone)?.0)
@@ -114,14 +115,14 @@ fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) ->
         let attributes = change.attributes.clone().or_else(replaced);
         folder.write_beside(name, &new, bytes, *mode, attributes.as_ref())?;
     }
-    // As late as can be: what was changed until now is not replaced.
+    // Check as late as possible, so that a change made up to now is not overwritten.
     if folder.look(name)? != change.before {
         return Err(changed(&change.path));
     }
     let replaces = change.before != Found::Absent;
     if replaces && !matches!(change.before, Found::Link(_)) {
-        // A link of the old file: putting it back needs no room and keeps all that the file was.
-        // Where the disk has no links, the stored image does it.
+        // Keep the old file as a hard link: restoring it needs no disk space and preserves all attributes. If the disk
+        // does not support hard links, the stored image is used instead.
         folder.link_beside(name, &old);
     }
     match &change.after {

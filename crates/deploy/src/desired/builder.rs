@@ -1,4 +1,4 @@
-//! Collects the desired files, each once, and refuses what would leave its folder or conflict.
+//! Collects the desired files, each once, and refuses files that would leave their folder or conflict.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -24,31 +24,32 @@ use mcpkg_content::formats::sections;
 #[derive(Debug, Default)]
 pub struct Builder {
     desired: Desired,
-    /// The targets that were chosen: what concerns none of them is neither refused nor said.
+    /// The chosen targets. Errors and warnings about other targets are suppressed.
     selected: Vec<Target>,
-    /// The folders that nothing may leave: the deploy root, the home folder, Codex's.
+    /// The folders that limit all files: the deploy root, the home folder, Codex's folder.
     bases: Vec<PathBuf>,
     folders: RealFolders,
-    /// The root of the last file, with the folder that nothing below it may leave.
+    /// The root of the last file, with the folder that limits everything below it.
     last_root: Option<(PathBuf, PathBuf)>,
-    /// The folder below it that the last file was wanted in, with where that really is.
+    /// The parent folder of the last file, with its real path.
     last_folder: Option<(PathBuf, PathBuf)>,
-    /// The hashes of bytes that are written more than once, by their address, which stays theirs while they are held.
+    /// The hashes of bytes that are written more than once, by address. Each entry holds its bytes, so that the address
+    /// stays theirs.
     hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
-    /// The texts that were gathered, by their modules.
+    /// The combined texts, by their modules.
     gathered: HashMap<Vec<String>, Arc<[u8]>>,
-    /// The commands that were made skills, by the address of their file: each agent without commands gets the same.
+    /// The commands that were converted to skills, by the address of their file. All agents without commands get the
+    /// same skill.
     skills: HashMap<*const ModuleFile, Arc<[u8]>>,
 }
 
 impl Builder {
-    /// Returns a builder whose files stay below these folders; of two that hold a file the innermost counts. The targets
-    /// `selected` are those that were chosen.
+    /// Creates a builder for files below these folders. If several of them contain a file, the innermost limits it.
+    /// `selected` are the chosen targets.
     pub fn below(bases: Vec<PathBuf>, selected: &[Target]) -> Self {
         Self { bases, selected: selected.to_vec(), ..Self::default() }
     }
 
-    /// Whether a target was chosen.
     pub fn is_chosen(&self, target: Target) -> bool {
         self.selected.contains(&target)
     }
@@ -57,7 +58,7 @@ impl Builder {
         targets.iter().any(|target| self.is_chosen(*target))
     }
 
-    /// Says that a target reads a folder.
+    /// Records that a target reads a folder.
     pub fn root(&mut self, target: Target, path: &Path, scan_extras: bool) {
         let root = Root { target, path: path.to_owned(), scan_extras };
         if !self.desired.roots.contains(&root) {
@@ -65,7 +66,7 @@ impl Builder {
         }
     }
 
-    /// Says what the user of some targets should know.
+    /// Adds a warning for the users of some targets.
     pub fn warn(&mut self, targets: &[Target], warning: String) {
         if self.is_any_chosen(targets) && !self.desired.warnings.contains(&warning) {
             self.desired.warnings.push(warning);
@@ -79,12 +80,12 @@ impl Builder {
         }
     }
 
-    /// Says what is to be known of a module as a target is given it.
+    /// Adds a remark about a module in the form that a target gets.
     pub fn remark(&mut self, module: &Module, target: Target, said: String) {
         self.desired.remarks.push(Remark { module_id: module.id.clone(), target, said });
     }
 
-    /// Says that a module is not written for a target.
+    /// Records that a module is not written for a target.
     pub fn leave_out(&mut self, module: &Module, target: Target, reason: Reason) {
         self.desired.left_out.push(LeftOut { module_id: module.id.clone(), target, reason });
     }
@@ -119,7 +120,7 @@ impl Builder {
         self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
     }
 
-    /// Returns the skill that a command is for agents without commands; `make` makes it the first time.
+    /// Returns the skill that a command becomes for agents without commands. `make` creates it on the first call.
     pub fn skill_of(&mut self, file: &ModuleFile, make: impl FnOnce() -> Vec<u8>) -> Arc<[u8]> {
         Arc::clone(self.skills.entry(std::ptr::from_ref(file)).or_insert_with(|| make().into()))
     }
@@ -144,11 +145,12 @@ impl Builder {
         }
     }
 
-    /// Adds a file. What targets want that were not chosen gives way to what a chosen one does.
+    /// Adds a file. If chosen and other targets want different files at the same path, the chosen target's file wins.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where it would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
-    /// where another module wants other bytes in it.
+    ///
+    /// `E_IO_INVALID_PATH` if the file would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
+    /// if another module wants other bytes in it.
     #[expect(clippy::too_many_arguments, reason = "one call for each way a module lands, each value with its own word")]
     pub fn add(
         &mut self,
@@ -206,7 +208,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Returns where a file really is that a module, the `owner`, wants at `relative` below `root`.
+    /// Returns the real path of the file that the module `owner` wants at `relative` below `root`.
     fn place(&mut self, root: &Path, relative: &str, owner: &str) -> Result<PathBuf> {
         let leaves = |why: &str| {
             Error::new(
@@ -233,9 +235,11 @@ impl Builder {
         Ok(path)
     }
 
-    /// Returns where a folder below a root really is; `None` where a link leads out of what holds the root.
+    /// Returns the real path of a folder below a root, or `None` if a link leads out of the folder that limits the
+    /// root.
     fn real(&mut self, root: &Path, folder: &Path) -> Option<PathBuf> {
-        // Files come folder by folder, and hashing and comparing paths costs more than all else.
+        // Files come folder by folder, and hashing and comparing paths costs more than everything else. So the last
+        // result is kept.
         let is = |last: &Option<(PathBuf, PathBuf)>, path: &Path| {
             last.as_ref().is_some_and(|(last, _)| last.as_os_str() == path.as_os_str())
         };
@@ -255,7 +259,7 @@ impl Builder {
         self.last_folder.as_ref().map(|(_, real)| real.clone())
     }
 
-    /// Adds a file that mcpkg owns completely, with several modules; nothing if there are none.
+    /// Adds a file that mcpkg owns completely, combined from several modules. Does nothing if there are none.
     pub fn gathered(&mut self, target: Target, root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
         let parts = parts(modules);
         if parts.is_empty() {
@@ -287,7 +291,7 @@ impl Builder {
         self.add(targets, root, relative, Form::Import, parts, bytes.into(), false)
     }
 
-    /// Adds a block with several modules to a file; nothing if there are none.
+    /// Adds a block combined from several modules to a file. Does nothing if there are none.
     pub fn block(&mut self, targets: &[Target], root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
         let parts = parts(modules);
         let inner = match parts.as_slice() {
@@ -305,7 +309,7 @@ impl Builder {
         *sha256
     }
 
-    /// Returns the desired state for the targets that were chosen.
+    /// Returns the desired state for the chosen targets.
     pub fn finish(mut self) -> Desired {
         let selected = self.selected;
         self.desired.outputs.retain(|_, output| output.targets.iter().any(|target| selected.contains(target)));

@@ -1,4 +1,4 @@
-//! Modules that a target does not get, because it has no equivalent form.
+//! Records modules that a target does not get, because it has no equivalent form.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use mcpkg_agents::mcp_servers::loss::Unsayable;
 use mcpkg_base::plural;
 use mcpkg_content::formats;
 
-/// A module that is meant for a target and is not written for it.
+/// A module that is meant for a target but not written for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     pub module_id: String,
@@ -16,46 +16,46 @@ pub struct LeftOut {
     pub reason: Reason,
 }
 
-/// Why a target is not given a module.
+/// The reason why a target does not get a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// It has no place for one of the globs.
+    /// The target has no place for one of the globs.
     Globs,
-    /// It takes instructions for whole folders only.
+    /// The target takes instructions only for whole folders.
     NotAFolder,
-    /// It knows no instructions that apply by their description.
+    /// The target has no instructions that apply by their description.
     ByDescription,
-    /// It knows no instructions that apply by hand.
+    /// The target has no instructions that the user applies by hand.
     ByHand,
-    /// It needs a description and has none.
+    /// The target requires a description, and the module has none.
     NoDescription,
-    /// The format holds only text, and the module is not text.
+    /// The format contains only text, and the module is not text.
     NotText,
-    /// It reads no such file from the home folder.
+    /// The target does not read this kind of file from the home folder.
     NotForTheUser,
-    /// It has no form for the MCP server.
+    /// The target's format cannot express the MCP server.
     Server(Unsayable),
-    /// It reads no file of MCP servers there.
+    /// The target reads no file of MCP servers there.
     NoServers,
-    /// Its file of MCP servers for the user holds the agent's own state.
+    /// The target's file of MCP servers for the user contains the agent's own state.
     OwnState,
-    /// Its file of MCP servers holds a secret, which a snapshot of the file would keep.
+    /// The target's file of MCP servers contains a secret, which a snapshot of the file would keep.
     HoldsSecret,
-    /// Its file of MCP servers is malformed.
+    /// The target's file of MCP servers is malformed.
     Malformed,
-    /// Another server has the name of its entry.
+    /// Another server uses the name of its entry.
     EntryTaken,
-    /// It reads files of so many characters at most.
+    /// The file exceeds the number of characters that the target reads.
     TooLong,
-    /// It has no subagents.
+    /// The target has no subagents.
     NoSubagents,
-    /// It reads MCP servers and nothing else.
+    /// The target reads only MCP servers.
     OnlyServers,
-    /// Its text holds what the target would fill in, and no escape would keep it from that.
+    /// The text contains something that the target would fill in, and there is no way to escape it.
     Placeholders,
-    /// Its text holds what the target alone would run.
+    /// The text contains something that only this target would run.
     WouldRun,
-    /// Its text cannot be written; a warning says why.
+    /// The text cannot be written; a warning gives the reason.
     Broken,
 }
 
@@ -71,7 +71,7 @@ impl From<formats::Unsayable> for Reason {
 }
 
 impl Reason {
-    /// The word for programs.
+    /// Returns the reason code for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Reason::Globs => "globs",
@@ -100,7 +100,7 @@ impl Reason {
         }
     }
 
-    /// Why, for a person: what follows the names of the targets.
+    /// Returns the reason for a person, to follow the names of the targets.
     const fn text(self) -> &'static str {
         match self {
             Reason::Globs => "the agent's format cannot express its globs",
@@ -131,13 +131,12 @@ impl Reason {
 }
 
 impl LeftOut {
-    /// The data of it.
     pub fn json(&self) -> Value {
         json!({ "module_id": self.module_id, "target": self.target.name(), "reason_code": self.reason.word() })
     }
 }
 
-/// Adds the modules whose text cannot be written, for each of the `selected` targets that they are for.
+/// Adds the modules with text that cannot be written, for each of the `selected` targets that they are for.
 pub fn add_broken(left_out: &mut Vec<LeftOut>, broken: &[Broken], selected: &[Target]) {
     for Broken { id, targets, why: _ } in broken {
         let of = selected.iter().filter(|target| targets.is_empty() || targets.contains(target));
@@ -146,13 +145,13 @@ pub fn add_broken(left_out: &mut Vec<LeftOut>, broken: &[Broken], selected: &[Ta
     left_out.sort_by(|a, b| (&a.module_id, a.target).cmp(&(&b.module_id, b.target)));
 }
 
-/// Modules that are named each in a line of their own; of more that are left out for one reason, one line names these.
+/// How many modules get their own line. If one reason affects more, a single line names this many of them.
 pub(super) const NAMED: usize = 3;
 
-/// Returns what was left out, for a person: a line for each module and reason, or one for many modules.
+/// Returns lines for a person about what was left out: one for each module and reason, or one for many modules.
 pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
     let mut by_module: Vec<(&str, Reason, Vec<&str>)> = Vec::new();
-    // A warning has said more of those that are broken.
+    // A warning has already explained the broken ones.
     for LeftOut { module_id, target, reason } in left_out.iter().filter(|left_out| left_out.reason != Reason::Broken) {
         match by_module.iter_mut().find(|(id, known, _)| id == module_id && known == reason) {
             Some((_, _, targets)) => targets.push(target.facts().title),
@@ -177,7 +176,7 @@ fn told(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
     vec![format!("{} modules are not {why} ({}; `--json` lists them)", ids.len(), some(ids))]
 }
 
-/// Returns the first of many modules by name, and how many others there are.
+/// Names the first of many modules, and counts the others.
 pub(super) fn some(ids: &[&str]) -> String {
     plural::first(ids.iter().map(|id| format!("'{id}'")), NAMED)
 }

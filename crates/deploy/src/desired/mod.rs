@@ -1,6 +1,6 @@
 //! The desired state: the files to deploy, and the modules that each is made of.
 //!
-//! [`layout::desired`] is the way from modules to files; [`unmap`] is the way back from a file that a user changed.
+//! [`layout::desired`] converts modules to files; [`unmap`] maps a file that a user changed back to its modules.
 
 pub mod builder;
 pub mod layout;

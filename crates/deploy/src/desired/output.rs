@@ -14,38 +14,38 @@ use mcpkg_content::command::skill::split_front;
 use mcpkg_content::command::words::Spelling;
 use mcpkg_store::prompts::Argument;
 
-/// How a file is made of its modules.
+/// How a file is made from its modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// An unchanged file of a module.
     Copy,
-    /// Several modules, the whole file ours.
+    /// Several modules in a file that mcpkg owns completely.
     Gathered,
     /// Several modules in a block; the rest of the file is the user's.
     Block,
     /// A block that imports AGENTS.md, with sections for the modules that are only in this file.
     Import,
-    /// A Cursor rule: front matter of ours before the module's text.
+    /// A Cursor rule: mcpkg's front matter before the module's text.
     CursorRule,
     /// Entries of MCP servers in an agent's file; the rest of the file is the user's.
     Servers,
-    /// A rule: front matter of ours instead of the module's own.
+    /// A rule: mcpkg's front matter instead of the module's own.
     Rule,
     /// A subagent as TOML: its text is the module's without the front matter.
     Toml,
-    /// A SKILL.md as agents load it that would reject the module's own.
+    /// A SKILL.md that was rewritten for agents that would reject the module's own.
     Skill,
-    /// The file that keeps Codex from using a skill unasked, for what its SKILL.md says.
+    /// The file that keeps Codex from using a skill unasked, if the skill's SKILL.md forbids that.
     SkillPolicy,
-    /// A command as a skill: its front matter is ours, its text the command's with its arguments spelled out.
+    /// A command as a skill: mcpkg's front matter, and the command's text with its arguments spelled out.
     CommandSkill,
     /// A command with its arguments spelled out.
     Spelled(Spelling),
-    /// As [`Form::Spelled`], below front matter of ours.
+    /// Like [`Form::Spelled`], with mcpkg's front matter.
     Converted(Spelling),
-    /// A command as TOML with its arguments spelled so.
+    /// A command as TOML, with its arguments spelled out.
     CommandToml(Spelling),
-    /// A subagent whose file is TOML, as Markdown: front matter of ours before its text.
+    /// A subagent from a TOML file, as Markdown: mcpkg's front matter before its text.
     OfToml,
 }
 
@@ -53,52 +53,49 @@ pub enum Form {
 #[derive(Clone, Debug)]
 pub struct Part {
     pub module_id: String,
-    /// The file in it.
+    /// The path of the file in the module.
     pub file: String,
-    /// Its bytes.
     pub bytes: Arc<[u8]>,
-    /// Where they come from.
+    /// The layer that the bytes come from.
     pub layer: Layer,
-    /// Further facts about a command's arguments that its file does not hold.
+    /// Further facts about a command's arguments that its file does not contain.
     pub arguments: Arc<[Argument]>,
 }
 
 impl Part {
-    /// Its text without the front matter, which says how one agent loads a rule of its own.
+    /// Returns the text without the front matter, which only says how one agent loads its own rule.
     pub fn body(&self) -> &[u8] {
         split_front(&self.bytes).1
     }
 
-    /// Its bytes with another text after the same front matter.
+    /// Returns the bytes with another text after the same front matter.
     pub fn with_body(&self, body: &[u8]) -> Vec<u8> {
         let head = self.bytes.strip_suffix(self.body()).unwrap_or_default();
         [head, body].concat()
     }
 }
 
-/// A file of the desired state.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Where, absolute.
+    /// The absolute path.
     pub path: PathBuf,
-    /// The target's folder that contains it.
+    /// The target's folder that contains the file.
     pub root: PathBuf,
-    /// The targets that want it, by name.
+    /// The targets that want the file, by name.
     pub targets: Vec<Target>,
-    /// What it is made of, by module.
+    /// The module files that it is made of, by module.
     pub parts: Vec<Part>,
-    /// Its bytes, or those of its block, or the desired entries.
+    /// The bytes of the file, or those of its block, or the desired entries.
     pub bytes: Arc<[u8]>,
-    /// Their SHA-256.
+    /// The SHA-256 of `bytes`.
     pub sha256: Sha,
-    /// Whether it is a program.
+    /// Whether the file is executable.
     pub executable: bool,
-    /// How it is made.
     pub form: Form,
 }
 
 impl Output {
-    /// The modules it is made of, by id.
+    /// Returns the ids of its modules, sorted.
     pub fn module_ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = self.parts.iter().map(|part| part.module_id.clone()).collect();
         ids.sort_unstable();
@@ -106,7 +103,7 @@ impl Output {
         ids
     }
 
-    /// Whether these are the modules it is made of, as [`Output::module_ids`] has them.
+    /// Whether its modules have exactly these ids, in the order of [`Output::module_ids`].
     pub fn is_made_of(&self, ids: &[String]) -> bool {
         match (self.parts.as_slice(), ids) {
             ([part], [id]) => part.module_id == *id,
@@ -114,7 +111,7 @@ impl Output {
         }
     }
 
-    /// Whether it keeps a part of the file only: a block, or entries.
+    /// Whether mcpkg manages only a part of the file: a block, or entries.
     pub fn is_block(&self) -> bool {
         matches!(self.form, Form::Block | Form::Import | Form::Servers)
     }
@@ -125,21 +122,20 @@ impl Output {
 pub struct Root {
     pub target: Target,
     pub path: PathBuf,
-    /// Whether status reports files in it that are not ours.
+    /// Whether `status` reports files in it that are not mcpkg's.
     pub scan_extras: bool,
 }
 
-/// The whole desired state.
 #[derive(Debug, Default)]
 pub struct Desired {
-    /// The files by path, where folders really are; in no order and by their texts, since comparing paths part by part costs more
-    /// than all else.
+    /// The files by their real paths. The map is unordered and keyed by text, since comparing paths part by part costs
+    /// more than everything else.
     pub outputs: HashMap<OsString, Output>,
     /// The real paths of the folders that were looked up.
     pub folders: RealFolders,
     /// The folders that the targets read.
     pub roots: Vec<Root>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
     /// Modules that are not written for one of their targets.
     pub left_out: Vec<LeftOut>,
@@ -150,13 +146,12 @@ pub struct Desired {
 }
 
 impl Desired {
-    /// Returns the desired file at a path.
     pub fn output(&self, path: &Path) -> Option<&Output> {
         self.outputs.get(path.as_os_str())
     }
 }
 
-/// Returns a module's file as a part.
+/// Returns a module's file as a part of an output.
 pub fn part(module: &Module, file: &ModuleFile) -> Part {
     Part {
         module_id: module.id.clone(),

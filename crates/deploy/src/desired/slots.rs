@@ -1,4 +1,4 @@
-//! Our entries in an agent's file, by name, and for VS Code also the inputs that they use.
+//! Reads and edits mcpkg's entries in an agent's file, by name, and for VS Code also the inputs that they use.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,27 +7,27 @@ use mcpkg_agents::mcp_servers::dialect::Dialect;
 use mcpkg_agents::mcp_servers::document::{Change, Fault};
 use mcpkg_agents::mcp_servers::intake::INPUTS;
 
-/// Entries and questions by name.
+/// Entries and questions, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slots {
     pub entries: Map<String, Value>,
-    /// The questions that VS Code asks to get values from its user, keyed by id.
+    /// The questions that VS Code asks its user to get values, keyed by id.
     #[serde(default)]
     pub inputs: Map<String, Value>,
 }
 
 impl Slots {
-    /// Returns them as the bytes of an output.
+    /// Returns the slots as the bytes of an output.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).unwrap_or_default()
     }
 
-    /// Reads them from the bytes of an output.
+    /// Reads the slots from the bytes of an output.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         serde_json::from_slice(bytes).unwrap_or_default()
     }
 
-    /// Returns what a file holds; nothing where it is malformed.
+    /// Returns the slots of a file, or no slots if it is malformed.
     pub fn of(dialect: &Dialect, text: &[u8]) -> Self {
         let Ok(text) = std::str::from_utf8(text) else { return Self::default() };
         let entries = dialect.document.entries(text).unwrap_or_default();
@@ -35,7 +35,7 @@ impl Slots {
         Self { entries, inputs }
     }
 
-    /// Returns the names of what one file has otherwise than another, with what it is in this one.
+    /// Returns the slots that differ from those of another file, with their values in this one.
     pub fn changed_from(&self, before: &Self) -> Vec<(Slot, Option<Value>)> {
         let one = |kind: fn(String) -> Slot, now: &Map<String, Value>, before: &Map<String, Value>| {
             let names = now.keys().chain(before.keys().filter(|name| !now.contains_key(*name)));
@@ -46,7 +46,6 @@ impl Slots {
         [entries, one(Slot::Input, &self.inputs, &before.inputs)].concat()
     }
 
-    /// Returns the value in a slot.
     pub fn get(&self, slot: &Slot) -> Option<&Value> {
         match slot {
             Slot::Entry(name) => self.entries.get(name),
@@ -54,14 +53,13 @@ impl Slots {
         }
     }
 
-    /// Returns every slot with its value.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Value)> {
         let entries = self.entries.iter().map(|(name, value)| (Slot::Entry(name.clone()), value));
         entries.chain(self.inputs.iter().map(|(id, value)| (Slot::Input(id.clone()), value)))
     }
 }
 
-/// A place of a file that holds one entry, or one question.
+/// A place in a file for one entry or one question.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
     /// An entry by its name.
@@ -71,11 +69,12 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// Returns the file with this in the slot, or nothing in it; with `emptied`, what held an entry goes too where nothing else is
-    /// left there.
+    /// Returns the file with this value in the slot, or with the slot removed. With `emptied`, also removes the
+    /// container of the entries if nothing else is left in it.
     ///
     /// # Errors
-    /// Where the file cannot be edited without changing something else.
+    ///
+    /// The reason if the file cannot be edited without changing something else.
     pub fn put(&self, dialect: &Dialect, text: &str, value: Option<&Value>, emptied: bool) -> Result<String, Fault> {
         let document = dialect.document;
         match (self, value) {

@@ -6,29 +6,29 @@ use mcpkg_content::command::words::{self, Spelling};
 use mcpkg_content::formats::sections;
 use mcpkg_content::formats::toml_text::{self, INSTRUCTIONS, PROMPT};
 
-/// A module's file as a user's change makes it.
+/// The new content of a module's file, as the user's change implies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     pub module_id: String,
-    /// The file in it.
+    /// The path of the file in the module.
     pub file: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What a changed file says of its modules.
+/// What a changed file implies for its modules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Unmapped {
-    /// The modules' files that are to change.
+    /// The new contents of the modules' files.
     pub edits: Vec<Edit>,
-    /// Changes that belong to no module, for a person.
+    /// Changes that belong to no module, described for a person.
     pub lost: Vec<String>,
 }
 
 /// Splits a changed file into edits of modules. Deploying the edits gives the same file, except for what is `lost`.
 ///
 /// # Errors
-/// Why it cannot be taken apart, for a person.
+///
+/// The reason, for a person, if the file cannot be split.
 pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
     let Some(first) = output.parts.first() else { return Err("it does not come from any module".to_owned()) };
     let mut found = Unmapped::default();
@@ -154,7 +154,7 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
 
 const NO_TEXT: &str = "it is not text";
 
-/// Returns the command's file that an edited text was spelled from, with the front matter that it has.
+/// Returns the command file that produces an edited text when its arguments are spelled out. It keeps the front matter.
 fn command_of(part: &Part, spelling: Spelling, edited: &str) -> Result<Vec<u8>, String> {
     let file = std::str::from_utf8(&part.bytes).map_err(|_| NO_TEXT)?;
     let front = &file[..file.len() - words::body(file).len()];
@@ -191,14 +191,14 @@ impl Unmapped {
         }
     }
 
-    /// An edit of a text that was given the end of its last line.
+    /// Records an edit of a text, unless it differs only in the line end that mcpkg adds to the last line.
     fn edit_line(&mut self, part: &Part, bytes: &[u8]) {
         if bytes != sections::with_newline(&part.bytes) {
             self.edit(part, bytes.to_vec());
         }
     }
 
-    /// As [`Unmapped::edit_line`], of a text whose front matter was left out.
+    /// Like [`Unmapped::edit_line`], for a text that was deployed without its front matter.
     fn edit_body(&mut self, part: &Part, body: &[u8]) {
         if body != sections::with_newline(part.body()) {
             self.edit(part, part.with_body(body));

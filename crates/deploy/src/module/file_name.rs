@@ -1,23 +1,23 @@
-//! Module ids as parts of file names.
+//! Converts module ids to parts of file names.
 
 use mcpkg_base::disk;
 use mcpkg_base::hex;
 use mcpkg_content::formats::file_letters;
 
-/// Returns an id as a part of a file's name: all but letters, digits, `_` and `-` is `_`.
+/// Returns an id as a part of a file name: everything except letters, digits, `_` and `-` becomes `_`.
 pub fn sanitise(id: &str) -> String {
     let name = file_letters(id);
     if name.is_empty() { "module".to_owned() } else { name }
 }
 
-/// Returns the name of a module's files in contract 000's original: its id, made safe and short, and the begin of the
-/// id's SHA-256.
+/// Returns the name of a module's files in contract 000's original: the id, made safe and shortened, and the beginning
+/// of the id's SHA-256.
 pub fn fs_key(id: &str) -> String {
     let name = sanitise(id);
     format!("{}--{}", &name[..name.len().min(64)], short_hash(id))
 }
 
-/// As [`fs_key`], as the original wrote it at first: however long the id is.
+/// Like [`fs_key`], in the original's first format, which did not shorten long ids.
 pub fn unbounded_fs_key(id: &str) -> String {
     format!("{}--{}", sanitise(id), short_hash(id))
 }

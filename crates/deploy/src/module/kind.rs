@@ -42,12 +42,11 @@ impl Kind {
         Kind::AgentFile,
     ];
 
-    /// Returns the kind with this word.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// The word for it; contract 000's for the kinds that it has.
+    /// Returns the word for the kind. For kinds of contract 000, it is the contract's word.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Instructions => "instructions",

@@ -29,18 +29,16 @@ pub enum Layer {
     Project,
 }
 
-/// A file of a module.
 #[derive(Clone, Debug)]
 pub struct ModuleFile {
-    /// Its path in the module, `/` between.
+    /// The path in the module, separated by `/`.
     pub path: String,
-    /// Its bytes.
     pub bytes: Arc<[u8]>,
-    /// Whether it is a program.
+    /// Whether the file is executable.
     pub executable: bool,
-    /// Where it comes from.
+    /// The layer that the file comes from.
     pub layer: Layer,
-    /// Further facts about a command's arguments that its file does not hold.
+    /// Further facts about a command's arguments that its file does not contain.
     pub arguments: Arc<[Argument]>,
     /// The file that a command was imported from, if it is not one of Claude Code's.
     pub own: Option<Arc<[u8]>>,
@@ -49,43 +47,42 @@ pub struct ModuleFile {
 /// A project's settings for a module, apart from its files; a config repo has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// When its instructions apply.
+    /// When the module's instructions apply.
     pub applies: Applies,
     pub description: Option<String>,
-    /// The agent whose form its file had when it was imported.
+    /// The agent that the file was imported from; the file has that agent's form.
     pub agent: Option<String>,
-    /// The path of that file below what was imported.
+    /// The path of that file below the imported folder.
     pub path: Option<String>,
 }
 
 impl About {
-    /// Whether its file has the form of `target`.
+    /// Whether the module's file has the form of `target`.
     pub fn is_of(&self, target: Target) -> bool {
         self.agent.as_deref().is_some_and(|agent| target.is_called(agent))
     }
 }
 
-/// One deployable asset, composed: overlays are laid over it, and it is checked.
+/// One deployable asset, with its overlays applied and its files checked.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Its id, such as `skill:review`.
+    /// The id, such as `skill:review`.
     pub id: String,
     pub kind: Kind,
-    /// Its targets; empty means all of them.
+    /// The targets; empty means all of them.
     pub targets: Vec<Target>,
-    /// Its files by path; only a skill has more than one.
+    /// The files by path; only a skill has more than one.
     pub files: Vec<ModuleFile>,
-    /// What its project says of it.
+    /// The project's settings for the module.
     pub about: About,
 }
 
 impl Module {
-    /// Whether it is for `target`.
     pub fn is_for(&self, target: Target) -> bool {
         self.targets.is_empty() || self.targets.contains(&target)
     }
 
-    /// The part of the id after the first `:`, or the id: the name of a skill's folder.
+    /// Returns the part of the id after the first `:`, or the whole id. It is the name of a skill's folder.
     pub fn name(&self) -> &str {
         self.id.split_once(':').map_or(self.id.as_str(), |(_, name)| name)
     }

@@ -1,4 +1,4 @@
-//! An MCP server as the file of its module.
+//! Stores an MCP server as the file of its module.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +8,16 @@ use mcpkg_store::servers::{Definition, Server};
 /// The content of the file of an MCP server's module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerFile {
-    /// The name of its entry.
+    /// The name of the server's entry.
     pub entry: String,
-    /// Whether the entry is only for the agent whose file it came from, because another server uses the name elsewhere.
+    /// Whether the entry is only for the agent that its file came from, because another server uses the name elsewhere.
     pub only_own: bool,
-    /// The definition of the server.
     #[serde(flatten)]
     pub definition: Definition,
 }
 
 impl ServerFile {
-    /// Returns what the file of a server says.
+    /// Returns the file content for a server.
     pub fn of(server: &Server) -> Self {
         Self {
             entry: server.entry().to_owned(),
@@ -27,13 +26,11 @@ impl ServerFile {
         }
     }
 
-    /// Returns the bytes of the file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let written = serde_json::to_vec_pretty(self);
         written.map_err(|error| Error::internal("a server cannot be written as JSON").with_source(error))
     }
 
-    /// Reads the bytes of the file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         serde_json::from_slice(bytes)
             .map_err(|error| Error::internal("the module of a server is malformed").with_source(error))

@@ -1,4 +1,4 @@
-//! `mcpkg deploy`: the plan with a token that confirms it, and the apply of exactly that plan.
+//! `mcpkg deploy`: shows a plan with a confirm token, and applies exactly that plan.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -72,7 +72,7 @@ fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
             data["confirm_plan_hash"] = json!(prepared.hash);
             data["confirm_token_expires_at"] = json!(clock::rfc3339(issued.expires_at));
         }
-        // The plan can be looked at on a full or read-only disk, and by who may only read; it cannot be confirmed there.
+        // On a full or read-only disk, or with read-only access, the plan can be shown, but not confirmed.
         Err(error) if matches!(error.code(), Code::ReadOnly | Code::DiskFull | Code::MayOnlyRead) => {
             warnings.push(format!("cannot create a confirm token: {error}"));
         }
@@ -136,7 +136,7 @@ impl Operation for DeployApply {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        // Whether it may write is asked before anything else, dry run or not (contract 000).
+        // The confirmation is checked before anything else, even for a dry run (contract 000).
         if !self.yes {
             return Err(unconfirmed("deploy --apply"));
         }
@@ -212,7 +212,7 @@ impl Operation for DeployShell {
             reply.differs = self.check && any;
             return Ok(reply);
         }
-        // Whether somebody can say yes comes first, as for agents.
+        // As for agents, first check whether anybody can confirm.
         if context.confirmation == Confirmation::Nobody && !self.dry_run {
             return Err(unconfirmed("deploy --apply"));
         }
@@ -222,7 +222,7 @@ impl Operation for DeployShell {
     }
 }
 
-/// An apply that was asked for.
+/// An apply that was requested.
 struct Applying<'a> {
     choice: &'a Choice,
     adopt: bool,
@@ -232,7 +232,7 @@ struct Applying<'a> {
 
 /// What an apply needs in addition to `yes` in its arguments.
 enum Gate {
-    /// Nothing: who calls is this user at a shell, or nothing is written.
+    /// Nothing: the caller is this user at a shell, or nothing is written.
     Open,
     /// The token of the plan.
     Token(String),
@@ -279,7 +279,7 @@ impl Applying<'_> {
             confirm::check_plan(&confirmed, &prepared.hash)?;
         }
         self.check_adopt(&prepared)?;
-        // A token and `--yes` are not person's consent to what agents will run.
+        // A token and `--yes` do not count as a person's consent to code that agents will run.
         if consent.is_none() && context.confirmation != Confirmation::Ask {
             let has_code = !code::of(&prepared.plan.changes).is_empty();
             if has_code {
@@ -355,7 +355,7 @@ impl Applying<'_> {
         inputs
     }
 
-    /// Returns the consent of the user behind an agent; where nothing would be written there is nothing to consent to.
+    /// Returns the consent of the user behind an agent, or `None` if nothing would be written.
     fn consent(&self, context: &Context, prepared: &Prepared) -> Result<Option<Consent>> {
         let changes = &prepared.plan.changes;
         self.check_adopt(prepared)?;
@@ -375,7 +375,7 @@ impl Applying<'_> {
         request::ask(context, &need).map(Some)
     }
 
-    /// Shows a person the plan and asks; returns what was shown.
+    /// Shows a person the plan and asks for confirmation. Returns the plan that was shown.
     fn ask(&self, context: &Context) -> Result<Prepared> {
         let prepared = Prepared::new(context, self.choice)?;
         let changes = &prepared.plan.changes;
@@ -405,7 +405,8 @@ fn left_out(prepared: &Prepared) -> Option<String> {
     })
 }
 
-/// Returns the reply of an apply as its reader gets it: an agent was shown the changes by `deploy`, and gets their number.
+/// Returns the reply of an apply for its reader. An agent already saw the changes from `deploy`, so it gets only their
+/// number.
 fn told(context: &Context, site: &Site, mut reply: Reply) -> Reply {
     if let Some(data) = reply.data.as_object_mut().filter(|_| answer::is_brief(context)) {
         data.retain(|key, _| matches!(key.as_str(), "applied" | "reason" | "snapshot_id" | "summary"));

@@ -1,4 +1,4 @@
-//! `mcpkg diff`: what a deploy would change, line by line.
+//! `mcpkg diff`: shows line by line what a deploy would change.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ impl Operation for ShowDiff {
         let (listed, rest) = self.show.listed(context, &prepared)?;
         let texts = unified_within(context, listed, |change| below(root, &change.path));
         let rest = rest_after(&texts, listed, all.len(), root).or(rest);
-        // Under contract 000's own name every change is listed, those past the last diff too.
+        // Under contract 000's own name every change is listed, including those after the last diff.
         let items = if is_brief(context) { &listed[..texts.len()] } else { listed };
         let mut reply = Reply::new(diffs(listed, &prepared.site), prepared.data(items));
         for (change, text) in reply.data["changes"].as_array_mut().into_iter().flatten().zip(&texts) {
@@ -56,13 +56,13 @@ impl Operation for ShowDiff {
     }
 }
 
-/// Returns what follows after the changes that have a diff, where not all that are listed do.
+/// Returns the rest of the list after the changes that have a diff, if not every listed change has one.
 pub(super) fn rest_after<T>(texts: &[T], listed: &[Change], total: usize, root: &str) -> Option<Rest> {
     let last = listed.get(texts.len().checked_sub(1)?).filter(|_| texts.len() < listed.len())?;
     Some(Rest { listed: texts.len(), total, cursor: below(root, &last.path) })
 }
 
-/// Adds the diff of a change to its data, or why it has none.
+/// Adds the diff of a change to its data, or the reason why there is none.
 pub(super) fn add(change: &mut Value, text: &Result<String, String>) {
     match text {
         // Only the mode differs, or it is a link.

@@ -1,4 +1,4 @@
-//! `doctor`: checks whether the folders that the targets read are writable, and looks for other problems.
+//! `mcpkg doctor`: checks whether the folders that the targets read are writable, and looks for other problems.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ impl Operation for Doctor {
         let mut findings = if context.is_shell() { findings(context) } else { Vec::new() };
         let is_nowhere = |error: &Error| matches!(error.code(), Code::NoProject | Code::RootRequired);
         let site = match Site::find(context, &self.choice) {
-            // All else is to be said without a first project, and outside of every place that is deployed to.
+            // Without a project or a place to deploy to, everything else is still reported.
             Err(error) if context.is_shell() && self.choice.repo.is_none() && is_nowhere(&error) => {
                 findings.push(not_looked_at(&error));
                 let data = json!({ "machine_id": identity::machine(self.choice.machine.as_deref()), "roots": [], "gitignore_fixes": [] });
@@ -63,7 +63,7 @@ impl Operation for Doctor {
             site => site?,
         };
         let mut warnings = Vec::new();
-        // The folders are there to be looked at though a module is wrong.
+        // The folders can be checked even if a module is invalid.
         let composed = site.fetch(context).and_then(|checkouts| site.compose_repo(&checkouts));
         match composed.and_then(|composed| context.store.read(|db| site.compose(context, db, composed))) {
             Ok(composed) => {
@@ -82,7 +82,7 @@ impl Operation for Doctor {
         let checked: Vec<Checked> = desired.roots.iter().map(|root| Checked::of(root, &site)).collect();
         let mut actions: Vec<String> = Vec::new();
         for suggestion in checked.iter().filter_map(|checked| checked.suggestion.as_deref()) {
-            // Targets share folders.
+            // Several targets may share a folder, so its command is added only once.
             if let Some((_, command)) = suggestion.split_once(": ")
                 && !actions.iter().any(|known| known == command)
             {
@@ -98,7 +98,7 @@ impl Operation for Doctor {
             data["next_actions"] = json!(actions);
         }
         let rows = checked.iter().map(Checked::row).collect();
-        // A folder that is only missing is made by the first deploy.
+        // A missing folder is not a problem, because the first deploy creates it.
         let wrong =
             checked.iter().any(|checked| !matches!(checked.issues[..], [] | ["missing"])) || !warnings.is_empty();
         let reply = self.reply(data, rows, &findings, wrong).warn(warnings);
@@ -120,7 +120,7 @@ impl Doctor {
     }
 }
 
-/// Findings that do not belong to one place: the state of each domain.
+/// Returns findings that do not belong to one place: the state of each domain.
 fn findings(context: &Context) -> Vec<Finding> {
     context.domains.iter().flat_map(|domain| (domain.health)(context)).collect()
 }
@@ -196,7 +196,7 @@ impl<'r> Checked<'r> {
     }
 }
 
-/// Whether files can be made in a folder, or in the nearest one above it; found out by a file without a name.
+/// Whether files can be created in a folder, or in its nearest existing ancestor. It tries with a file without a name.
 fn can_write(folder: &Path) -> bool {
     let nearest = folder.ancestors().find(|folder| folder.exists());
     nearest.is_some_and(|folder| folder.is_dir() && tempfile::tempfile_in(folder).is_ok())

@@ -7,15 +7,15 @@ use crate::plan::prepare::Prepared;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 
-/// The error for a call that would write but was not approved.
+/// Returns the error for a call that would write but was not approved.
 pub fn unconfirmed(command: &str) -> Error {
     Error::new(Code::ConfirmRequired, format!("`{command}` writes files, but was not approved; nothing was changed"))
         .with_details(json!({ "command": command }))
         .hint("--yes approves it")
 }
 
-/// Refuses changes to files that mcpkg did not write or that changed since, unless `adopt` is given; `look` is the
-/// command that shows them.
+/// Refuses changes to files that mcpkg did not write or that changed since, unless `adopt` is given. `look` is the
+/// command that shows these changes.
 pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
     let mut paths: Vec<String> =
         changes.iter().filter(|change| change.adopt).map(|change| change.path.display().to_string()).collect();
@@ -42,6 +42,7 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
 /// Refuses a module id that the source does not have.
 ///
 /// # Errors
+///
 /// `E_NOT_FOUND`, with the id that was probably meant.
 pub fn check_module(prepared: &Prepared, id: &str) -> Result<()> {
     let mut left_out = prepared.plan.desired.left_out.iter();

@@ -1,4 +1,4 @@
-//! The operations of the domain, a file for each command.
+//! The operations of the domain, one file for each command.
 
 pub mod deploy;
 pub mod diff;
@@ -17,7 +17,7 @@ mod gates;
 
 use mcpkg_core::op::Entry;
 
-/// The JSON Schema that contract 000 fixes for a tool.
+/// Embeds the JSON Schema that contract 000 prescribes for a tool.
 macro_rules! with_schema {
     ($name:literal) => {
         Some(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/schemas/", $name, ".json")))
@@ -25,7 +25,7 @@ macro_rules! with_schema {
 }
 pub(crate) use with_schema;
 
-/// The operations of this domain; the tools in contract 000's order.
+/// The operations of this domain, with the tools in contract 000's order.
 pub const OPS: &[Entry] = &[
     Entry::of::<plan::ShowPlan>(),
     Entry::of::<diff::ShowDiff>(),

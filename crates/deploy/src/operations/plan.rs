@@ -1,4 +1,4 @@
-//! `mcpkg plan`: which files a deploy would create, update or delete.
+//! `mcpkg plan`: shows which files a deploy would create, update or delete.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -87,7 +87,6 @@ impl Operation for ShowPlan {
 }
 
 impl Show {
-    /// Returns the changes that the answer lists.
     pub(super) fn listed<'p>(&self, context: &Context, prepared: &'p Prepared) -> Result<(&'p [Change], Option<Rest>)> {
         self.page.of(context, &prepared.site.place.root, &prepared.plan.changes, |change| &change.path)
     }

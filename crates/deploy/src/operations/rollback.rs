@@ -98,7 +98,7 @@ impl Operation for Rollback {
             let reply = Reply::new(shown(&planned, &site), data(&goal, &planned)).warn(planned.warnings);
             return Ok(answer::reply(context, &site, &Page::default(), reply));
         }
-        // A person at a terminal is asked before the right to apply is taken, which keeps everybody else from applying.
+        // Ask a person at the terminal before taking the apply lock, which blocks all other applies.
         let mut approved = BTreeSet::new();
         let asked = if context.confirmation == Confirmation::Ask {
             let planned = compare()?;
@@ -166,8 +166,8 @@ impl Rollback {
         check_adopt(&planned.changes, self.adopt, &look)
     }
 
-    /// Returns a person's consent where the rollback would write below folders that this user never deployed to, which only
-    /// the database says were.
+    /// Returns a person's consent. It is needed if the rollback would write below folders that this user never deployed
+    /// to, and only the database says otherwise.
     fn consent(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! `status`: which files drifted, and why.
+//! `mcpkg status`: shows which files drifted, and why.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl Operation for Status {
 /// A file that drifted.
 #[derive(Debug)]
 pub struct Item {
-    /// Contract 000's kind.
+    /// The kind that contract 000 defines.
     pub kind: Kind,
     pub state: Drift,
     targets: Vec<String>,
@@ -162,12 +162,12 @@ pub struct Item {
     pub path: PathBuf,
     expected: Option<Sha>,
     actual: Option<Sha>,
-    /// The modules it is made of.
+    /// The modules that the file is made of.
     pub module_ids: Vec<String>,
 }
 
 impl Item {
-    /// Returns whether it is the user's own file: it has no source, and mcpkg did not write it.
+    /// Whether the file is the user's own: it has no source, and mcpkg did not write it.
     fn is_own(&self) -> bool {
         self.kind == Kind::Extra && self.module_ids.is_empty()
     }
@@ -176,7 +176,7 @@ impl Item {
         self.root == root.path && self.targets.iter().any(|target| target == root.target.name())
     }
 
-    /// The item as contract 000 writes it; `state` is added to it.
+    /// Returns the item in contract 000's form, with `state` added.
     pub fn json(&self) -> Value {
         let prefixed = |sha256: &Option<Sha>| sha256.as_ref().map(|sha256| format!("sha256:{}", hex::encode(sha256)));
         json!({
@@ -219,7 +219,7 @@ fn item(change: &Change) -> Item {
     }
 }
 
-/// The files in the targets' own folders that nothing wants and mcpkg does not keep.
+/// Returns the files in the targets' own folders that no module produces and mcpkg does not manage.
 fn extras(desired: &Desired, prepared: &Prepared) -> Result<Vec<Item>> {
     let known: HashSet<&Path> = prepared.plan.changes.iter().map(|change| change.path.as_path()).collect();
     let mut found = Vec::new();
@@ -275,10 +275,10 @@ fn counts<'i>(items: impl Iterator<Item = &'i Item>) -> Value {
     json!({ "modified": modified, "missing": missing, "extra": extra })
 }
 
-/// What to do next, as contract 000's actions with their commands, in its order.
+/// Returns the suggested next steps: contract 000's actions with their commands, in its order.
 fn next_actions(context: &Context, prepared: &Prepared, items: &[Item]) -> Vec<(&'static str, String)> {
     let arguments = prepared.site.arguments();
-    // Under contract 000's own name they are commands, as its original has them.
+    // Under contract 000's own name they are commands, as in its original.
     let said = |shell: String, agent: &str| if answer::is_brief(context) { agent.to_owned() } else { shell };
     let mut actions = Vec::new();
     if !items.is_empty() {

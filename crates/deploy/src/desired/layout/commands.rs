@@ -1,4 +1,4 @@
-//! Commands: each target gets them with the placeholders that it fills in, or as skills.
+//! Places commands: each target gets them with placeholders that it can fill in, or as skills.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Adds a command as it was imported from the target, where it was; returns whether it was.
+/// Adds a command in its original form if it was imported from this target. Returns whether it was.
 fn as_it_came(
     builder: &mut Builder,
     target: Target,
@@ -76,7 +76,7 @@ fn as_it_came(
     Ok(true)
 }
 
-/// Adds a command as OpenCode has it.
+/// Adds a command in OpenCode's form.
 fn numbered(
     builder: &mut Builder,
     target: Target,
@@ -106,7 +106,7 @@ fn numbered(
     }
 }
 
-/// Adds a command as Gemini has it.
+/// Adds a command in Gemini's form.
 fn toml(
     builder: &mut Builder,
     target: Target,
@@ -147,7 +147,7 @@ const fn reason(why: Unsayable) -> Reason {
     }
 }
 
-/// Adds a command as a skill, for agents that have no commands.
+/// Adds a command as a skill, for agents without commands.
 fn as_skill(builder: &mut Builder, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
     let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
     let bytes = builder.skill_of(file, || skill::of_command(&name, &file.bytes, &file.arguments));

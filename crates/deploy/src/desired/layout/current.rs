@@ -1,4 +1,5 @@
-//! Where the agents read today (November 2026; docs/reference/targets.md has the table). Each agent gets each text once.
+//! Places files where the agents read them today (November 2026; docs/reference/targets.md has the table). Each agent
+//! gets each text once.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use crate::targets::{Target, TargetConfig};
 use mcpkg_base::error::Result;
 use mcpkg_content::command::words::{self, Spelling};
 
-/// Adds the files of all targets that follow this table.
+/// Adds the files of all targets that use the current places.
 pub(super) fn add(
     builder: &mut Builder,
     modules: &[Module],
@@ -62,7 +63,7 @@ pub(super) fn add(
 
 fn extra_prompt_files(builder: &mut Builder, modules: &[Module], config: &TargetConfig, root: &Path) -> Result<()> {
     let Some(folder) = config.target.facts().project.prompt_files else { return Ok(()) };
-    // A config repo has prompts of their own; a project's are commands.
+    // A config repo has separate prompts. In a project, prompts are commands.
     let kinds: &[Kind] = match (config.flag("write_prompts", false), config.flag("prompt_files", false)) {
         (_, true) => &[Kind::Command, Kind::Prompt],
         (true, false) => &[Kind::Prompt],
@@ -88,7 +89,8 @@ fn skills_and_commands(
     commands::add(builder, modules, target, base, &base.join(skills_folder), commands)
 }
 
-/// Warns of commands that run something before their text in Claude Code, where the target takes that for text.
+/// Warns about commands that run shell lines before their text in Claude Code, if the target treats those lines as
+/// text.
 fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], target: Target) {
     for module in of_kind(modules, Kind::Command, target) {
         if module.files.iter().any(|file| words::runs_something(&file.bytes)) {

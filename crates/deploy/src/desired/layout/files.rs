@@ -1,4 +1,4 @@
-//! The parts that both tables of places write in the same way.
+//! Writes the kinds of files that the current and the original layout share.
 
 use std::path::{Path, PathBuf};
 
@@ -16,17 +16,17 @@ pub(super) fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl It
     modules.iter().filter(move |module| module.kind == kind && module.is_for(target))
 }
 
-/// Returns a folder below another; the empty one is that one.
+/// Returns a folder below another. An empty `folder` means the root itself.
 pub(super) fn below(root: &Path, folder: &str) -> PathBuf {
     if folder.is_empty() { root.to_owned() } else { root.join(folder) }
 }
 
-/// The last part of a module file's path.
+/// Returns the last part of a module file's path.
 pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Adds skills, each in a folder of its name.
+/// Adds skills, each in a folder with its name.
 pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
     builder.root(target, root, true);
     for module in of_kind(modules, Kind::Skill, target) {
@@ -41,7 +41,7 @@ pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, 
     Ok(())
 }
 
-/// Adds prompts as VS Code's prompt files, with their arguments spelled so, else as they are.
+/// Adds prompts as VS Code prompt files. With a `spelling`, their arguments are rewritten.
 pub(super) fn prompt_files(
     builder: &mut Builder,
     modules: &[Module],
@@ -92,21 +92,21 @@ pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Targe
     }
 }
 
-/// Whether a file may have more characters than an agent reads, front matter of mcpkg's included.
+/// Whether a file, including mcpkg's front matter, may have more characters than an agent reads.
 pub(super) fn is_longer(file: &[u8], most: usize) -> bool {
-    /// Characters of front matter that mcpkg writes: a description and globs.
+    /// Characters reserved for mcpkg's front matter: a description and globs.
     const HEAD: usize = 500;
     file.len() > most.saturating_sub(HEAD) && String::from_utf8_lossy(file).chars().count() > most.saturating_sub(HEAD)
 }
 
-/// Returns a module's name as a file's, without an ending of its own.
+/// Returns a module's name as a file name, without the extension.
 fn own_name(module: &Module, ending: &str) -> String {
     let name = file_name(module.name());
     format!("{}{ending}", sanitise(formats::stem(name)))
 }
 
 fn rule_head(description: &str) -> String {
-    // A JSON string is a YAML string.
+    // Every JSON string is also a YAML string.
     let description = serde_json::Value::from(description);
     format!("---\ndescription: {description}\nglobs: []\nalwaysApply: true\n---\n\n")
 }

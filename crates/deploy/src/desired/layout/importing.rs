@@ -1,4 +1,4 @@
-//! Files such as GEMINI.md that import the AGENTS.md next to them, for agents that do not read it by themselves.
+//! Writes files such as GEMINI.md that import the AGENTS.md next to them, for agents that do not read it by themselves.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +12,10 @@ use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 use mcpkg_content::formats::sections;
 
-/// The file that most agents read.
+/// The instructions file that most agents read.
 pub(super) const AGENTS_MD: &str = "AGENTS.md";
 
-/// The files that import AGENTS.md for those of its readers that do not read it by themselves.
+/// Returns the files that import AGENTS.md, each with the readers that need it.
 pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
     let mut files: BTreeMap<&'static str, Vec<Target>> = BTreeMap::new();
     for target in readers {
@@ -26,7 +26,8 @@ pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
     files
 }
 
-/// Adds the file through which targets read the AGENTS.md next to it, unless the user's part of that file imports it already.
+/// Adds the file through which targets read the AGENTS.md next to it, unless the user's part of that file imports it
+/// already.
 pub(super) fn import(
     builder: &mut Builder,
     targets: &[Target],

@@ -1,4 +1,4 @@
-//! Where instructions go: into AGENTS.md, which several agents read, or to one agent's own place.
+//! Places instructions: into AGENTS.md, which several agents read, or into one agent's own place.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,8 +22,8 @@ use mcpkg_store::modules::Applies;
 /// The blocks of agents' own files, by folder and file, with the targets that want them.
 type Blocks<'m> = BTreeMap<(&'static str, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
-/// Adds instructions below the deploy root. A text for several agents goes into AGENTS.md once; a text for only one of them goes to that
-/// agent's own place, so that the others do not read it.
+/// Adds instructions below the deploy root. A text for several agents goes into AGENTS.md once; a text for only one of
+/// them goes to that agent's own place, so that the others do not read it.
 pub(super) fn for_project(
     builder: &mut Builder,
     modules: &[Module],
@@ -65,7 +65,7 @@ pub(super) fn for_project(
             let Some(file) = module.files.first() else { continue };
             match hiding.get(&target) {
                 None if is_shared => readers.push(target),
-                // It has the text already.
+                // The file already contains the text.
                 Some(found) if found.text.trim_ascii() == file.bytes.trim_ascii() => {}
                 _ => own(builder, &mut blocks, target, module, root)?,
             }
@@ -107,7 +107,7 @@ fn own<'m>(
             }
             Ok(())
         }
-        // Target::new lets none of these facts pass.
+        // Target::new rejects facts without such a file.
         None => Err(Error::internal("a target that may not read AGENTS.md has no instructions file of its own")),
     }
 }
@@ -142,7 +142,7 @@ pub(super) fn for_user(
     Ok(())
 }
 
-/// Adds instructions that always apply as a rule of their own.
+/// Adds instructions that always apply as a separate rule.
 fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, root: &Path) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
     if rules.format.max_characters.is_some_and(|most| is_longer(&file.bytes, most)) {
@@ -154,7 +154,7 @@ fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, ro
     if about.is_of(target) && rules.format.applies(&file.bytes) == Some(Applies::Always) {
         return builder.copy(target, &folder, &name, module, file);
     }
-    // Front matter of another agent's says something else to this one, or nothing.
+    // Front matter that was written for another agent means something else to this one, or nothing.
     let says_it = about.agent.is_none()
         && match rules.format.switch {
             Switch::Always(_) => split_front(&file.bytes).0.is_some(),
@@ -168,10 +168,10 @@ fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, ro
     builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default())
 }
 
-/// Returns the target in whose words a rule says that it is for some files only, which no other target understands; of
-/// two the last by name.
+/// Returns the target that understands the scope in a rule's front matter, if the rule applies only to some files. If
+/// several targets understand it, the last one by name wins.
 ///
-/// Only where the project says nothing of it: a config repo never does.
+/// This matters only for a config repo: a project itself records when a module applies.
 fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
     if module.about.agent.is_some() {
         return None;
@@ -196,7 +196,7 @@ fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
     })
 }
 
-/// Adds a rule for some files to the target that understands it, and warns of the others.
+/// Adds a rule for some files to the target that understands it, and warns about the other targets.
 fn scoped_rule(
     builder: &mut Builder,
     module: &Module,

@@ -1,4 +1,4 @@
-//! From modules to files: which target reads which module where, and in what form.
+//! Converts modules to files: decides which target reads which module where, and in what form.
 
 mod commands;
 mod current;
@@ -22,7 +22,7 @@ use crate::targets::{Layout, Target, TargetConfig};
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 
-/// The modules of a kind without a place that are named.
+/// How many modules without a place a warning names.
 const NAMED: usize = 3;
 
 /// Returns the files that the modules become for the targets `selected`. All configured targets take part, so that
@@ -56,8 +56,8 @@ pub fn desired(
     Ok(desired)
 }
 
-/// Adds a warning for each module that is meant for a target and has no place there, and one for those of a kind that none has a
-/// place for.
+/// Adds a warning for each module that names a target without a place for it, and one for each kind of module that none
+/// of the selected targets has a place for.
 fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[TargetConfig], selected: &[Target]) {
     let mut placed = HashSet::new();
     for output in desired.outputs.values() {

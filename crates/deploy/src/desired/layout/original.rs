@@ -1,4 +1,4 @@
-//! The places of contract 000's original (version 0.9.1), for which config repos were made.
+//! Places files as the original of contract 000 (version 0.9.1) does, for which config repos were made.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use crate::targets::facts::{OriginalForm, OriginalPlace};
 use crate::targets::{Target, TargetConfig};
 use mcpkg_base::error::Result;
 
-/// Adds the files of one target.
 pub(super) fn add(builder: &mut Builder, modules: &[Module], config: &TargetConfig, bases: &Bases) -> Result<()> {
     let facts = config.target.facts();
     if config.user {

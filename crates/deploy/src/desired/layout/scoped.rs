@@ -18,7 +18,7 @@ use mcpkg_base::inside::stays_inside;
 use mcpkg_content::command::skill::split_front;
 use mcpkg_store::modules::Applies;
 
-/// The files of folders that hold instructions, by folder and name, with the targets that read them.
+/// The instruction files of folders, by folder and name, with the targets that read them.
 type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
 /// Adds the files below the deploy root. A target that also reads another target's file gets the text from there.
@@ -41,7 +41,8 @@ pub(super) fn for_project(
     write_folder_files(builder, folder_files, root)
 }
 
-/// Adds the files of folders. If AGENTS.md of a folder already contains the text of another file there, that file imports it.
+/// Adds the files of folders. If AGENTS.md of a folder already contains the text of another file there, that file
+/// imports it.
 fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path) -> Result<()> {
     for ((folder, file), (modules, readers)) in &files {
         let mut readers = readers.clone();
@@ -80,7 +81,7 @@ fn scoped(modules: &[Module]) -> impl Iterator<Item = &Module> {
     modules.iter().filter(|module| module.kind == Kind::Instructions && module.about.applies != Applies::Always)
 }
 
-/// Takes out the targets that have the text already: the user's own file in each of the folders holds it.
+/// Removes the targets that already have the text, because the user's own file in each of the folders contains it.
 fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> Result<()> {
     let (Some(folders), Some(file)) = (folders(&module.about.applies, root), module.files.first()) else {
         return Ok(());
@@ -99,8 +100,8 @@ fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> R
     Ok(())
 }
 
-/// Gives a module to the targets that have no rules, where its globs are folders and they read a file there. Returns the
-/// targets that read none of these files.
+/// Adds a module to the files of folders, for targets without rules, if its globs are folders and the targets read a
+/// file there. Returns the targets that read none of these files.
 fn in_folders<'m>(
     builder: &mut Builder,
     files: &mut FolderFiles<'m>,
@@ -110,7 +111,7 @@ fn in_folders<'m>(
 ) -> Result<Vec<Target>> {
     let (mut rest, mut bare): (Vec<Target>, Vec<Target>) =
         wanting.into_iter().partition(|target| target.facts().project.scoped_rules.is_some());
-    // Targets that read AGENTS.md come first: a target that reads another file too already has the text.
+    // Targets that read AGENTS.md come first. A target that also reads another file then already has the text.
     bare.sort_by_key(|target| target.facts().project.folder_files.first().map(|file| file.name != AGENTS_MD));
     for target in bare {
         let file = target.facts().project.folder_files.first();
@@ -154,7 +155,7 @@ fn reads(target: Target, name: &str, folders: &[String], root: &Path) -> Result<
     Ok(true)
 }
 
-/// Returns the folders below the root that globs name, where each names all files of one.
+/// Returns the folders below the root that globs mean, if each glob matches all files of one folder.
 fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
     let Applies::Globs(globs) = applies else { return None };
     let folder = |glob: &String| {
@@ -167,7 +168,7 @@ fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
     globs.iter().map(folder).collect::<Option<Vec<_>>>().filter(|folders| !folders.is_empty())
 }
 
-/// Adds a module as a rule for each target; once if one target reads another target's rule.
+/// Adds a module as a rule for each target, but only once if one target reads another target's rule.
 fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: &Path) -> Result<()> {
     let mut written: Vec<(Vec<Target>, Rules, Written)> = Vec::new();
     for target in targets {
@@ -177,7 +178,7 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
             Err(reason) => builder.leave_out(module, target, reason),
         }
     }
-    // Which of the files are read by another target that would get its own.
+    // The files that another target also reads, although it would get its own.
     let twice: Vec<(usize, usize)> = (0..written.len())
         .filter_map(|at| {
             let also_reads = written[at].0[0].facts().project.also_reads;
@@ -203,9 +204,9 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
 
 /// The form in which a rule is written for a target.
 enum Written {
-    /// As its own file, which says the same to this target.
+    /// The module's own file, which already means the same to this target.
     AsItIs,
-    /// With this front matter.
+    /// The module's text with this front matter.
     With(String),
 }
 

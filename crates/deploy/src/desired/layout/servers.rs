@@ -1,4 +1,4 @@
-//! MCP servers in each agent's own file, and the files that are one agent's alone.
+//! Places MCP servers in each agent's own file, and files that belong to only one agent.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -39,10 +39,11 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
     }
 }
 
-/// Adds the servers that a target reads for the user; its own files are a project's.
+/// Adds the servers that a target reads for the user. Files of one agent exist only in projects.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` where HOME is not set.
+///
+/// `E_ROOT_REQUIRED` if HOME is not set.
 pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target) -> Result<()> {
     for module in of_kind(modules, Kind::AgentFile, target) {
         builder.leave_out(module, target, Reason::NotForTheUser);
@@ -56,7 +57,7 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
         leave_out(builder, modules, target, Reason::NoServers);
         return Ok(());
     };
-    // Claude Code's holds credentials and what it does from minute to minute.
+    // Claude Code's file contains credentials and state that changes from minute to minute.
     if name == ".claude.json" {
         leave_out(builder, modules, target, Reason::OwnState);
         return Ok(());
@@ -70,7 +71,7 @@ fn leave_out(builder: &mut Builder, modules: &[Module], target: Target, reason: 
     }
 }
 
-/// A server that a target can be given.
+/// A server that a target's file format can express.
 struct Sayable<'m> {
     module: &'m Module,
     file: ServerFile,
@@ -150,7 +151,8 @@ fn servers(
     builder.add(&[target], root, relative, Form::Servers, parts, slots.to_bytes().into(), false)
 }
 
-/// Returns why an existing file is left alone: a deploy would store its old bytes in the database and show them.
+/// Returns the reason to leave an existing file alone, if there is one: a deploy would store its old bytes in the
+/// database and show them.
 fn unfit(dialect: &Dialect, path: &Path, ours: &BTreeMap<String, Sayable<'_>>) -> Result<Option<Reason>> {
     if !path.is_file() {
         return Ok(None);

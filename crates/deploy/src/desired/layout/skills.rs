@@ -1,4 +1,5 @@
-//! Skills: each in a folder of its name, as the agents that read the folder load them; and what each agent makes of them.
+//! Places skills, each in a folder with its name, in the form that the agents reading the folder can load. Also
+//! collects notes on how each agent treats them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -69,7 +70,7 @@ struct Skill<'m> {
     targets: Vec<Target>,
 }
 
-/// Returns notes for a person on targets that treat a skill differently than it says.
+/// Returns notes for a person on targets that treat a skill differently from what it declares.
 pub(super) fn notes(modules: &[Module], targets: &[Target]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -96,7 +97,7 @@ impl Skill<'_> {
         titles(&self.targets, are)
     }
 
-    /// The name used by agents that do not use the folder's name.
+    /// Returns the name used by agents that do not use the folder's name.
     fn name(&self) -> &str {
         self.main.name.as_deref().unwrap_or(self.module.name())
     }

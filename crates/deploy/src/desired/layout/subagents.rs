@@ -1,4 +1,4 @@
-//! Subagents: each target gets them in its own form.
+//! Places subagents, for each target in its own form.
 
 use std::path::Path;
 

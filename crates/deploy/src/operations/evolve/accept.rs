@@ -1,4 +1,4 @@
-//! `mcpkg evolve accept`: a proposed change becomes a new revision of its prompt or resource.
+//! `mcpkg evolve accept`: makes a proposed change a new revision of its prompt or resource.
 
 use std::path::Path;
 
@@ -75,13 +75,13 @@ impl Operation for Accept {
 fn add(db: &Db<'_>, author: Author<'_>, project: &Project, clock: &Clock, proposal: &Proposal) -> Result<()> {
     let Some((skill, path)) = new_file(proposal) else { return Ok(()) };
     let content = content(db, proposal.blob)?.into();
-    // The row has no mode: it is read from the file, if that still exists.
+    // The row has no mode, so the mode is read from the file, if that still exists.
     let file = files::File { content, executable: is_executable(Path::new(&proposal.path)) };
     files::add_to_skill(db, author, project, clock, skill, path, &file).map(drop)
 }
 
-/// Returns the file of the module that a proposal is about, if it still is as it was when it was proposed: what was
-/// changed in mcpkg meanwhile is not overwritten unseen.
+/// Returns the path of the module's file that a proposal changes. Fails if the file has changed in mcpkg since the
+/// proposal, so that no change is overwritten unseen.
 fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<String> {
     let changed = |why: &str| {
         Error::new(Code::InvalidArgument, format!("{} {why} since proposal {}", proposal.module_id, proposal.id)).hint(
@@ -104,7 +104,7 @@ fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Stri
     Err(changed("went away"))
 }
 
-/// Returns content that the proposal of a deploy always has.
+/// Returns content that every proposal of a deploy must have.
 fn content(db: &Db<'_>, blob: Option<i64>) -> Result<Vec<u8>> {
     blobs::get(db, blob.ok_or_else(|| blobs::damaged_value("a proposal has no content"))?)
 }

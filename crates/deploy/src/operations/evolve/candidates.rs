@@ -18,7 +18,7 @@ pub(super) struct Candidate {
     pub(super) path: String,
     pub(super) executable: bool,
     pub(super) base: Vec<u8>,
-    /// Whether it is of a skill that the project does not have.
+    /// Whether the change belongs to a skill that the project does not have.
     pub(super) is_new: bool,
 }
 
@@ -65,7 +65,7 @@ impl Candidates {
                 Drift::Both => {
                     found.skip(prepared, change, "upstream_changed", "its source changed too".to_owned());
                 }
-                // No user changed these: the source did, or they were never deployed.
+                // The user did not change these files: the source changed, or they were never deployed.
                 Drift::UpstreamPending | Drift::Extra | Drift::Unmanaged => {}
             }
         }
@@ -154,7 +154,7 @@ impl Candidates {
         })
     }
 
-    /// Names tools in what to do about the skipped ones, instead of commands.
+    /// Replaces the commands in the suggestions for skipped files with tools.
     pub(super) fn for_agent(&mut self) {
         for skipped in &mut self.skipped {
             let actions: &[&str] = match skipped.code {
@@ -185,7 +185,7 @@ impl Candidates {
         self.skipped.iter().map(json).collect()
     }
 
-    /// What would be proposed and what not, with paths below the deploy root.
+    /// Returns the list of what would be proposed and what not, with paths below the deploy root.
     pub(super) fn table(&self, root: &str) -> Body {
         let proposed = self.candidates.iter().map(|candidate| {
             let word = if candidate.is_new { "propose new" } else { "propose" };

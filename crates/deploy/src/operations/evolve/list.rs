@@ -1,4 +1,4 @@
-//! `mcpkg evolve list`: the changes made on disk that were proposed.
+//! `mcpkg evolve list`: lists the proposed changes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

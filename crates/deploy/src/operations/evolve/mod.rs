@@ -1,4 +1,4 @@
-//! `mcpkg evolve`: what users changed on disk goes back to where it came from, and what they deleted comes back.
+//! `mcpkg evolve`: proposes users' changes on disk to their source, and restores files that users deleted.
 
 pub mod accept;
 pub mod list;

@@ -1,4 +1,4 @@
-//! Skills that an agent wrote on disk, in a folder of skills that mcpkg deploys to.
+//! Finds skills that an agent wrote on disk, in a skills folder that mcpkg deploys to.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use super::candidates::{Candidate, Candidates};
 /// The file that makes a folder a skill.
 const MAIN: &str = "SKILL.md";
 
-/// Files of a skill that is proposed.
+/// The maximum number of files of a proposed skill.
 const MAX_FILES: usize = 256;
 
-/// Bytes of one of its files.
+/// The maximum size of one of its files in bytes.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// Adds the skills next to deployed ones that mcpkg did not write and that the project does not have. A skill that cannot be proposed adds
-/// a warning.
+/// Adds the skills next to deployed ones that mcpkg did not write and that the project does not have. A skill that
+/// cannot be proposed adds a warning.
 pub(super) fn find(prepared: &Prepared, found: &mut Candidates) {
     let mut ours = BTreeSet::new();
     let mut folders = BTreeSet::new();
@@ -78,7 +78,7 @@ fn target_of(prepared: &Prepared, skill: &Path) -> String {
     targets.next().map(|target| target.name().to_owned()).unwrap_or_default()
 }
 
-/// Returns the files of a new skill by their path in it, or why it is not a valid skill.
+/// Returns the files of a new skill by their path in it, or the reason why it is not a valid skill.
 fn files(skill: &Path, name: &str) -> Result<Vec<Candidate>, String> {
     let mut paths = Vec::new();
     gather(skill, &mut paths)?;
@@ -105,7 +105,7 @@ fn files(skill: &Path, name: &str) -> Result<Vec<Candidate>, String> {
     }
 }
 
-/// Adds the regular files below a folder; links are not followed.
+/// Adds the regular files below a folder. Links are not followed.
 fn gather(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |error| format!("`{}` cannot be read: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -123,7 +123,7 @@ fn gather(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// The folders in a folder, by name; none where it is not there.
+/// Returns the subfolders of a folder, by name. A missing folder has none.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -136,7 +136,6 @@ fn is_file(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Whether a file can be executed.
 pub(super) fn is_executable(path: &Path) -> bool {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! What the commands on proposals share.
+//! Shared parts of the commands on proposals.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,6 @@ use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 use mcpkg_store::proposals::{self, Proposal};
 
-/// The data of a proposal.
 pub(super) fn summary(proposal: &Proposal) -> Value {
     json!({
         "id": proposal.id,
@@ -22,7 +21,6 @@ pub(super) fn summary(proposal: &Proposal) -> Value {
     })
 }
 
-/// Returns a proposal of the project.
 pub(super) fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     proposals::get(db, project.id, id)?.ok_or_else(|| {
         Error::new(Code::NotFound, format!("Project '{}' has no proposal {id}", project.name))
@@ -31,7 +29,7 @@ pub(super) fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     })
 }
 
-/// Begins the key of a file of a skill that the project does not have yet.
+/// The prefix of keys for files of a new skill.
 const NEW: &str = "new:";
 
 /// Returns the key under which a file of a new skill is proposed.
@@ -39,7 +37,7 @@ pub(super) fn new_item(module_id: &str, file: &str) -> String {
     format!("{NEW}{}/{file}", module_id.strip_prefix("skill:").unwrap_or(module_id))
 }
 
-/// Returns the skill and the path in it, where a proposal is of a file of a new skill.
+/// Returns the skill and the path in it, if the proposal is for a file of a new skill.
 pub(super) fn new_file(proposal: &Proposal) -> Option<(&str, &str)> {
     proposal.item.strip_prefix(NEW)?.split_once('/')
 }

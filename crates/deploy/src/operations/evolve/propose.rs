@@ -1,4 +1,5 @@
-//! `mcpkg evolve propose`: what users changed on disk becomes proposals for the project, or a branch of the config repo.
+//! `mcpkg evolve propose`: turns users' changes on disk into proposals for the project, or into a branch of the config
+//! repo.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -126,7 +127,8 @@ impl Operation for Propose {
             let reply = Reply::new(found.table(&prepared.site.place.root), data).warn(found.warnings);
             return Ok(answer::reply(context, &prepared.site, &Page::default(), reply));
         }
-        // The contract asks agents to say yes; nothing that a person has is changed by a proposal.
+        // The contract requires `yes` from agents. A person need not confirm, because a proposal changes none of their
+        // data.
         if !self.yes && !context.is_shell() {
             return Err(unconfirmed("evolve propose"));
         }
@@ -192,7 +194,7 @@ impl Propose {
     }
 }
 
-/// Keeps the changes as proposals for the project.
+/// Stores the changes as proposals for the project.
 fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: OverlayScope) -> Result<Value> {
     let Some(project) = site.project() else { return Ok(json!({})) };
     let recorded = context.store.write(|db| {

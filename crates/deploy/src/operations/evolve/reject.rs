@@ -1,4 +1,4 @@
-//! `mcpkg evolve reject`: leaves the prompt or resource unchanged.
+//! `mcpkg evolve reject`: rejects a proposal and leaves the prompt or resource unchanged.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

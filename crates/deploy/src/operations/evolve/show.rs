@@ -1,4 +1,4 @@
-//! `mcpkg evolve show`: what a proposal would change, line by line.
+//! `mcpkg evolve show`: shows line by line what a proposal would change.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

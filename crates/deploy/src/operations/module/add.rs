@@ -85,7 +85,7 @@ impl Add {
         written(db, project, &row)
     }
 
-    /// Whether a module is the one that is meant.
+    /// Whether `name` means this module.
     fn means(&self, module: &Listed) -> bool {
         module.id == self.name
             || module.parts.iter().any(|part| match &part.source {

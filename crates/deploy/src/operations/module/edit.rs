@@ -1,4 +1,4 @@
-//! Changes of a module's row, for `set` and `add`.
+//! Changes a module's row, for `set` and `add`.
 
 use crate::module::Kind;
 use crate::project::catalog::{self, Item, Listed};
@@ -7,7 +7,7 @@ use mcpkg_store::Db;
 use mcpkg_store::modules::{self, Row};
 use mcpkg_store::projects::Project;
 
-/// Gives a module another type, where that makes sense.
+/// Changes the type of a module, if the new type fits.
 pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()> {
     let what = format!("Module '{}'", module.id);
     let source = module.parts.first().map(|part| &part.source);
@@ -29,12 +29,12 @@ pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()>
     Ok(())
 }
 
-/// The refusal of a type that a module cannot be of.
+/// Returns the error for a type that a module cannot have.
 pub(super) fn unfit(what: &str, kind: Kind, instead: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("{what} cannot have the type {}; it can be {instead}", kind.word()))
 }
 
-/// Writes a module's row; one that says nothing goes.
+/// Writes a module's row, or deletes it if it contains only defaults.
 pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
     if *row == (Row { item: row.item.clone(), enabled: true, ..Row::default() }) {
         modules::delete(db, project.id, &row.item)?;
@@ -44,7 +44,7 @@ pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> 
     written(db, project, row)
 }
 
-/// Returns the current module. A module whose id another one has is not in the list.
+/// Returns the module after the write. The list omits a module if another one has the same id.
 pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {

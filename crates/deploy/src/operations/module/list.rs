@@ -1,4 +1,4 @@
-//! `mcpkg module list`: what the project gives to a deploy.
+//! `mcpkg module list`: lists the modules of the project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg module`: how a deploy treats a project's prompts and resources.
+//! `mcpkg module`: changes how a deploy treats a project's prompts and resources.
 
 pub mod add;
 pub mod list;

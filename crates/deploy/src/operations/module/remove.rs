@@ -1,4 +1,4 @@
-//! `mcpkg module remove`: takes a module out of deploys.
+//! `mcpkg module remove`: excludes a module from deploys.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg module set`: a module's type, tags and targets, when it applies, and whether it is deployed.
+//! `mcpkg module set`: sets a module's type, tags and targets, when it applies, and whether it is deployed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg module show`: a module's files, and where they come from.
+//! `mcpkg module show`: shows a module's files, and where they come from.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

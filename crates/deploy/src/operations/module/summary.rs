@@ -1,4 +1,4 @@
-//! A module as data and in a line, for the commands on modules.
+//! Shows a module as data and as a line of text, for the commands on modules.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use crate::module::Kind;
 use crate::project::catalog::Listed;
 use mcpkg_store::modules::{Applies, Row};
 
-/// The targets that a row names.
+/// Returns the targets of a row, or `all`.
 pub(super) fn targets(row: &Row) -> String {
     if row.targets.is_empty() { "all".to_owned() } else { row.targets.join(",") }
 }
 
-/// When a module's instructions apply; empty for other modules, which apply when they are called.
+/// Returns when a module's instructions apply. Empty for other modules, which apply when they are called.
 pub(super) fn applies(module: &Listed) -> String {
     if module.kind != Kind::Instructions {
         return String::new();
@@ -24,7 +24,7 @@ pub(super) fn applies(module: &Listed) -> String {
     }
 }
 
-/// What a module is, in a line.
+/// Describes a module in one line.
 pub(super) fn described(module: &Listed) -> String {
     let tags = if module.row.tags.is_empty() { String::new() } else { format!(", tags {}", module.row.tags.join(",")) };
     let enabled = if module.row.enabled { "" } else { ", not enabled" };
@@ -36,7 +36,6 @@ pub(super) fn described(module: &Listed) -> String {
     format!("{}: {}, targets {}{applies}{tags}{enabled}", module.id, module.kind.word(), targets(&module.row))
 }
 
-/// The data of a module.
 pub(super) fn data(module: &Listed) -> Value {
     let mut data = json!({
         "id": module.id,

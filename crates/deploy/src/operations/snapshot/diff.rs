@@ -1,4 +1,4 @@
-//! `mcpkg snapshot diff`: what a stored deploy changed, line by line.
+//! `mcpkg snapshot diff`: shows line by line what a stored deploy changed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

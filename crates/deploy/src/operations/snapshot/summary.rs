@@ -1,11 +1,11 @@
-//! A snapshot as data, for `list` and `show`.
+//! Converts a snapshot to data, for `list` and `show`.
 
 use serde_json::{Value, json};
 
 use mcpkg_base::clock;
 use mcpkg_store::snapshots::Snapshot;
 
-/// The data of a snapshot whose place is `root`.
+/// Returns the data of a snapshot of the place `root`.
 pub(super) fn summary(snapshot: &Snapshot, root: &str) -> Value {
     json!({
         "id": snapshot.uuid.to_string(),

@@ -1,4 +1,4 @@
-//! `mcpkg target list`: the agents that can be deployed to.
+//! `mcpkg target list`: lists the agents that mcpkg can deploy to.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -6,7 +6,7 @@ pub mod switch;
 use crate::targets::Target;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns the target that a user names.
+/// Returns the target with the name that a user gave.
 pub(super) fn named(word: &str) -> Result<Target> {
     Target::named(word).ok_or_else(|| {
         let names = Target::all_names();

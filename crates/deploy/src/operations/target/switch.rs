@@ -1,4 +1,4 @@
-//! `mcpkg target enable` and `disable`: which agents `all` means, for a project or for all of them.
+//! `mcpkg target enable` and `disable`: set which agents `all` includes, for one project or for every project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
