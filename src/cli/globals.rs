@@ -83,7 +83,6 @@ impl Globals {
     /// Returns the path of the database: the one that the flags name, else the one in the user's data directory.
     ///
     /// # Errors
-    ///
     /// `E_DB_UNAVAILABLE` if no flag names a database and HOME is not set.
     pub(super) fn database(&self) -> Result<PathBuf> {
         self.named().cloned().or_else(mcpkg_core::database::default_path).ok_or_else(|| {

@@ -66,7 +66,6 @@ impl Found {
     /// Returns the text of the resource.
     ///
     /// # Errors
-    ///
     /// `E_NOT_FOUND` if it does not exist.
     pub(super) fn read(&self, uri: &str, context: &Context) -> Result<String> {
         let text = (self.live.read)(context, &self.values)?.ok_or_else(|| not_found(uri))?;
@@ -136,7 +135,6 @@ fn entry(resource: &Resource, uri: String, name: String) -> Listed {
 /// Returns the values of a template's variable. Returns `None` if the template is not that of a live resource.
 ///
 /// # Errors
-///
 /// `E_INVALID_ARGUMENT` if the template has no such variable.
 pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Option<Result<Named>> {
     let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;

@@ -69,7 +69,6 @@ impl<'a> Read<'a> {
     /// Parses the parameters of a hot read.
     ///
     /// # Errors
-    ///
     /// `E_INVALID_ARGUMENT` with the name of the parameter.
     pub(super) fn parse(method: &str, parameters: Option<&'a RawValue>) -> Result<Self> {
         let parameters: Parameters<'a> = match parameters {

@@ -50,7 +50,6 @@ impl Page {
     /// Returns the part of `items` that an answer lists. `path` returns the file of an item.
     ///
     /// # Errors
-    ///
     /// `E_INVALID_ARGUMENT` for a limit that is out of range, and for a cursor that does not belong to this list.
     pub fn of<'i, T>(
         &self,

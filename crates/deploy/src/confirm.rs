@@ -19,7 +19,6 @@ pub fn issue(context: &Context, project: &str, inputs: &Value, plan_hash: &str, 
 /// Checks a token before anything is planned for it.
 ///
 /// # Errors
-///
 /// `E_CONFIRM_TOKEN_MISMATCH` if the token is unknown, used, or for other inputs.
 pub fn check(db: &Db<'_>, context: &Context, token: &str, inputs: &Value) -> Result<Confirmed> {
     token::check(db, context, token, OPERATION, inputs)?.map_err(|refused| refusal(refused, inputs))

@@ -14,7 +14,6 @@ use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 /// Reads and runs a model. Takes each input tensor with its name, and returns the tensors of the named outputs.
 ///
 /// # Errors
-///
 /// Returns why the run stopped: an operator that tract lacks or computes wrongly, or any other error from tract.
 pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<Given, Stopped> {
     let begun = Instant::now();

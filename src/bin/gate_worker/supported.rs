@@ -42,7 +42,6 @@ const HALF: i32 = 10;
 /// Refuses a model whose results in tract would differ from those that ONNX defines.
 ///
 /// # Errors
-///
 /// Returns `unsupported_operator` with the names of all refused operators.
 pub fn check(model: &ModelProto, inputs: &[(String, Tensor)]) -> Result<(), Stopped> {
     let mut refused = BTreeSet::new();

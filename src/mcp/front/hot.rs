@@ -40,7 +40,6 @@ impl<'a> Hot<'a> {
     /// live resources, and explains errors in a tool call.
     ///
     /// # Errors
-    ///
     /// `E_INVALID_ARGUMENT` with the name of the invalid parameter of a read.
     pub(in crate::mcp) fn parse(
         method: &str,

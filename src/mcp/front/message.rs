@@ -44,7 +44,6 @@ pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
 /// Rewrites a message into a form that rmcp can read. Returns `None` if rmcp can read it unchanged.
 ///
 /// # Errors
-///
 /// JSON-RPC error -32700 or -32600, with the reason.
 pub(in crate::mcp) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData> {
     if serde_json::from_str::<ClientJsonRpcMessage>(text).is_ok() {

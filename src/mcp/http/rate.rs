@@ -22,7 +22,6 @@ impl Rate {
     /// Counts a request for its key, or for its address if it has no key.
     ///
     /// # Errors
-    ///
     /// 429 if the client has reached its limit.
     pub(super) fn check(&self, config: &Config, from: IpAddr) -> Result<(), Refusal> {
         let Some(limiter) = &self.0 else { return Ok(()) };

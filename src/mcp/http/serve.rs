@@ -46,7 +46,6 @@ const CHECK: Duration = Duration::from_millis(500);
 /// with the server's address.
 ///
 /// # Errors
-///
 /// `E_KEY_REQUIRED` if others could connect without a key; `E_ADDRESS` if the server cannot listen on the address.
 pub fn serve_http(
     store: Store,

@@ -14,7 +14,6 @@ use mcpkg_base::file;
 /// Returns the TLS acceptor for these files.
 ///
 /// # Errors
-///
 /// `E_INVALID_ARGUMENT` with the name of a file that cannot be read, contains no certificate or key, or does not match
 /// the other file.
 pub(super) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor> {

@@ -161,7 +161,6 @@ impl InFlight {
     /// Hands a request to rmcp, or queues it while one with the same id is in progress. Waits while there are too many.
     ///
     /// # Errors
-    ///
     /// -32600 if a listen stream uses the id, or if there are too many listen streams.
     pub(super) fn insert(&self, accepted: Accepted, next: Option<Phase>) -> Result<(), ErrorData> {
         let mut state = self.state();

@@ -31,7 +31,6 @@ impl Rates {
     /// limit.
     ///
     /// # Errors
-    ///
     /// `E_RATE_LIMITED`, with the time to wait, if the call exceeds the limit.
     pub(super) fn check(&self, entry: &Entry, arguments: Option<&JsonObject>, config: &Config) -> Result<()> {
         let limiter = match config.connection {

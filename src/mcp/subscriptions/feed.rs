@@ -166,7 +166,6 @@ impl Feed {
     /// Counts the changes to this feed, and wakes the subscribers if there were any.
     ///
     /// # Errors
-    ///
     /// If it fails, nothing was counted.
     pub(super) fn take(&self, db: &Db<'_>, change: &Change) -> Result<()> {
         let project = projects::served(db, &self.config.selection)?;

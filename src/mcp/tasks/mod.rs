@@ -148,7 +148,6 @@ impl Tasks {
     /// Returns a task of `asker`.
     ///
     /// # Errors
-    ///
     /// -32602 if `asker` has no such task.
     pub(super) fn get(&self, asker: &Asker, id: &str) -> Result<DetailedTask, ErrorData> {
         let id = known(id)?;
@@ -167,7 +166,6 @@ impl Tasks {
     /// Cancels a task of `asker`. A task that has ended does not change.
     ///
     /// # Errors
-    ///
     /// -32602 if `asker` has no such task; `E_INVALID_ARGUMENT` if another server runs it.
     pub(super) fn cancel(&self, asker: &Asker, id: &str) -> Result<(), ErrorData> {
         if let Some(task) = self.found(asker, known(id)?)? {

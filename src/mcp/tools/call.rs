@@ -30,7 +30,6 @@ use mcpkg_store::{Store, projects};
 /// Runs a tool. Every failure becomes a result that a model can read and act on.
 ///
 /// # Errors
-///
 /// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
 pub(in crate::mcp) fn call(
     tool: &Tool,

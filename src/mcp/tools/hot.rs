@@ -95,7 +95,6 @@ pub(in crate::mcp) fn named(parameters: Option<&RawValue>, config: &Config) -> O
 /// Appends the result of a call that failed before its operation ran.
 ///
 /// # Errors
-///
 /// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
 pub(in crate::mcp) fn push_failed(
     entry: &'static Entry,

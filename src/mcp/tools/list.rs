@@ -50,7 +50,6 @@ pub(in crate::mcp) struct Page {
 /// Returns a page of the tools that a client may see.
 ///
 /// # Errors
-///
 /// `E_INVALID_ARGUMENT` for an invalid cursor.
 pub(in crate::mcp) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<Page> {
     list_pages_of(PAGE, db, config, after)

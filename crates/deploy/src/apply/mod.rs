@@ -38,7 +38,6 @@ const MANY: usize = 16 << 20;
 /// Takes the apply lock, and first undoes what a killed process left half done.
 ///
 /// # Errors
-///
 /// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` if an earlier apply could not be undone.
 pub fn begin(context: &Context) -> Result<Applying> {
     let Some(right) = context.store.begin_apply()? else {
@@ -53,7 +52,6 @@ pub fn begin(context: &Context) -> Result<Applying> {
 /// that fails, nothing begins.
 ///
 /// # Errors
-///
 /// `E_UNAPPROVED` below a folder that this user never deployed to; `E_DEPLOY_UNDONE` if a file could not be written and
 /// everything was restored.
 pub fn apply(

@@ -55,7 +55,6 @@ pub fn unapproved(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<BTreeS
 /// Records that this user deploys to these roots from this machine.
 ///
 /// # Errors
-///
 /// `E_UNAPPROVED` if the user has no home folder, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn approve(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<()> {
     for root in unapproved(context, roots)? {
@@ -87,7 +86,6 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
 /// Returns the real paths of roots.
 ///
 /// # Errors
-///
 /// `E_IO_INVALID_PATH` if a link leads out of the folder that limits the root (the deploy root, the home folder or
 /// Codex's folder), or into git's own folder there.
 pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {

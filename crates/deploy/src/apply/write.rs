@@ -41,7 +41,6 @@ pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result
 /// changes. On failure, the error comes with the number of files that were begun.
 ///
 /// # Errors
-///
 /// `E_FILE_FAILED`, also for a file that was changed meanwhile.
 pub(super) fn write_all(
     context: &Context,

@@ -148,7 +148,6 @@ impl Builder {
     /// Adds a file. If chosen and other targets want different files at the same path, the chosen target's file wins.
     ///
     /// # Errors
-    ///
     /// `E_IO_INVALID_PATH` if the file would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
     /// if another module wants other bytes in it.
     #[expect(clippy::too_many_arguments, reason = "one call for each way a module lands, each value with its own word")]

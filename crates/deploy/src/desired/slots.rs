@@ -73,7 +73,6 @@ impl Slot {
     /// container of the entries if nothing else is left in it.
     ///
     /// # Errors
-    ///
     /// The reason if the file cannot be edited without changing something else.
     pub fn put(&self, dialect: &Dialect, text: &str, value: Option<&Value>, emptied: bool) -> Result<String, Fault> {
         let document = dialect.document;

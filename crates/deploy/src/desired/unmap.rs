@@ -27,7 +27,6 @@ pub struct Unmapped {
 /// Splits a changed file into edits of modules. Deploying the edits gives the same file, except for what is `lost`.
 ///
 /// # Errors
-///
 /// The reason, for a person, if the file cannot be split.
 pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
     let Some(first) = output.parts.first() else { return Err("it does not come from any module".to_owned()) };

@@ -42,7 +42,6 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
 /// Refuses a module id that the source does not have.
 ///
 /// # Errors
-///
 /// `E_NOT_FOUND`, with the id that was probably meant.
 pub fn check_module(prepared: &Prepared, id: &str) -> Result<()> {
     let mut left_out = prepared.plan.desired.left_out.iter();

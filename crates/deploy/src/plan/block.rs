@@ -1,4 +1,4 @@
-//! A managed block in the user's file: the file after the block changes, and after it is removed.
+//! Changes a managed block in a user's file, and removes it again.
 
 use crate::desired::Output;
 use crate::plan::{After, entries};
@@ -9,8 +9,8 @@ use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::snapshots::{self, File};
 use mcpkg_store::{Db, blobs};
 
-/// Returns the file with the block of an output in it. A file that holds nothing but the text of one of the modules
-/// becomes the block: that text goes into it.
+/// Returns the file with the block of an output in it. If the file contains only the text of one of the modules, the
+/// block replaces that text.
 pub fn put_in(output: &Output, text: &[u8]) -> Vec<u8> {
     if sections::find(text).is_none() && goes_in(output, text) {
         return output.bytes.to_vec();
@@ -18,26 +18,26 @@ pub fn put_in(output: &Output, text: &[u8]) -> Vec<u8> {
     sections::put(text, &output.bytes)
 }
 
-/// Whether a file contains only text that is in the block too.
+/// Whether a file contains only text that is also in the block.
 fn goes_in(output: &Output, text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let is_part = |bytes: &[u8]| bytes.trim_ascii() == text;
     text.is_empty() || output.parts.iter().any(|part| is_part(&part.bytes) || is_part(part.body()))
 }
 
-/// The block of a stored image.
+/// Returns the block in a stored image.
 pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
     let bytes = bytes(db, image)?;
     Ok(bytes.as_deref().and_then(sections::find).map(|split| split.block.trim_ascii_end().to_vec()))
 }
 
-/// Whether the block that a row keeps is as it was left in a file.
+/// Whether the block in a file is unchanged since it was deployed.
 pub fn is_untouched(db: &Db<'_>, row: &Deployed, text: &[u8]) -> Result<bool> {
     let Some(there) = sections::find(text) else { return Ok(false) };
     Ok(of_image(db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end()))
 }
 
-/// Returns a file whose block lost one of the two lines around it, with that line in its place; `None` for any other.
+/// Repairs a file whose block lost one of the two lines around it. Returns `None` for any other file.
 pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8>>> {
     if sections::find(text).is_some() {
         return Ok(None);
@@ -45,7 +45,8 @@ pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8
     Ok(of_image(db, applied)?.and_then(|block| sections::mend(text, &block)))
 }
 
-/// Returns what a file is without all that its place did to it: the block goes, and what had gone into it comes back.
+/// Returns a file without anything that its place did to it: the block is removed, and text that the block replaced
+/// comes back.
 pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let back_to = touches.iter().position(|touch| touch.before == row.pristine);
@@ -53,8 +54,8 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     undo(db, found, &touches[..count])
 }
 
-/// Returns a file without the block that it had before this place wrote to it: a block always belongs to mcpkg, even if something else
-/// wrote it.
+/// Removes the block that a file had before this place wrote to it. A block always belongs to mcpkg, even if something
+/// else wrote it.
 pub fn taken_out(file: After) -> After {
     match file {
         After::File { bytes, mode, .. } if sections::find(&bytes).is_some() => {
@@ -64,8 +65,8 @@ pub fn taken_out(file: After) -> After {
     }
 }
 
-/// Takes back, one after the other, what was done to a file, newest first: to the byte while nothing else was changed,
-/// else in its block, or its entries, only.
+/// Undoes the changes to a file one after the other, newest first. While nothing else was changed, the exact bytes are
+/// restored. After that, only the block or the entries are.
 pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     let mut text = found.bytes().map(<[u8]>::to_vec);
     let mut mode = match found {

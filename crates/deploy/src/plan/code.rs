@@ -1,4 +1,4 @@
-//! The parts of a plan that agents will run: MCP servers and hooks. A person must consent to them.
+//! Finds the parts of a plan that agents will run: MCP servers and hooks. A person must consent to them.
 
 use serde_json::{Value, json};
 
@@ -17,22 +17,21 @@ use mcpkg_store::servers::{Part, Text};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     pub targets: Vec<String>,
-    /// The file that says so.
+    /// The file that defines it.
     pub path: String,
-    /// What they do by it.
+    /// The command that agents run, or the server that they connect to.
     pub runs: String,
-    /// Whether that is to connect to a server, and not to run a program.
+    /// Whether agents connect to a server instead of running a program.
     is_remote: bool,
 }
 
 impl Code {
-    /// The data of it.
     pub fn json(&self) -> Value {
         json!({ "targets": self.targets, "path": self.path, "runs": self.runs })
     }
 }
 
-/// Returns what agents run once these changes are made and do not now.
+/// Returns what agents will run after these changes, but do not run now.
 pub fn of(changes: &[Change]) -> Vec<Code> {
     changes.iter().filter(|change| change.op != Op::Delete).flat_map(of_change).collect()
 }
@@ -76,7 +75,7 @@ fn shown(text: &Text) -> String {
     text.parts().iter().map(part).collect()
 }
 
-/// Returns the remarks on code for a person: a line for each, and when agents run it without asking.
+/// Returns remarks about code for a person, one line each, and when agents run it without asking.
 pub fn lines(code: &[Code]) -> Vec<String> {
     let titles = |code: &Code| {
         let names = code.targets.iter().map(|name| Target::named(name).map_or(name.as_str(), |t| t.facts().title));
@@ -107,7 +106,8 @@ pub fn lines(code: &[Code]) -> Vec<String> {
     lines
 }
 
-/// Asks a person for consent to the changes, showing their `effects`; `None` if the changes let agents run nothing.
+/// Asks a person for consent to the changes, showing their `effects`. Returns `None` if the changes let agents run
+/// nothing.
 pub fn consent(
     context: &Context,
     operation: &str,

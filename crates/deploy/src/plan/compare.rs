@@ -26,10 +26,10 @@ use mcpkg_store::deploys::{self, Deployed, Image};
 /// The number of files between two progress reports; below that, no progress is shown.
 const TOLD_EACH: u64 = 64;
 
-/// Compares the desired state with the disk. Deployed files of a `broken` module stay.
+/// Compares the desired state with the disk. Deployed files of a `broken` module stay unchanged.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` where a folder stands in the way of a file, or a file in that of a folder.
+/// `E_IO_INVALID_PATH` if a folder is in the way of a file, or a file in the way of a folder.
 pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired, broken: &[Broken]) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {
@@ -69,12 +69,12 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired
     Ok(Plan { desired, rows, changes, row_changes })
 }
 
-/// A folder that was moved and linked since: its files are where they really are now.
+/// Replaces the recorded paths with real ones, for a folder that was moved and replaced by a link to it.
 fn at_their_real_places(
     mut rows: BTreeMap<String, Deployed>,
     folders: &mut RealFolders,
 ) -> (BTreeMap<String, Deployed>, Vec<RowChange>) {
-    // Rows come folder by folder: the last folder that is where its path says.
+    // Rows come folder by folder, so remember the last folder whose real path is its recorded one.
     let mut in_place = String::new();
     let is_elsewhere = |path: &String, _: &mut Deployed| {
         let (folder, _) = split(path);
@@ -99,7 +99,7 @@ fn at_their_real_places(
     (rows, row_changes)
 }
 
-/// Returns the folder of a path, and the name in it.
+/// Splits a path into its folder and its name.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
@@ -148,7 +148,7 @@ impl Comparing<'_> {
             Found::Absent => {
                 Err(Error::new(Code::FileFailed, format!("`{}` disappeared in the meantime", path.display())))
             }
-            // As a folder: other files may be reached through it.
+            // A link to a folder: other files may be reached through it.
             Found::Link(_) if path.is_dir() => Err(in_the_way(path)),
             Found::Link(_) => self.link(output, row, found.clone()),
             Found::File { .. } if output.form == Form::Servers => self.entries(desired, output, row, found),
@@ -172,7 +172,7 @@ impl Comparing<'_> {
         let as_applied = |row: &Deployed| matches!(row.applied, Image::File { sha256: bytes, mode: bits, .. } if bytes == *sha256 && bits == *mode);
         let safety = match row {
             Some(row) if as_applied(row) && row.written => MANAGED,
-            // Its mode alone was changed since.
+            // Only the mode was changed since.
             Some(row) if row.applied.sha256() == Some(sha256) && row.written => DRIFTED,
             Some(row) if row.applied.sha256() == Some(sha256) => Safety { drift: Drift::UpstreamPending, ..FOREIGN },
             Some(row) if row.applied == Image::Absent => FOREIGN,
@@ -186,7 +186,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// How safe a file is that this place does not keep.
+    /// Returns how safe it is to overwrite a file that this place does not manage.
     fn of_others(&mut self, desired: &Desired, path: &Path, sha256: &Sha) -> Result<Safety> {
         if let Some(row) = deploys::at(self.db, &self.site.place.machine, &path.to_string_lossy())? {
             let key = deploys::place_key(self.db, row.place)?;
@@ -268,9 +268,10 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// A link to the desired content is left unchanged; any other link is replaced only if the user says so.
+    /// Compares a symbolic link. A link to the desired content is left unchanged; any other link is replaced only with
+    /// `adopt`.
     fn link(&mut self, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
-        // Through the link, where a file is: a device or a pipe is not read.
+        // Reads through the link, but only if it leads to a regular file, not to a device or a pipe.
         let is_file = std::fs::metadata(&output.path).is_ok_and(|metadata| metadata.is_file());
         let shown = if is_file { disk::read(&output.path)? } else { Vec::new() };
         let after = match output.form {
@@ -308,13 +309,14 @@ impl Comparing<'_> {
         });
     }
 
-    /// Returns the targets of a file: of the selected ones, those that want it; of the others, those that had it before.
+    /// Returns the targets of a file: of the selected targets, those that want it; of the others, those that had it
+    /// before.
     fn targets(&self, output: &Output) -> Vec<String> {
         let row = self.rows.get(output.path.to_string_lossy().as_ref());
         names(&self.keepers(output, row).collect::<Vec<_>>())
     }
 
-    /// As [`Comparing::targets`], with the row of the file.
+    /// Like [`Comparing::targets`], with the row of the file.
     fn keepers(&self, output: &Output, row: Option<&Deployed>) -> impl Iterator<Item = Target> {
         let kept = move |target: &Target| row.is_some_and(|row| row.targets.iter().any(|name| name == target.name()));
         let keeps = move |target: &Target| match self.site.selected.contains(target) {
@@ -327,7 +329,7 @@ impl Comparing<'_> {
     fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
         if let Found::File { bytes, .. } = found {
             let (targets, module_ids) = (self.targets(output), output.module_ids());
-            // A file that the user created where mcpkg had deleted its own belongs to the user.
+            // If mcpkg had deleted its file and the user created a new one there, the file belongs to the user.
             let written = row.written && row.applied != Image::Absent;
             let row = Deployed { targets, module_ids, written, applied: image_of(found), stat: None, ..row.clone() };
             self.row_changes.push(RowChange::Follow(row, bytes.as_slice().into()));
@@ -343,9 +345,9 @@ impl Comparing<'_> {
         }
     }
 
-    /// Claims a file that is equal although mcpkg did not write it. Its bytes are stored, so that a rollback to
-    /// pristine restores them. Overwriting or deleting it still needs `adopt`, unless the original's manifest lists it
-    /// as written.
+    /// Claims a file that already has the desired content although mcpkg did not write it. Its bytes are stored, so
+    /// that a rollback to pristine restores them. Overwriting or deleting it still needs `adopt`, unless the original's
+    /// manifest lists it as written.
     fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], mode: u32) -> Result<()> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());

@@ -1,6 +1,7 @@
-//! Our entries in the user's file of an agent: the file after they change, and after they are removed.
+//! Changes mcpkg's entries in an agent's file that belongs to the user, and removes them again.
 //!
-//! Snapshots record which entries are ours: those that a deploy changed. An entry of the user's is never changed without `adopt`.
+//! Snapshots record which entries are mcpkg's: those that a deploy changed. An entry of the user's is never changed
+//! without `adopt`.
 
 use super::safety::{DRIFTED, FOREIGN, MANAGED, Safety};
 use crate::desired::Output;
@@ -12,13 +13,13 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::{Db, blobs, snapshots};
 
-/// Returns the form of a file of which only entries are kept; `None` for any other.
+/// Returns the dialect of a file in which mcpkg manages only entries; `None` for any other file.
 pub fn dialect(targets: &[String], module_ids: &[String]) -> Option<&'static Dialect> {
     let are_servers = !module_ids.is_empty() && module_ids.iter().all(|id| id.starts_with("mcp_server:"));
     targets.iter().filter(|_| are_servers).find_map(|target| Dialect::of(target))
 }
 
-/// Returns the form of the file of an output.
+/// Returns the dialect of an output's file.
 pub fn dialect_of(output: &Output) -> Result<&'static Dialect> {
     let found = output.targets.iter().find_map(|target| Dialect::of(target.name()));
     found.ok_or_else(|| Error::internal("the target for MCP servers does not say which file format to write"))
@@ -33,8 +34,8 @@ pub fn put_in(output: &Output, text: &[u8]) -> Result<Vec<u8>> {
     edit(dialect, output, text, changes.map(|(slot, value)| (slot, Some(value.clone()))))
 }
 
-/// Returns a file with the entries of an output and without our obsolete ones, and how safe the change is; `None` if
-/// there is nothing to change.
+/// Returns a file with the entries of an output and without mcpkg's obsolete ones, and how safe the change is; `None`
+/// if there is nothing to change.
 pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]) -> Result<Option<(Vec<u8>, Safety)>> {
     let dialect = dialect_of(output)?;
     let (wanted, there) = (Slots::from_bytes(&output.bytes), Slots::of(dialect, text));
@@ -71,14 +72,14 @@ pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]
     Ok(Some((edit(dialect, output, text, changes.into_iter())?, safety)))
 }
 
-/// Whether the entries that a row keeps are as they were left in a file.
+/// Whether the entries in a file are unchanged since they were deployed.
 pub fn are_untouched(db: &Db<'_>, dialect: &Dialect, row: &Deployed, text: &[u8]) -> Result<bool> {
     let (there, applied) = (Slots::of(dialect, text), applied(db, dialect, row)?);
     Ok(ours(db, dialect, row)?.iter().all(|slot| there.get(slot).is_none() || there.get(slot) == applied.get(slot)))
 }
 
-/// Undoes one change in a file that was also changed otherwise: restores its entries and keeps the rest. `None` where
-/// nothing is left of a file that was not there.
+/// Undoes one change in a file that was also changed otherwise: restores its entries and keeps the rest. Returns `None`
+/// if the file did not exist before and nothing is left in it.
 pub fn undo_in(
     dialect: &Dialect,
     text: Option<Vec<u8>>,
@@ -101,7 +102,7 @@ pub fn undo_in(
     (!is_gone).then(|| edited.into_bytes())
 }
 
-/// The slots that snapshots changed in a file.
+/// Returns the slots that snapshots changed in a file.
 fn ours(db: &Db<'_>, dialect: &Dialect, row: &Deployed) -> Result<Vec<Slot>> {
     let mut ours = Vec::new();
     for touch in snapshots::touches(db, row.place, &row.path, 0)? {
@@ -124,7 +125,7 @@ fn slots(db: &Db<'_>, dialect: &Dialect, image: &Image) -> Result<Slots> {
     })
 }
 
-/// Whether an entry says the same to its agent as another one.
+/// Whether two entries mean the same to their agent.
 fn is_same(dialect: &Dialect, found: Option<&serde_json::Value>, wanted: &serde_json::Value) -> bool {
     let read = |entry: &serde_json::Value| dialect.read(entry, &[]).ok();
     found.is_some_and(|found| found == wanted || (read(found).is_some() && read(found) == read(wanted)))

@@ -38,14 +38,14 @@ pub enum Drift {
     Both,
     /// The file was deleted since it was deployed.
     Missing,
-    /// The file is kept and no longer wanted.
+    /// mcpkg still manages the file, but no module wants it any more.
     Extra,
-    /// The file was there before, and was never deployed.
+    /// The file existed before, and was never deployed.
     Unmanaged,
 }
 
 impl Drift {
-    /// The word for programs.
+    /// Returns the word for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Drift::UserModified => "user_modified",
@@ -58,17 +58,17 @@ impl Drift {
     }
 }
 
-/// What is done to a file.
+/// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     Create,
-    /// Its bytes or its mode change.
+    /// The bytes or the mode change.
     Update,
     Delete,
 }
 
 impl Op {
-    /// The word of contract 000.
+    /// Returns contract 000's word.
     pub const fn word(self) -> &'static str {
         match self {
             Op::Create => "create",
@@ -83,24 +83,22 @@ impl Op {
 pub enum After {
     Absent,
     File {
-        /// Its bytes.
         bytes: Arc<[u8]>,
-        /// Their SHA-256.
+        /// The SHA-256 of `bytes`.
         sha256: Sha,
         mode: u32,
     },
-    /// A symbolic link; only a rollback wants one.
+    /// A symbolic link; only a rollback restores one.
     Link(String),
 }
 
 impl After {
-    /// A file of these bytes.
     pub fn file(bytes: impl Into<Arc<[u8]>>, mode: u32) -> Self {
         let bytes = bytes.into();
         After::File { sha256: disk::sha256(&bytes), bytes, mode }
     }
 
-    /// Returns what a stored image holds.
+    /// Returns the state that a stored image describes.
     pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Self> {
         Ok(match image {
             Image::Absent => After::Absent,
@@ -112,7 +110,6 @@ impl After {
         })
     }
 
-    /// The SHA-256 of a file.
     pub fn sha256(&self) -> Option<&Sha> {
         match self {
             After::File { sha256, .. } => Some(sha256),
@@ -120,7 +117,6 @@ impl After {
         }
     }
 
-    /// The bytes of a file.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             After::File { bytes, .. } => Some(bytes),
@@ -128,7 +124,6 @@ impl After {
         }
     }
 
-    /// The permission bits of a file.
     pub fn mode(&self) -> Option<u32> {
         match self {
             After::File { mode, .. } => Some(*mode),
@@ -136,7 +131,7 @@ impl After {
         }
     }
 
-    /// Whether `found` is this already.
+    /// Whether the disk already has this state.
     pub fn is(&self, found: &Found) -> bool {
         match (self, found) {
             (After::Absent, Found::Absent) => true,
@@ -149,37 +144,36 @@ impl After {
     }
 }
 
-/// A change of one file.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub op: Op,
     pub path: PathBuf,
-    /// The target's folder that contains it.
+    /// The target's folder that contains the file.
     pub root: PathBuf,
-    /// The targets that want it, or wanted it.
+    /// The targets that want the file, or wanted it.
     pub targets: Vec<String>,
-    /// The modules it is made of.
+    /// The modules that the file is made of.
     pub module_ids: Vec<String>,
-    /// Whether only a block of the file is ours.
+    /// Whether mcpkg manages only a block of the file.
     pub block: bool,
     pub before: Found,
     pub after: After,
-    /// Why, for a person.
+    /// The reason, for a person.
     pub reason: String,
-    /// Whether it overwrites or deletes a file that mcpkg did not write or that changed since.
+    /// Whether the change overwrites or deletes a file that mcpkg did not write or that changed since.
     pub adopt: bool,
-    /// Whether it was changed since mcpkg wrote it.
+    /// Whether the file was changed since mcpkg wrote it.
     pub drifted: bool,
-    /// How the disk came to differ.
+    /// Why the disk differs from the desired state.
     pub drift: Drift,
-    /// Whose the file is afterwards.
+    /// Who owns the file afterwards.
     pub keep: Keep,
-    /// The other attributes of a restored file, apart from its bytes and its mode.
+    /// The attributes of a restored file, other than bytes and mode.
     pub attributes: Option<Attributes>,
 }
 
 impl Change {
-    /// The change as contract 000 writes it. `targets` and `drifted` are added to it.
+    /// Returns the change in contract 000's form, with `targets` and `drifted` added.
     pub fn json(&self) -> Value {
         let mut json = json!({
             "target": self.targets.first(),
@@ -205,33 +199,32 @@ impl Change {
 /// A change of a row without a write: the file is already in the desired state, or mcpkg releases it.
 #[derive(Clone, Debug)]
 pub enum RowChange {
-    /// It was found in the desired state and unmanaged: from now on this place manages it.
+    /// The file was unmanaged but already in the desired state. From now on this place manages it.
     Claim(Deployed, Arc<[u8]>),
-    /// Other targets or modules want it now.
+    /// Other targets or modules want the file now.
     Keep(Deployed),
-    /// It was changed on disk and is in the desired state: the source was changed in the same way.
+    /// The file was changed on disk in the same way as its source, so it is in the desired state.
     Follow(Deployed, Arc<[u8]>),
     /// No target needs the file any more, and there is nothing to delete on disk.
     Forget(String),
 }
 
-/// What an apply would do.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The desired state of the disk.
     pub desired: Desired,
-    /// What the place keeps on disk, by path.
+    /// The files that the place manages on disk, by path.
     pub rows: BTreeMap<String, Deployed>,
     /// The changes, by target and path.
     pub changes: Vec<Change>,
-    /// The rows that change though their files do not.
+    /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
 }
 
 impl Plan {
-    /// Takes the files that merely were equal as mcpkg's own, since the user said so.
+    /// Treats files that were only found equal as written by mcpkg, because the user chose to adopt them.
     pub fn adopt_claims(&mut self) {
-        // A file that the deploy writes becomes mcpkg's by being written.
+        // A file that the deploy writes becomes mcpkg's anyway.
         let changed: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
         let claimed = self.rows.values().filter(|row| {
             let path = Path::new(&row.path);
@@ -241,13 +234,13 @@ impl Plan {
         self.row_changes.extend(claimed.map(|row| RowChange::Keep(Deployed { written: true, ..row.clone() })));
     }
 
-    /// Whether an apply would neither write nor keep anything.
+    /// Whether an apply would change and claim nothing.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && !self.row_changes.iter().any(|change| matches!(change, RowChange::Claim(..)))
     }
 }
 
-/// The names of targets.
+/// Returns the names of targets.
 pub fn names(targets: &[Target]) -> Vec<String> {
     targets.iter().map(|target| target.name().to_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! Files that an agent ignores or reads differently because of the user's own files.
+//! Finds files that an agent ignores or reads differently because of the user's own files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use mcpkg_base::error::Result;
 
 const AGENTS_MD: &str = "AGENTS.md";
 
-/// Returns a sentence for each such thing, for a person.
+/// Returns a warning for each such file.
 pub fn warnings(site: &Site, desired: &Desired) -> Result<Vec<String>> {
     let chosen = site.configs.iter().filter(|config| site.selected.contains(&config.target));
     let mut said = Vec::new();
@@ -30,7 +30,7 @@ pub fn warnings(site: &Site, desired: &Desired) -> Result<Vec<String>> {
     Ok(said)
 }
 
-/// Returns a sentence for each target whose file of MCP servers below the root is hidden by another agent's.
+/// Returns a warning for each target whose file of MCP servers below the root is hidden by another agent's file.
 pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
     let Some(root) = &site.bases.root else { return Vec::new() };
     let stands = |file: &str| root.join(file).is_file() || desired.output(&root.join(file)).is_some();
@@ -45,7 +45,7 @@ pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
     hidden.collect()
 }
 
-/// A file that keeps a target from reading the AGENTS.md of the root.
+/// Warns about a file that keeps a target from reading the AGENTS.md of the root.
 fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path) -> Result<Option<String>> {
     let AgentsMd::UnlessHiddenBy(files) = config.target.facts().project.agents_md else { return Ok(None) };
     let path = root.join(AGENTS_MD);
@@ -63,7 +63,7 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     }))
 }
 
-/// The files that a target reads instead of AGENTS.md, apart from those that are deployed.
+/// Warns about files that a target reads instead of AGENTS.md, except deployed ones.
 fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
     let Some(over) = target.facts().project.agents_md_override else { return Vec::new() };
     let of_target = |output: &&Output| output.targets.contains(&target) && output.path.ends_with(AGENTS_MD);
@@ -75,7 +75,7 @@ fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
     files.map(|file| format!("{title} reads `{}` instead of the AGENTS.md next to it", file.display())).collect()
 }
 
-/// The user's skills that hide those of the project.
+/// Warns about the user's skills that hide skills of the project.
 fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let facts = target.facts();
     let Some(root) = site.bases.root.as_ref().filter(|_| facts.reading.user_skills_win) else { return Vec::new() };
@@ -83,7 +83,7 @@ fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let named = |output: &Output| {
         let path = output.path.strip_prefix(&below).ok()?;
         let own = of_user.join(path);
-        // The same skill twice is one.
+        // The same skill in both places does no harm.
         let differs =
             path.ends_with("SKILL.md") && own.is_file() && disk::read(&own).is_ok_and(|bytes| bytes != *output.bytes);
         path.parent().filter(|_| differs).map(Path::to_owned)
@@ -99,7 +99,7 @@ fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
         .collect()
 }
 
-/// The commands that are there for the user and the project, where the target then calls neither by its name.
+/// Warns about commands that exist for both the user and the project, if the target then runs neither by its name.
 fn commands(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let facts = target.facts();
     let (Commands::Toml(project) | Commands::Numbered(project) | Commands::Files(project)) = facts.project.commands

@@ -1,4 +1,4 @@
-//! A plan with all its inputs.
+//! Makes a plan and keeps it with all its inputs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,44 +23,45 @@ use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed};
 use mcpkg_store::modules::Applies;
 
-/// A plan with what it was made of.
+/// A plan with all its inputs.
 pub struct Prepared {
     pub site: Site,
     /// What an apply would do.
     pub plan: Plan,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What each module is, by id.
+    /// The kind of each module, by id.
     pub kinds: HashMap<String, Kind>,
-    /// The git sources, as they were fetched.
+    /// The git sources that were fetched.
     pub checkouts: Checkouts,
     /// Fingerprint of the source. A plan is applied only while it is unchanged; the transaction of the apply checks it
     /// again.
     pub fingerprint: Option<disk::Sha>,
-    /// The SHA-256 of all that an apply would do, in hex.
+    /// The SHA-256 of everything that an apply would do, in hex.
     pub hash: String,
     /// The folders that were searched for the remarks on the plan.
     pub listings: Listings,
 }
 
 impl Prepared {
-    /// Makes the plan of a choice. Git sources are fetched first, before anything is held that others wait for.
+    /// Makes the plan of a choice. Git sources are fetched first, before taking any lock that others wait for.
     pub fn new(context: &Context, choice: &Choice) -> Result<Self> {
         let site = Site::find(context, choice)?;
         let checkouts = site.fetch(context)?;
         Self::of(context, site, checkouts, false)
     }
 
-    /// Makes the plan of a choice again, with what was fetched for it before: neither git nor another host is asked.
+    /// Makes the plan of a choice again with the sources that were fetched before, so that it needs neither git nor the
+    /// network.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` where other git sources are wanted now.
+    /// `E_PLAN_CHANGED` if other git sources are wanted now.
     pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
         Self::of(context, Site::find_again(context, choice, &checkouts)?, checkouts, true)
     }
 
     fn of(context: &Context, site: Site, checkouts: Checkouts, is_again: bool) -> Result<Self> {
-        // The files of a config repo may lie on a slow disk: they are read before the database.
+        // The files of a config repo may be on a slow disk, so they are read before the database transaction.
         let composed = site.compose_repo(&checkouts)?;
         context.store.read(|db| {
             let composed = site.compose(context, db, composed)?;
@@ -83,7 +84,7 @@ impl Prepared {
         Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash, listings: Listings::default() })
     }
 
-    /// The data that `plan`, `diff` and `deploy` share, with those of the changes that the answer lists.
+    /// Returns the data that `plan`, `diff` and `deploy` share, with the changes that the answer lists.
     pub fn data(&self, listed: &[Change]) -> Value {
         let mut data = json!({
             "profile": self.site.profile,
@@ -102,8 +103,8 @@ impl Prepared {
         data
     }
 
-    /// Returns the remarks that only the plan shows, not every command: what is left out of which target, what is deployed once for several
-    /// targets, and what agents will run.
+    /// Returns the remarks that only the plan shows, not every command: what is left out of which target, what is
+    /// deployed once for several targets, and what agents will run.
     pub fn said_with_plan(&self) -> Vec<String> {
         let desired = &self.plan.desired;
         let code = code::lines(&code::of(&self.plan.changes));
@@ -113,8 +114,8 @@ impl Prepared {
     }
 }
 
-/// Names the files that stay although no module needs them: they existed before the first deploy, with the same
-/// content.
+/// Returns a remark on files that stay although no module needs them: they existed before the first deploy, with the
+/// same content.
 fn let_go(plan: &Plan) -> Option<String> {
     let is_left = |row: &&Deployed| !row.written && Path::new(&row.path).symlink_metadata().is_ok();
     let rows = plan.row_changes.iter().filter_map(|change| match change {
@@ -143,10 +144,11 @@ fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> 
     Ok(present)
 }
 
-/// The SHA-256 of what was asked for and of every change, in order: another byte, mode or path makes another hash.
+/// Returns the SHA-256 of the choice and of every change, in order. Any different byte, mode or path results in another
+/// hash.
 fn hash(site: &Site, plan: &Plan) -> String {
     let mut hash = Sha256::new();
-    // Each field ends with a byte that none of them contains.
+    // Each field ends with a byte that no field contains.
     let mut field = |bytes: &[u8]| {
         hash.update(bytes);
         hash.update([0]);

@@ -1,16 +1,15 @@
-//! Whether a file on disk may be overwritten.
+//! Describes whether a file on disk may be overwritten.
 
 use crate::plan::Drift;
 
-/// Whether a file may be overwritten.
 pub struct Safety {
-    /// Whether only `adopt` overwrites it.
+    /// Whether overwriting the file needs `adopt`.
     pub adopt: bool,
-    /// Whether somebody changed what mcpkg wrote.
+    /// Whether the file was changed since mcpkg wrote it.
     pub drifted: bool,
-    /// In which way the disk differs.
+    /// Why the disk differs from the desired state.
     pub drift: Drift,
-    /// Why it is changed, for people.
+    /// The reason for the change, for people.
     pub reason: &'static str,
 }
 
@@ -23,7 +22,7 @@ pub const FOREIGN: Safety =
 /// A file that mcpkg wrote and somebody changed.
 pub const DRIFTED: Safety =
     Safety { adopt: true, drifted: true, drift: Drift::UserModified, reason: "changed since it was deployed" };
-/// A file that another source keeps.
+/// A file that another source manages.
 pub const OTHERS: Safety = Safety {
     adopt: true,
     drifted: false,

@@ -1,4 +1,4 @@
-//! How a plan looks to a person: rows, counts, differences.
+//! Shows a plan to a person: rows, counts, differences.
 
 use super::prepare::Prepared;
 use super::{Change, Op};
@@ -8,7 +8,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::op::{Body, Context, Table};
 
-/// The changes for a person: a row each, and a line that counts them.
+/// Returns the changes for a person: one row each, and a line that counts them.
 pub fn table(changes: &[Change], site: &Site) -> Body {
     let rows = changes
         .iter()
@@ -33,7 +33,7 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
     Body::Below(site.place.root.clone(), Box::new(Body::Table(table)))
 }
 
-/// The error for an apply whose plan changed after it was shown.
+/// Returns the error for an apply whose plan changed after it was shown.
 pub fn changed_meanwhile() -> Error {
     Error::new(Code::PlanChanged, "Something changed since the plan was made; nothing was written")
         .hint("make a new plan and review it")
@@ -60,10 +60,10 @@ pub fn effects(changes: &[Change]) -> Vec<String> {
     changes.iter().map(|change| format!("{} {}", change.op.word(), change.path.display())).collect()
 }
 
-/// The most bytes of one file's diff.
+/// The maximum size of one file's diff in bytes.
 const MAX_DIFF: usize = 100 << 10;
 
-/// Returns the unified diff of a change, with this name of its file; `Err` says why there is no diff.
+/// Returns the unified diff of a change with this name of its file, or the reason why there is no diff.
 fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
     let text = |bytes: Option<&[u8]>| match bytes {
         Some(bytes) => std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| format!("{relative} is not UTF-8")),
@@ -83,11 +83,11 @@ fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
     }
 }
 
-/// The most bytes of diffs in an answer to an agent.
+/// The maximum size of all diffs in an answer to an agent, in bytes.
 const MAX_DIFFS: usize = 32 << 10;
 
-/// The unified diffs of the first changes, with paths as `name` has them: as many as one answer takes, and one at least. An agent gets
-/// the beginning of one that is longer than that alone.
+/// Returns the unified diffs of the first changes, with the paths that `name` returns: as many as fit into one answer,
+/// but at least one. For an agent, a first diff that is too long is cut.
 pub fn unified_within(
     context: &Context,
     changes: &[Change],
@@ -107,7 +107,7 @@ pub fn unified_within(
     texts
 }
 
-/// Returns a diff, or its first lines with the number of those that were left out.
+/// Returns a diff. A long one is cut to its first lines and the number of omitted lines.
 fn shortened(text: String, most: usize) -> String {
     if text.len() <= most {
         return text;
@@ -116,13 +116,13 @@ fn shortened(text: String, most: usize) -> String {
     format!("{}... {} more lines; see the file itself\n", &text[..end], text[end..].lines().count())
 }
 
-/// The path of a change below the folder of its target.
+/// Returns the path of a change relative to its target's folder.
 pub fn relative(change: &Change) -> String {
     disk::posix(change.path.strip_prefix(&change.root).unwrap_or(&change.path))
 }
 
-/// The diffs of all changes, for a person: files have their paths below the deploy root, since several targets have folders in
-/// which files are called alike.
+/// Returns the diffs of all changes for a person. Paths are relative to the deploy root, since files in the folders of
+/// different targets may have the same name.
 pub fn diffs(changes: &[Change], site: &Site) -> Body {
     let text = changes.iter().map(|change| {
         let path = disk::posix(change.path.strip_prefix(&site.place.root).unwrap_or(&change.path));
@@ -135,7 +135,7 @@ pub fn diffs(changes: &[Change], site: &Site) -> Body {
     Body::Diff(text.collect())
 }
 
-/// The plan for a person: the rows of those that are listed, and the count of all.
+/// Returns the plan for a person: a row for each listed change, and the count of all changes.
 pub fn listed(prepared: &Prepared, listed: &[Change]) -> Body {
     let changes = &prepared.plan.changes;
     let mut parts = vec![table(listed, &prepared.site)];

@@ -1,4 +1,4 @@
-//! Files of a place that none of the selected targets needs any more.
+//! Decides what happens to files of a place that none of the selected targets needs any more.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use mcpkg_store::deploys::{Deployed, Image};
 
 /// What a plan does with such a file.
 pub enum Unwanted {
-    /// Nothing: it was deleted before.
+    /// Nothing, because it was deleted before.
     Nothing,
     /// Only its row changes, not the disk.
     Row(RowChange),
-    /// It is deleted, or its block is taken out of it.
+    /// The file is deleted, or mcpkg's block is removed from it.
     File(Change),
 }
 
@@ -33,7 +33,7 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
         return Ok(Unwanted::Nothing);
     }
     if !row.written {
-        // The user's own file, which merely was equal.
+        // It is the user's own file, which only happened to be equal.
         return Ok(Unwanted::Row(RowChange::Forget(row.path.clone())));
     }
     let path = PathBuf::from(&row.path);

@@ -1,4 +1,4 @@
-//! The modules of a project: its prompts and resources by default, changed by its rows in the table of modules.
+//! Lists the modules of a project: its prompts and resources by default, changed by its rows in the table of modules.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -22,43 +22,42 @@ pub const SKILL: &str = "skill://";
 pub const INSTRUCTIONS: &str = "instructions://";
 pub const SUBAGENT: &str = "subagent://";
 
-/// The folders at the root in which agents read files of their own.
+/// The folders at the root in which agents read their own files.
 const AGENT_FOLDERS: [&str; 9] =
     [".claude/", ".codex/", ".copilot/", ".cursor/", ".devin/", ".gemini/", ".github/", ".opencode/", ".windsurf/"];
 
 /// A module of a project, before its content is read.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// Its id, such as `skill:review`.
+    /// The id, such as `skill:review`.
     pub id: String,
     pub kind: Kind,
-    /// The project's settings for it, or the defaults.
+    /// The project's settings for the module, or the defaults.
     pub row: Row,
-    /// Its files by path.
+    /// The files by path.
     pub parts: Vec<Part>,
 }
 
-/// A file of a module.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its path in the module.
+    /// The path in the module.
     pub path: String,
-    /// Where its bytes are.
+    /// The source of the bytes.
     pub source: Item,
 }
 
-/// Where the bytes of a file are.
+/// The stored item that contains the bytes of a file.
 #[derive(Clone, Debug)]
 pub enum Item {
     Prompt(Box<Prompt>),
     Resource(Box<Resource>),
     Server(Box<Server>),
-    /// A file of one agent alone.
+    /// A file that belongs to only one agent.
     AgentFile(Box<AgentFile>),
 }
 
 impl Item {
-    /// The key of its row, and of proposals.
+    /// Returns the key of the item's row, and of proposals.
     pub fn item(&self) -> String {
         match self {
             Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
@@ -68,7 +67,7 @@ impl Item {
         }
     }
 
-    /// The key of its content, where that is a blob.
+    /// Returns the key of the content, if it is a blob.
     pub fn blob(&self) -> Option<i64> {
         match self {
             Item::Prompt(prompt) => Some(prompt.blob),
@@ -78,7 +77,7 @@ impl Item {
         }
     }
 
-    /// The name of the prompt, resource or server, or the path of the file.
+    /// Returns the name of the prompt, resource or server, or the path of the file.
     pub fn name(&self) -> &str {
         match self {
             Item::Prompt(prompt) => &prompt.name,
@@ -90,7 +89,7 @@ impl Item {
 }
 
 impl Listed {
-    /// Whether it is a module only because the project says so.
+    /// Whether it is a module only because a row of the project says so.
     pub fn is_added(&self) -> bool {
         match self.parts.first().map(|part| &part.source) {
             Some(Item::Resource(resource)) => {
@@ -101,7 +100,7 @@ impl Listed {
         }
     }
 
-    /// The description of its prompt or resource; a skill's description is in its SKILL.md.
+    /// Returns the description of its prompt or resource. A skill's description is in its SKILL.md.
     pub fn description(&self) -> Option<&str> {
         match &self.parts.first()?.source {
             Item::Prompt(prompt) => prompt.attributes.description.as_deref(),
@@ -111,13 +110,13 @@ impl Listed {
         }
     }
 
-    /// Its targets; empty means all of them.
+    /// Returns the module's targets; empty means all of them.
     pub fn targets(&self) -> Vec<Target> {
         self.row.targets.iter().filter_map(|name| Target::named(name)).collect()
     }
 }
 
-/// Returns a project's modules by id, those that are not enabled too, and what was left out and why.
+/// Returns a project's modules by id, including disabled ones, and warnings about what was left out.
 pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)> {
     let mut catalog = Catalog {
         rows: modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect(),
@@ -139,7 +138,7 @@ pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)
     for file in agent_files::all(db, project.id)? {
         catalog.agent_file(file);
     }
-    // What is left of the rows names resources that are not modules by default, or that are gone.
+    // The remaining rows name resources that are not modules by default, or that no longer exist.
     let added: Vec<Uuid> =
         catalog.rows.keys().filter_map(|item| item.strip_prefix("resource:")?.parse().ok()).collect();
     for uuid in added {
@@ -184,7 +183,7 @@ struct Catalog {
 }
 
 impl Catalog {
-    /// Takes the row of an item, or makes the default one.
+    /// Takes the row of an item, or creates a default one.
     fn row(&mut self, item: String) -> (Row, Option<Kind>) {
         let row = self.rows.remove(&item).unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
         let kind = row.kind.as_deref().and_then(Kind::named);
@@ -216,7 +215,7 @@ impl Catalog {
         self.add(kind, &name, row, vec![Part { path, source: Item::Prompt(Box::new(prompt)) }]);
     }
 
-    /// Adds a resource whose URI says what it is and what it is called.
+    /// Adds a resource whose URI determines its kind and name.
     fn named_by_uri(&mut self, below: &str, default: Kind, resource: Resource) {
         let (row, kind) = self.row(format!("resource:{}", resource.uuid));
         let encoded = resource.attributes.uri.strip_prefix(below).unwrap_or_default();
@@ -275,7 +274,7 @@ impl Catalog {
         self.add(Kind::McpServer, &name, row, vec![part]);
     }
 
-    /// Adds a file of one agent alone for the targets that read the file at the root.
+    /// Adds a file of one agent for the targets that read the file at the root.
     fn agent_file(&mut self, file: AgentFile) {
         let targets = Target::ALL.iter().filter(|target| target.is_called(&file.agent));
         let targets: Vec<String> = targets.map(|target| target.name().to_owned()).collect();

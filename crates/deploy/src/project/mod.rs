@@ -1,4 +1,4 @@
-//! A project as a source of modules.
+//! Reads a project as a source of modules.
 
 pub mod catalog;
 
@@ -19,14 +19,14 @@ use mcpkg_store::prompts::{self, Prompt};
 use mcpkg_store::revisions::Author;
 use mcpkg_store::{Db, blobs, modules};
 
-/// What a project gives to a deploy.
+/// The modules of a project, for a deploy.
 #[derive(Debug, Default)]
 pub struct Composition {
     /// The modules by id.
     pub modules: Vec<Module>,
-    /// What was left out and why.
+    /// Warnings about what was left out.
     pub warnings: Vec<String>,
-    /// The modules whose text cannot be written.
+    /// The modules with text that cannot be written.
     pub broken: Vec<Broken>,
 }
 
@@ -35,14 +35,14 @@ pub struct Composition {
 #[derive(Debug)]
 pub struct Broken {
     pub id: String,
-    /// Its targets; empty means all of them.
+    /// The module's targets; empty means all of them.
     pub targets: Vec<Target>,
-    /// Why, and what to do.
+    /// The reason, and what to do.
     pub why: Error,
 }
 
 impl Broken {
-    /// The message for the user.
+    /// Returns the message for the user.
     pub fn told(&self) -> String {
         let hints: String = self.why.hints().iter().map(|hint| format!("; {hint}")).collect();
         let (id, why) = (&self.id, self.why.message());
@@ -53,12 +53,12 @@ impl Broken {
 /// Contents that were read before, by the keys of their blobs.
 type Contents = HashMap<i64, Vec<u8>>;
 
-/// Modules that are read at once.
+/// How many modules to read at once.
 const BATCH: usize = 64;
 
-/// Returns a project's modules by id, and what was left out and why. Each prompt is a command, each `skill://NAME/`
-/// with a SKILL.md a skill, each resource below `instructions://` instructions, unless the project says otherwise. If this
-/// takes more than a moment, `told` is called with the progress.
+/// Returns a project's modules by id, and warnings about what was left out. By default, each prompt is a command, each
+/// `skill://NAME/` with a SKILL.md is a skill, and each resource below `instructions://` is instructions. If this takes
+/// more than a moment, `told` is called with the progress.
 pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Result<Composition> {
     let (listed, warnings) = catalog::list(db, project)?;
     let enabled: Vec<&Listed> = listed.iter().filter(|listed| listed.row.enabled).collect();
@@ -86,14 +86,14 @@ pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Resul
     Ok(composition)
 }
 
-/// Returns the SHA-256 of what [`compose`] would read, without reading contents: an apply compares it inside its
+/// Returns the SHA-256 of what [`compose`] would read, without reading contents. An apply compares it inside its
 /// transaction.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     modules::fingerprint(db, project)
 }
 
-/// Returns what the file of a module comes from, `prompt:<uuid>` or `resource:<uuid>`; `None` for a file that a skill
-/// does not have yet.
+/// Returns the source of a module's file, such as `prompt:<uuid>` or `resource:<uuid>`. Returns `None` for a file that
+/// a skill does not have yet.
 ///
 /// # Errors
 /// `E_NOT_FOUND` for the module.
@@ -102,11 +102,11 @@ pub fn item_of(db: &Db<'_>, project: &Project, module_id: &str, file: &str) -> R
     Ok(listed.parts.iter().find(|part| part.path == file).map(|part| part.source.item()))
 }
 
-/// Takes the edited bytes of a module's file back into the prompt or resource that it comes from, as a new revision; a
-/// file that a skill does not have yet becomes a resource. What [`compose`] gives afterwards are these bytes.
+/// Writes the edited bytes of a module's file to its prompt or resource, as a new revision. A file that a skill does
+/// not have yet becomes a resource. Afterwards, [`compose`] returns these bytes.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for the module or the file; `E_INVALID_ARGUMENT` where the bytes cannot become the prompt again.
+/// `E_NOT_FOUND` for the module or the file; `E_INVALID_ARGUMENT` if the bytes cannot be converted back to the prompt.
 pub fn write_back(
     db: &Db<'_>,
     author: Author<'_>,
@@ -169,7 +169,7 @@ fn edit(
 /// Returns a module with its content.
 ///
 /// # Errors
-/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE`, `E_INVALID_ARGUMENT` where its text cannot be written, and as [`compose`].
+/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` or `E_INVALID_ARGUMENT` if its text cannot be written.
 pub fn module(db: &Db<'_>, listed: &Listed) -> Result<Module> {
     module_of(db, &Contents::new(), listed)
 }
@@ -185,7 +185,7 @@ fn module_of(db: &Db<'_>, contents: &Contents, listed: &Listed) -> Result<Module
     Ok(Module { id: listed.id.clone(), kind: listed.kind, targets: listed.targets(), files, about })
 }
 
-/// The description in the front matter of instructions, which says when they apply.
+/// Returns the description in the front matter of instructions, which says when they apply.
 fn described(kind: Kind, files: &[ModuleFile]) -> Option<String> {
     let front = split_front(&files.first().filter(|_| kind == Kind::Instructions)?.bytes).0?;
     keys(front)?.get("description")?.as_str().map(str::to_owned)
@@ -210,7 +210,7 @@ fn file(db: &Db<'_>, contents: &Contents, listed: &Listed, part: &Part) -> Resul
     Ok(ModuleFile { path, bytes, executable, layer: Layer::Upstream, arguments, own })
 }
 
-/// Returns the file that a prompt was imported from, where it is not the one that Claude Code gets.
+/// Returns the file that a prompt was imported from, if Claude Code gets a different one.
 fn own_form(prompt: &Prompt, text: &str, written: &[u8]) -> Option<Arc<[u8]>> {
     let own = command::source(&prompt.name, &prompt.attributes, text).ok();
     own.filter(|own| own.as_bytes() != written).map(|own| own.into_bytes().into())
@@ -238,7 +238,7 @@ fn written(listed: &Listed, prompt: &Prompt, text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Returns a content, read before or now.
+/// Returns a content that was read before, or reads it.
 fn content(db: &Db<'_>, contents: &Contents, blob: i64) -> Result<Vec<u8>> {
     contents.get(&blob).map_or_else(|| blobs::get(db, blob), |bytes| Ok(bytes.clone()))
 }

@@ -1,4 +1,5 @@
-//! The baseline of an overlay: the module as it was when the overlay was made, compared with the module now to report changes.
+//! Compares a module with the baseline of its overlay, to report changes. The baseline describes the module at the time
+//! when the overlay was made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +13,7 @@ use super::tree::{Hashes, META};
 use mcpkg_base::error::{Code, Error};
 use mcpkg_base::file;
 
-/// `baseline.json`.
+/// The content of `baseline.json`.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Baseline {
     version: u64,
@@ -32,10 +33,10 @@ struct Entry {
 }
 
 impl Baseline {
-    /// The file's place in an overlay.
+    /// The name of the file in an overlay.
     pub(super) const FILE: &str = "baseline.json";
 
-    /// Returns the baseline of the current module; `upstream` says where it comes from.
+    /// Returns the baseline of the current module. `upstream` is the module's origin.
     pub(super) fn of(hashes: &Hashes, upstream: Value, created_at: String) -> Self {
         let entry = |(path, (sha256, bytes)): (&String, &(String, usize))| Entry {
             path: path.clone(),

@@ -1,4 +1,4 @@
-//! The folders that a config repo's files may lie in, and reading them there.
+//! Limits which folders a config repo's files may be in, and reads files there.
 //!
 //! A config repo often comes from somebody else. mcpkg reads a path only if its real path, with all links resolved, is
 //! below the repo's own folder or one that the user allowed. Below those, files are opened without following links.
@@ -13,7 +13,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::inside::is_gits;
 
-/// The most bytes that one look at a repo reads; modules may name the same folder many times.
+/// The maximum number of bytes that one composition of a repo reads; modules may name the same folder many times.
 const TOTAL: u64 = 256 << 20;
 
 /// The largest file of a module in bytes, because everything that is read from a repo stays in memory.
@@ -24,11 +24,11 @@ pub(super) const FILE: u64 = 64 << 20;
 pub(super) struct Bounds {
     own: Root,
     allowed: Arc<[Root]>,
-    /// Bytes that may still be read.
+    /// How many more bytes may be read.
     left: Arc<AtomicU64>,
 }
 
-/// A folder that is held open: what its path leads to later does not matter.
+/// A folder that is held open, so that later changes of its path do not matter.
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
@@ -36,27 +36,27 @@ struct Root {
     handle: File,
 }
 
-/// Why a path is not read.
+/// The reason why a path is not read.
 #[derive(Debug)]
 pub(super) enum Refusal {
     Missing,
-    /// It is outside; `link` leads there, unless the path itself does.
+    /// The path is outside the allowed folders. `link` is the link that leads there, or `None` if the path itself does.
     Outside {
         link: Option<PathBuf>,
         target: PathBuf,
     },
-    /// It is git's own.
+    /// The path belongs to git itself.
     Private,
     /// Not a regular file, or too large; with the reason.
     Unfit(String),
-    /// With it, more would be read than of one repo.
+    /// Reading the file would exceed the limit for one repo.
     TooMuch,
-    /// The disk does not give it.
+    /// The disk reports an error.
     Failed(io::Error),
 }
 
 impl Root {
-    /// Holds the folder `path` open, which has no links in it.
+    /// Opens and holds the folder `path`, which contains no links.
     fn open(path: PathBuf) -> Result<Self> {
         let failed = |error| Error::file("read", &path, error);
         let handle = open_folder(&path).map_err(failed)?;
@@ -90,12 +90,12 @@ impl Bounds {
         Ok(Self { own: Root::open(real)?, allowed: Arc::clone(&self.allowed), left: Arc::clone(&self.left) })
     }
 
-    /// The repo's own folder, without links.
+    /// Returns the repo's own folder, with links resolved.
     pub(super) fn own(&self) -> &Path {
         &self.own.path
     }
 
-    /// Counts what is read from nothing again.
+    /// Resets the number of bytes that may be read.
     pub(super) fn begin(&self) {
         self.left.store(TOTAL, Ordering::Relaxed);
     }
@@ -129,7 +129,7 @@ impl Bounds {
     /// Returns the real path and metadata of a path in the repo without links; `None` if it must be looked up. Most
     /// paths have no links, so the folders above the repo are not checked again for each file.
     fn without_links(&self, path: &Path) -> Option<(PathBuf, Metadata)> {
-        // On other systems a folder has more than one name. What ends with a slash is a folder or nothing.
+        // On other systems a folder may have more than one name. A path that ends with a slash must be a folder.
         if !cfg!(target_os = "linux") || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return None;
         }
@@ -145,16 +145,16 @@ impl Bounds {
         Some((at, looked?))
     }
 
-    /// Reads the file `path`, which may be a link to one that may be read.
+    /// Reads the file `path`, which may be a link to a readable file.
     pub(super) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, Refusal> {
         let (real, metadata) = self.real(path)?;
-        // Opening a device may do something already.
+        // Check the kind first, because just opening a device may have an effect.
         file::check_kind(&metadata).map_err(Refusal::unfit)?;
         self.read_real(&real, limit).map(|(bytes, _)| bytes)
     }
 
-    /// Reads the file that was seen at a path that [`Bounds::real`] gave, or below it. A link that came into the path since
-    /// is not followed.
+    /// Reads a file at or below a path that [`Bounds::real`] returned. A link that was added to the path since is not
+    /// followed.
     pub(super) fn read_real(&self, real: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), Refusal> {
         let of = |root: &&Root| real.starts_with(&root.path);
         let root = std::iter::once(&self.own).chain(self.allowed.iter()).find(of).ok_or(Refusal::Missing)?;
@@ -200,7 +200,7 @@ fn open_folder(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }
 
-/// Opens the file `real` below a root, and follows no link on the way.
+/// Opens the file `real` below a root without following any link.
 #[cfg(unix)]
 fn open_below(root: &Root, real: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, openat};
@@ -210,7 +210,7 @@ fn open_below(root: &Root, real: &Path) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{ResolveFlags, openat2};
-        // In one call where the kernel has it. Where it fails, going from folder to folder says why.
+        // Use a single call if the kernel supports it. If that fails, opening folder by folder finds the reason.
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         if let Ok(file) = openat2(&root.handle, below, flags, Mode::empty(), resolve) {
             return Ok(file.into());
@@ -241,7 +241,7 @@ impl From<io::Error> for Refusal {
 }
 
 impl Refusal {
-    /// A file that [`mcpkg_base::file`] does not read; other failures are the system's.
+    /// Converts an error of [`mcpkg_base::file`] to a refusal. Other errors come from the system.
     fn unfit(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::IsADirectory | ErrorKind::Unsupported | ErrorKind::FileTooLarge => {
@@ -251,7 +251,8 @@ impl Refusal {
         }
     }
 
-    /// Returns the error about `path`: what the caller makes of the reason, with the way to allow it.
+    /// Returns the error about `path`. `refuse` builds it from the reason, and a hint on how to allow the path is
+    /// added.
     pub(super) fn error(self, path: &Path, refuse: impl FnOnce(&str) -> Error) -> Error {
         match self {
             Refusal::Failed(error) => Error::file("read", path, error),

@@ -1,4 +1,4 @@
-//! A commit on a new branch, made without touching the work tree, the index or the branch that is checked out.
+//! Commits to a new branch without touching the work tree, the index or the current branch.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,15 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git;
 use mcpkg_base::process::Limits;
 
-/// The change to a file.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// It has these bytes, and is a program or not.
+    /// The new bytes, and whether the file is executable.
     Write(Vec<u8>, bool),
     Remove,
 }
 
 impl Change {
-    /// Whether the file is so already.
+    /// Whether the file already has this state.
     pub(super) fn is_done(&self, path: &Path) -> bool {
         match self {
             Change::Write(bytes, executable) => {
@@ -37,7 +36,7 @@ impl Change {
 /// The subject of the commit.
 const MESSAGE: &str = "chore(evolve): propose overlay updates";
 
-/// The operation, as errors name it.
+/// The operation that errors name.
 const COMMAND: &str = "evolve propose";
 
 /// The committer if git does not know the user.
@@ -46,14 +45,14 @@ const NOBODY: &str = "mcpkg <mcpkg@localhost>";
 /// The git repository that a config repo is in.
 pub(super) struct GitRepo {
     folder: PathBuf,
-    /// The config repo's folder in the work tree, with a `/` at its end where there is one.
+    /// The config repo's folder in the work tree, with a `/` at its end unless it is empty.
     prefix: String,
     head: String,
     cancelled: CancellationToken,
 }
 
 impl GitRepo {
-    /// Looks whether overlays can be proposed.
+    /// Opens the git repository, if overlays can be proposed there.
     ///
     /// # Errors
     /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo.
@@ -93,15 +92,15 @@ impl GitRepo {
         Limits::new(git::LOCAL, &self.cancelled)
     }
 
-    /// The commit that is checked out.
+    /// Returns the commit that is checked out.
     pub(super) fn head(&self) -> &str {
         &self.head
     }
 
-    /// Returns a branch's name that is one, and not taken.
+    /// Checks a branch name that the user chose.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS`, and git's.
+    /// `E_INVALID_ARGUMENT` if it is not a valid name, `E_ALREADY_EXISTS` if it is taken.
     pub(super) fn free(&self, name: &str) -> Result<String> {
         let well_formed = !name.starts_with('-')
             && git::ask(&self.folder, &["check-ref-format", &format!("refs/heads/{name}")], &self.limits())
@@ -120,10 +119,7 @@ impl GitRepo {
         Ok(name.to_owned())
     }
 
-    /// Returns `name`, or with a number at its end where that is taken.
-    ///
-    /// # Errors
-    /// git's.
+    /// Returns `name`, or if that is taken, the name with a number at its end.
     pub(super) fn free_like(&self, name: &str) -> Result<String> {
         let mut free = name.to_owned();
         for number in 2.. {
@@ -141,17 +137,14 @@ impl GitRepo {
         Ok(found.map_err(|error| about(&self.folder, error))?.is_some())
     }
 
-    /// Makes the branch with one commit on top of the one that is checked out; returns false, and makes none, where
+    /// Creates the branch with one commit on top of the one that is checked out. Returns false, without a branch, if
     /// nothing changes. Paths are relative to the config repo.
-    ///
-    /// # Errors
-    /// git's.
     pub(super) fn commit(&self, branch: &str, changes: BTreeMap<String, Change>, now: Millis) -> Result<bool> {
         if changes.is_empty() {
             return Ok(false);
         }
         let about = |error| about(&self.folder, error);
-        // It fails where git does not know the user; a proposal does not need to.
+        // This fails if git does not know the user, but a proposal does not need a user.
         let ident = git::run(&self.folder, &["var", "GIT_COMMITTER_IDENT"], &self.limits()).map(|ident| text(&ident));
         let ident = ident.ok().and_then(|ident| Some(ident[..=ident.rfind('>')?].to_owned()));
         let who = format!("{} {} +0000", ident.as_deref().unwrap_or(NOBODY), now.div_euclid(1000));
@@ -184,7 +177,7 @@ impl GitRepo {
     }
 }
 
-/// A path in git's quotes.
+/// Quotes a path for git.
 fn quoted(path: &str) -> String {
     format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
@@ -197,7 +190,7 @@ fn refuse(code: Code, why: &str, hint: &str) -> Error {
     Error::new(code, why).with_details(json!({"hint": hint})).hint(hint)
 }
 
-/// Adds what was asked of which repo to the details of an error.
+/// Adds the command and the repo to the details of an error.
 fn about(folder: &Path, error: Error) -> Error {
     let repo = folder.display().to_string();
     let posix = repo.replace('\\', "/");

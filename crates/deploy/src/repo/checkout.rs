@@ -1,6 +1,6 @@
-//! Git sources: which commit is needed, and where its files are. The cache has the original's layout.
+//! Fetches git sources: finds the needed commit and the folder of its files. The cache has the original's layout.
 //!
-//! Sources are fetched first, without holding locks that others wait for; modules are then composed from the cache
+//! Sources are fetched first, without holding locks that others wait for. Modules are then composed from the cache
 //! alone.
 
 use std::collections::BTreeMap;
@@ -26,38 +26,38 @@ use mcpkg_base::redact::redact;
 /// Time limit for a remote to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);
 
-/// How long a commit may take to come.
+/// Time limit for fetching a commit.
 const FETCH: Duration = Duration::from_secs(300);
 
-/// git runs here and gets only addresses, no relative paths: in the repo it would read the repo's own configuration.
+/// git runs here and gets only absolute addresses: inside the repo it would read the repo's own configuration.
 const NOWHERE: &str = "/";
 
 /// The commits of a config repo's git sources, looked up once, before any lock is taken that others wait for.
 #[derive(Clone, Debug, Default)]
 pub struct Checkouts {
-    /// The commits at which git sources were found, by URL and by what is wanted of it. Their files are in the cache.
+    /// The commits of the git sources, by URL and wanted revision. Their files are in the cache.
     commits: BTreeMap<(String, String), String>,
-    /// The id of the project that a deploy root is of.
+    /// The id of the project that a deploy root belongs to.
     project: Option<(PathBuf, String)>,
 }
 
-/// A commit's files, on the disk.
+/// The files of a commit on disk.
 #[derive(Debug)]
 pub(super) struct Checkout {
-    /// The folder of the module in them.
+    /// The folder of the module in the checkout.
     pub(super) folder: PathBuf,
     pub(super) commit: String,
-    /// What may be read.
+    /// The folders that may be read.
     pub(super) bounds: Bounds,
 }
 
 impl Repo {
-    /// Fetches the git sources of what a profile selects, and returns where they are. It may take minutes, and is to be
-    /// called with nothing held that others wait for; `before_network` is called before another host is waited for.
+    /// Fetches the git sources of the modules that a profile selects. This may take minutes, so call it without holding
+    /// anything that others wait for. Calls `before_network` before it waits for another host.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` where there is no such branch, or a repository lies on this machine
-    /// where nobody allowed it.
+    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` if a branch does not exist, or if a repository is on this
+    /// machine in a folder that the user did not allow.
     pub fn fetch(&self, profile: &str, cancelled: &CancellationToken, before_network: &dyn Fn()) -> Result<Checkouts> {
         let mut checkouts = Checkouts::default();
         for declared in select(self, profile, &mut Vec::new())? {
@@ -87,15 +87,15 @@ impl Repo {
 }
 
 impl Checkouts {
-    /// Keeps the id of the project that `root` is of.
+    /// Stores the id of the project that `root` belongs to.
     pub fn set_project(&mut self, root: PathBuf, id: String) {
         self.project = Some((root, id));
     }
 
-    /// Returns the id of the project that `root` is of.
+    /// Returns the id of the project that `root` belongs to.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` where another root was asked for.
+    /// `E_PLAN_CHANGED` if the id was stored for another root.
     pub fn project(&self, root: &Path) -> Result<String> {
         self.project.as_ref().filter(|(of, _)| of == root).map(|(_, id)| id.clone()).ok_or_else(|| {
             let why = "The deploy root changed while the plan was being made; nothing was written";
@@ -106,7 +106,8 @@ impl Checkouts {
     /// Returns the files of the module `id`.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` where the source is not the one that was fetched; `E_CONFIG_INVALID` where there is no such folder.
+    /// `E_PLAN_CHANGED` if the source is not the one that was fetched; `E_CONFIG_INVALID` if the folder does not exist
+    /// in it.
     pub(super) fn of(&self, repo: &Repo, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
         let commit = self.commits.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
             let why = format!("The source of module `{id}` changed while the plan was being made; nothing was written");
@@ -147,12 +148,12 @@ fn is_commit(wanted: &str) -> bool {
     matches!(wanted.len(), 40 | 64) && wanted.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Where the commits of all repositories lie.
+/// The folder with the commits of all repositories.
 fn cache(repo: &Repo) -> PathBuf {
     repo.home.join("cache/git")
 }
 
-/// Where all commits of a repository lie.
+/// The folder with the commits of one repository.
 fn of_url(repo: &Repo, source: &GitSource) -> PathBuf {
     cache(repo).join(hex::encode(&Sha256::digest(&source.url)))
 }
@@ -178,20 +179,20 @@ fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
     Err(bounds::allowable(Error::new(Code::ConfigInvalid, why).with_details(details), &real))
 }
 
-/// Returns the path that a URL means, where git would take it for one on this machine.
+/// Returns the local path in a URL, if git would treat the URL as a path on this machine.
 fn local(repo: &Path, url: &str) -> Option<PathBuf> {
     let scheme = url.split_once("://").map(|(scheme, path)| (scheme.to_ascii_lowercase(), path));
     let is_remote = |at: usize| !url[..at].contains('/');
     match scheme {
         Some((scheme, path)) if scheme == "file" => Some(Path::new("/").join(path)),
         Some(_) => None,
-        // `host:path`, and `helper::address`.
+        // `host:path` or `helper::address`
         None if url.find(':').is_some_and(is_remote) => None,
         None => Some(repo.join(url)),
     }
 }
 
-/// Asks the remote which commit a branch or tag is at.
+/// Asks the remote for the commit of a branch or tag.
 fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> Result<String> {
     let wanted = &source.reference;
     let (head, tag) = (format!("refs/heads/{wanted}"), format!("refs/tags/{wanted}"));
@@ -207,7 +208,7 @@ fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> 
     })
 }
 
-/// Fetches a commit into a temporary folder, and renames that once it is complete.
+/// Fetches a commit into a temporary folder, which is renamed once it is complete.
 fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
     let (of_url, whole) = (of_url(repo, source), place(repo, source, commit));
     let private = Fetching::begin(&cache(repo), &of_url)?;
@@ -216,7 +217,7 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
     match alone {
         Ok(true) => {}
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // Not every server gives one commit alone.
+        // Not every server can send a single commit.
         Ok(false) | Err(_) => {
             tree = private.path().join("full");
             let clone = ["clone", "-q", "--no-checkout", "--no-local", "--template=", "--"].map(std::ffi::OsStr::new);
@@ -226,7 +227,7 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
         }
     }
     match std::fs::rename(&tree, &whole) {
-        // Another process was faster: what it fetched is the same.
+        // Another process was faster and fetched the same files.
         Err(_) if whole.is_dir() => Ok(()),
         renamed => renamed.map_err(|error| Error::file("write", &whole, error)),
     }

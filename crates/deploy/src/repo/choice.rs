@@ -1,12 +1,12 @@
-//! What is wanted of a config repo.
+//! The choice of what to take from a config repo.
 
-/// What is wanted of a repo.
+/// The profile, machine and project to compose modules for.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
     /// The profile that selects the modules.
     pub profile: &'a str,
-    /// The machine, as [`super::identity::machine`] says it.
+    /// The machine's id, from [`super::identity::machine`].
     pub machine: &'a str,
-    /// The project, as [`super::identity::project`] says it.
+    /// The project's id, from [`super::identity::project`].
     pub project: &'a str,
 }

@@ -1,4 +1,4 @@
-//! From what a profile selects to modules: read, overlays laid over, checked.
+//! Composes the modules that a profile selects: reads them, applies their overlays and checks them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,29 +21,30 @@ use mcpkg_base::error::Result;
 /// The modules of a profile.
 #[derive(Debug)]
 pub struct Composed {
-    /// Each once, by id.
+    /// The modules by id, each once.
     pub modules: Vec<Module>,
-    /// What the user should know of them.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// A module's source, as it was read.
+/// The files of a module's source.
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) folder: PathBuf,
     /// The commit of a git source.
     pub(super) commit: Option<String>,
-    /// Its files, by path.
+    /// The files by path.
     pub(super) files: BTreeMap<String, Content>,
 }
 
 impl Repo {
-    /// Selects the modules of a profile, lays their overlays over them, and checks them; git sources as they were fetched.
+    /// Composes the modules of a profile: selects them, applies their overlays, and checks them. Git sources must have
+    /// been fetched.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` with module_id and path for a module or overlay that breaks a rule;
-    /// `E_LOCKFILE_INVALID` where a module differs from its pin; `E_PLAN_CHANGED` where a git source is not the one that was
-    /// fetched.
+    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` with module_id and path for a module or overlay that breaks a
+    /// rule; `E_LOCKFILE_INVALID` if a module differs from its pin; `E_PLAN_CHANGED` if a git source is not the one
+    /// that was fetched.
     pub fn compose(&self, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
         self.bounds.begin();
         let mut warnings = self.manifest.warnings.clone();
@@ -95,7 +96,7 @@ fn module(
 }
 
 impl Upstream {
-    /// The files as they are before any overlay.
+    /// Returns the files before any overlay is applied.
     pub(super) fn drafts(&self) -> BTreeMap<String, Draft> {
         let draft = |(path, content): (&String, &Content)| {
             (path.clone(), Draft { content: content.clone(), layer: Layer::Upstream })
@@ -104,8 +105,8 @@ impl Upstream {
     }
 }
 
-/// Reads a module's source; a git source is compared with its pin. Where only what is deployed is `wanted`, files that
-/// never are stay unread.
+/// Reads a module's source, and compares a git source with its pin. If only deployed files are `wanted`, other files
+/// are not read.
 pub(super) fn read(
     repo: &Repo,
     declared: &DeclaredModule,

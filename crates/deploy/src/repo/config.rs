@@ -9,27 +9,27 @@ use serde_json::{Map, Value};
 use crate::module::Kind;
 use crate::targets::Target;
 
-/// Whose places a target writes to.
+/// The folders that a target writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// The agents' home folders.
     User,
-    /// Below the deploy root.
+    /// Folders below the deploy root.
     Project,
     Both,
 }
 
-/// What the file says of a target.
+/// A target as the manifest declares it.
 #[derive(Clone, Debug)]
 pub struct DeclaredTarget {
-    /// Whose places it writes to.
+    /// The folders that the target writes to.
     pub scope: Scope,
-    /// Its options, as in the file.
+    /// The target's options, unchanged from the file.
     pub options: Map<String, Value>,
 }
 
-/// Which modules a profile selects.
+/// A profile, which selects modules.
 #[derive(Debug, Default)]
 pub(super) struct Profile {
     pub(super) include_tags: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub(super) struct Profile {
     pub(super) exclude_modules: BTreeSet<String>,
 }
 
-/// Where a module's files come from.
+/// The place that a module's files come from.
 #[derive(Debug)]
 pub(super) enum ModuleSource {
     Local(PathBuf),
@@ -60,7 +60,7 @@ impl GitSource {
     }
 }
 
-/// A module as the file declares it.
+/// A module as the manifest declares it.
 #[derive(Debug)]
 pub(super) struct DeclaredModule {
     pub(super) id: String,

@@ -3,7 +3,6 @@
 use super::tree::Content;
 use crate::module::Layer;
 
-/// A file of a module that is being composed.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) content: Content,

@@ -1,4 +1,5 @@
-//! The ids of machines and of folders' projects. Overlays depend on both, so they are computed as in the original.
+//! Computes the ids of machines and of folders' projects. Overlays depend on both, so the ids are computed as in the
+//! original.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,14 +15,14 @@ use mcpkg_base::process::Limits;
 pub use mcpkg_base::git::toplevel;
 pub use mcpkg_base::machine::{id as machine, normal};
 
-/// How long git may take to read its own configuration.
+/// The time limit for git to read its own configuration.
 const CONFIGURATION: Duration = Duration::from_secs(10);
 
-/// Returns the id of the project that `root` is of: 16 digits that all clones of one origin share, or that the path
-/// alone has where there is no origin.
+/// Returns the id of the project that `root` belongs to: 16 hex digits. They come from the URL of `origin`, so that all
+/// clones share them, or from the path if there is no origin.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, `E_FILE_FAILED` where the folder cannot be read.
+/// `E_NOT_FOUND` or `E_FILE_FAILED` if the folder cannot be read.
 pub fn project(root: &Path) -> Result<String> {
     let root = root.canonicalize().map_err(|error| Error::file("read", root, error))?;
     let name = match toplevel(&root).and_then(|toplevel| origin(&toplevel)) {
@@ -31,7 +32,7 @@ pub fn project(root: &Path) -> Result<String> {
     Ok(hex::encode(&Sha256::digest(name))[..16].to_owned())
 }
 
-/// Returns the URL of `origin`. git is started only where its configuration says more than one file can.
+/// Returns the URL of `origin`. It runs git only if the configuration depends on more than its own file.
 fn origin(toplevel: &Path) -> Option<String> {
     let config = git::folder(toplevel)?.join("config");
     let text = mcpkg_base::file::read_text(&config, mcpkg_base::file::TEXT).ok()?;
@@ -64,14 +65,14 @@ fn users_configs() -> Vec<PathBuf> {
     files
 }
 
-/// Whether a configuration neither reads other files nor rewrites URLs.
+/// Whether a configuration neither includes other files nor rewrites URLs.
 fn is_plain(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     !text.contains("insteadof") && !text.lines().any(|line| line.trim_start().starts_with("[include"))
 }
 
-/// Returns the first URL of `origin` in the text of a git configuration; an error where it is written in a way that is
-/// git's to read.
+/// Returns the first URL of `origin` in the text of a git configuration. Fails if the text uses syntax that only git
+/// should parse.
 fn read_origin(text: &str) -> Result<Option<String>, ()> {
     let mut inside = false;
     for line in text.lines() {
@@ -93,7 +94,7 @@ fn read_origin(text: &str) -> Result<Option<String>, ()> {
     Ok(None)
 }
 
-/// Returns `host/path` for the URLs of a repository, so that its clones over ssh and https agree.
+/// Returns `host/path` for a repository's URL, so that clones over ssh and https have the same id.
 fn normal_url(url: &str) -> String {
     const SCHEMES: [&str; 7] = ["ssh", "git", "http", "https", "git+ssh", "ssh+git", "git+https"];
     let url = url.trim().trim_end_matches('/');
@@ -108,7 +109,7 @@ fn normal_url(url: &str) -> String {
         }
         Some(_) => url.to_owned(),
         None => match url.split_once(':') {
-            // `host:path` as scp has it, and no drive of Windows.
+            // `host:path` as in scp, but not a drive on Windows.
             Some((host, path)) if host.len() > 1 && !host.contains('/') => {
                 join(host.rsplit_once('@').map_or(host, |(_, host)| host), path)
             }
@@ -176,7 +177,7 @@ mod tests {
         let root = folder.path().join("a/b");
         std::fs::create_dir_all(&root).unwrap();
         if toplevel(folder.path()).is_some() {
-            return; // the temporary folder lies in a work tree
+            return; // the temporary folder is itself inside a work tree
         }
         let path = root.canonicalize().unwrap();
         assert_eq!(project(&root).unwrap(), hex::encode(&Sha256::digest(path.to_str().unwrap()))[..16]);

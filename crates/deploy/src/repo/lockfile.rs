@@ -1,4 +1,4 @@
-//! `agentpack.lock.json`: the commits and hashes that modules are pinned to.
+//! `agentpack.lock.json`: reads the commits and hashes that modules are pinned to.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) struct Lockfile {
     modules: BTreeMap<String, Locked>,
 }
 
-/// What the file says of a module.
+/// A module's entry in the file.
 #[derive(Debug, Deserialize)]
 struct Locked {
     id: String,
@@ -55,7 +55,7 @@ struct Raw {
 }
 
 impl Lockfile {
-    /// Reads the file of the repo, where there is one.
+    /// Reads the lockfile of the repo, if there is one.
     ///
     /// # Errors
     /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
@@ -96,10 +96,10 @@ impl Lockfile {
         Ok(Self { path, modules })
     }
 
-    /// Returns the commit that the module `id` is pinned to; `None` where it is not listed.
+    /// Returns the commit that the module `id` is pinned to; `None` if it is not listed.
     ///
     /// # Errors
-    /// `E_LOCKFILE_INVALID` with module_id where another source is pinned than `agentpack.yaml` names.
+    /// `E_LOCKFILE_INVALID` with module_id if the pinned source is not the one in `agentpack.yaml`.
     pub(super) fn pin(&self, id: &str, source: &GitSource) -> Result<Option<&Pin>> {
         let Some(locked) = self.modules.get(id) else { return Ok(None) };
         let Some(pin) = &locked.resolved_source.git else {
@@ -122,7 +122,7 @@ impl Lockfile {
         Ok(Some(pin))
     }
 
-    /// Compares the files of the git module `id`, as they were read from `from`, with what was pinned.
+    /// Compares the files of the git module `id`, which were read from `from`, with the pinned hashes.
     ///
     /// # Errors
     /// `E_LOCKFILE_INVALID` with module_id, expected and actual.
@@ -132,7 +132,7 @@ impl Lockfile {
         if actual == locked.sha256.to_ascii_lowercase() {
             return Ok(());
         }
-        // The original leaves links out, where we follow them.
+        // The original does not hash links, but mcpkg follows them.
         if files.values().any(|file| file.linked)
             && Hashes::of(files.iter().filter(|(_, file)| !file.linked)).tree == locked.sha256.to_ascii_lowercase()
         {

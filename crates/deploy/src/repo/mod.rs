@@ -1,4 +1,4 @@
-//! A config repo: `agentpack.yaml`, its modules and their overlays, as the original agentpack has them.
+//! Reads a config repo like the original agentpack: `agentpack.yaml`, its modules and their overlays.
 
 pub mod identity;
 pub mod taken_over;

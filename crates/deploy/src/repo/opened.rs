@@ -11,7 +11,6 @@ use crate::targets::Target;
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 
-/// A config repo that was opened.
 #[derive(Debug)]
 pub struct Repo {
     pub(super) bounds: Bounds,
@@ -20,8 +19,8 @@ pub struct Repo {
     pub(super) lockfile: Option<Lockfile>,
 }
 
-/// Returns the home folder of contract 000's original: `AGENTPACK_HOME`, else `~/.agentpack`. Its cache and its own repo
-/// lie there.
+/// Returns the home folder of contract 000's original, with its cache and its own repo: `AGENTPACK_HOME`, else
+/// `~/.agentpack`.
 pub fn home_below(home: &Path) -> PathBuf {
     let given = std::env::var_os("AGENTPACK_HOME").map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
     match given {
@@ -31,16 +30,16 @@ pub fn home_below(home: &Path) -> PathBuf {
 }
 
 impl Repo {
-    /// Opens the config repo in `folder`, which may read below its own folder and those in `allowed`. What git sources
-    /// need is kept in [`home_below`] the user's home folder.
+    /// Opens the config repo in `folder`, which may read below its own folder and those in `allowed`. Git sources are
+    /// cached in [`home_below`] the user's home folder.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for a folder in `allowed` that is none.
+    /// `E_INVALID_ARGUMENT` if a path in `allowed` is not a folder.
     pub fn open(folder: &Path, allowed: &[PathBuf]) -> Result<Self> {
         Self::open_with(folder, allowed, home_below(&disk::home()?))
     }
 
-    /// Opens the config repo in `folder`; what git sources need is kept in `home`.
+    /// Opens the config repo in `folder`. Git sources are cached in `home`.
     pub fn open_with(folder: &Path, allowed: &[PathBuf], home: PathBuf) -> Result<Self> {
         if !folder.is_dir() {
             return Err(manifest::missing(folder));
@@ -51,22 +50,22 @@ impl Repo {
         Ok(Self { bounds, home, manifest, lockfile })
     }
 
-    /// The folder, without links.
+    /// Returns the repo's folder, with links resolved.
     pub fn folder(&self) -> &Path {
         self.bounds.own()
     }
 
-    /// Whether the user allowed the real path `path` outside of the repo.
+    /// Whether the user allowed the real path `path` outside the repo.
     pub fn allows(&self, path: &Path) -> bool {
         self.bounds.allows(path)
     }
 
-    /// The targets that it is configured for.
+    /// Returns the targets that the repo is configured for.
     pub fn targets(&self) -> &BTreeMap<Target, DeclaredTarget> {
         &self.manifest.targets
     }
 
-    /// The commit that the lockfile pins the git source of the module `id` to.
+    /// Returns the commit that the lockfile pins the git source of the module `id` to.
     pub(super) fn pin(&self, id: &str, source: &GitSource) -> Result<Option<&Pin>> {
         self.lockfile.as_ref().map_or(Ok(None), |lockfile| lockfile.pin(id, source))
     }

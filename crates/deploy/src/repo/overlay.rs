@@ -1,4 +1,4 @@
-//! Overlays: changes to modules by the repo's owner, for everything, one machine or one project.
+//! Applies overlays: changes to modules by the repo's owner, for everything, one machine or one project.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -37,16 +37,16 @@ pub(super) struct Overlay<'r> {
     pub(super) folder: PathBuf,
 }
 
-/// What an overlay is made of.
+/// The form of an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OverlayKind {
-    /// Files that take the place of others.
+    /// Files that replace others.
     Dir,
     Patch,
 }
 
-/// What says what an overlay is made of.
+/// The file with an overlay's metadata.
 const FILE: &str = "overlay.json";
 
 #[derive(Default, Deserialize)]
@@ -54,8 +54,8 @@ struct Meta {
     overlay_kind: Option<OverlayKind>,
 }
 
-/// Returns the folder of a layer's overlays, relative to the repo; `None` for upstream, and where the machine or the
-/// project has no name that a folder can have.
+/// Returns the folder of a layer's overlays, relative to the repo. Returns `None` for upstream, or if the machine's or
+/// project's name cannot be a folder name.
 pub(super) fn folder_of(layer: Layer, choice: &Choice<'_>) -> Option<PathBuf> {
     let plain = |name: &str| {
         let mut parts = Path::new(name).components();
@@ -70,10 +70,10 @@ pub(super) fn folder_of(layer: Layer, choice: &Choice<'_>) -> Option<PathBuf> {
 }
 
 impl<'r> Overlays<'r> {
-    /// Looks which overlays there are.
+    /// Finds the overlays.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` where their folder is a link that leads out.
+    /// `E_CONFIG_INVALID` if their folder is a link that leads out of the repo.
     pub(super) fn open(bounds: &'r Bounds, choice: &Choice<'_>) -> Result<Self> {
         let mut folders = Vec::new();
         for layer in [Layer::Global, Layer::Machine, Layer::Project] {
@@ -114,11 +114,11 @@ impl<'r> Overlays<'r> {
 }
 
 impl Overlay<'_> {
-    /// Lays the overlay over what is composed so far, and returns the paths that it has a say in.
+    /// Applies the overlay to the files composed so far, and returns the paths that it changes.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` with patch_file, relpath,
-    /// stderr beside them.
+    /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` also with
+    /// patch_file, relpath and stderr.
     pub(super) fn lay(&self, id: &str, files: &mut BTreeMap<String, Draft>) -> Result<BTreeSet<String>> {
         let own = tree::find(id, self.bounds, &self.folder)?;
         let patches = self.patches(id)?;
@@ -160,7 +160,7 @@ impl Overlay<'_> {
         Ok(self.meta(id)?.value.overlay_kind.unwrap_or(OverlayKind::Dir))
     }
 
-    /// Returns warnings for its author about its metadata.
+    /// Returns warnings about the overlay's metadata, for its author.
     pub(super) fn warnings(&self, id: &str) -> Result<Vec<String>> {
         let path = self.folder.join(META).join(FILE);
         Ok(self.meta(id)?.unknown.iter().map(|unknown| unknown.warning(&path)).collect())
@@ -176,7 +176,7 @@ impl Overlay<'_> {
         }
     }
 
-    /// The patch files by the path of the file that they change.
+    /// Returns the patch files by the path of the file that they change.
     fn patches(&self, id: &str) -> Result<BTreeMap<String, FoundFile>> {
         let folder = self.folder.join(META).join("patches");
         if !folder.is_dir() {

@@ -1,15 +1,15 @@
-//! One file's unified diff, applied where git would apply it and nowhere else.
+//! Applies a unified diff of one file, exactly where git would apply it.
 
 use diffy::{Line, Patch};
 
 use mcpkg_base::diff;
 
-/// Why a patch was not applied.
+/// The reason why a patch was not applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// It is not a patch of exactly this file.
+    /// The text is not a patch of exactly this file.
     Malformed(String),
-    /// The file is not what the patch was made for.
+    /// The file does not match the patch.
     Differs(String),
 }
 
@@ -49,7 +49,7 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
     Ok(image.into_iter().map(|(line, _)| line).collect())
 }
 
-/// Returns the patch that makes `after` of `before`; `None` where they are equal.
+/// Returns the patch that turns `before` into `after`; `None` if they are equal.
 pub(super) fn create(before: &str, after: &str, path: &str) -> Option<String> {
     let patch = diff::unified(before, after, &format!("a/{path}"), &format!("b/{path}"));
     (!patch.is_empty()).then_some(patch)

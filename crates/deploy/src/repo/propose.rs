@@ -24,43 +24,40 @@ use mcpkg_base::disk::posix;
 use mcpkg_base::error::{Code, Error, Result, nearest};
 use mcpkg_base::inside::stays_inside;
 
-/// Files that are to become overlays.
+/// Files to propose as overlays.
 #[derive(Debug)]
 pub struct Proposal<'a> {
-    /// What the files were deployed from.
+    /// The choice that the files were deployed from.
     pub choice: Choice<'a>,
-    /// The git sources, as they were fetched for what was deployed.
+    /// The git sources that were fetched for the deployed files.
     pub checkouts: &'a Checkouts,
-    /// The overlay that they go into: global, machine or project.
+    /// The layer of the overlay to write: global, machine or project.
     pub scope: Layer,
     pub files: Vec<ProposedFile>,
-    /// The branch's name; the default is made of scope, module and time.
+    /// The branch's name. The default consists of scope, module and time.
     pub branch: Option<&'a str>,
     pub now: Millis,
-    /// Ends git where the call is cancelled.
+    /// Cancelled to stop git.
     pub cancelled: &'a CancellationToken,
 }
 
-/// A file of the proposal.
 #[derive(Clone, Debug)]
 pub struct ProposedFile {
-    /// The module that it is of.
+    /// The module that the file belongs to.
     pub module_id: String,
-    /// Its path in the module, `/` between.
+    /// The path in the module, separated by `/`.
     pub path: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Whether it is a program.
+    /// Whether the file is executable.
     pub executable: bool,
 }
 
-/// The outcome of a proposal.
 #[derive(Debug)]
 pub struct Proposed {
     pub branch: String,
-    /// The overlay that the files went into.
+    /// The layer of the overlay that the files went into.
     pub scope: Layer,
-    /// The files that were written, relative to the repo, `/` between.
+    /// The files that were written, relative to the repo and separated by `/`.
     pub files: Vec<String>,
     /// Whether there is a new commit on a new branch; false if every file already had the proposed content.
     pub committed: bool,
@@ -71,23 +68,23 @@ pub struct Proposed {
 /// A file that cannot be proposed.
 #[derive(Clone, Debug)]
 pub struct SkippedFile {
-    /// The module that it is of.
+    /// The module that the file belongs to.
     pub module_id: String,
-    /// Its path in the module.
+    /// The path in the module.
     pub path: String,
-    /// Why not, and what to do.
+    /// The reason, and what to do.
     pub why: String,
 }
 
 impl Repo {
-    /// Writes files into the overlays of a scope, in one commit on a new branch. The work tree, the index and the branch
-    /// that is checked out stay as they are; no hook runs. Files that a higher overlay decides, or with which the module
-    /// would not compose, are left out and listed.
+    /// Writes files into the overlays of a scope, in one commit on a new branch. The work tree, the index and the
+    /// current branch stay unchanged; no hook runs. Skips and lists files that a higher overlay would override, and
+    /// files that would make the module invalid.
     ///
     /// # Errors
     /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo;
-    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for a file's
-    /// path.
+    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for a
+    /// file's path.
     pub fn propose(&self, proposal: &Proposal<'_>) -> Result<Proposed> {
         let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
             return Err(Error::new(
@@ -164,7 +161,7 @@ impl Work<'_> {
             own.lay(id, &mut whole)?;
         }
 
-        // A higher overlay would hide a lower one's change, or no longer fit it.
+        // A higher overlay could hide the change, or no longer apply after it.
         let mut trial = whole.clone();
         let mut hidden = BTreeMap::new();
         for overlay in higher() {
@@ -184,7 +181,7 @@ impl Work<'_> {
                 Content { from, bytes: file.bytes.as_slice().into(), executable: file.executable, linked: false };
             whole.insert((*path).to_owned(), Draft { content, layer: scope });
         }
-        // What would not compose afterwards is not proposed.
+        // Files that would make the module invalid are not proposed.
         if let Err(why) = self.try_out(&files, &lower, whole, higher()) {
             for path in files.keys() {
                 to.skip(id, path, why.message().to_owned());
@@ -223,7 +220,7 @@ impl Work<'_> {
         validate::check(&Candidate { id, kind: self.declared.kind, source, files: &whole }).map(|_| ())
     }
 
-    /// Proposes files that take the place of others.
+    /// Proposes the changes as complete files.
     fn files(&self, own: Option<&Overlay<'_>>, files: &BTreeMap<&str, &ProposedFile>, to: &mut Written) -> Result<()> {
         let folder = self.folder(own, to)?;
         for (path, file) in files {
@@ -234,7 +231,7 @@ impl Work<'_> {
         self.describe(&folder, to)
     }
 
-    /// Proposes patches instead of those that an overlay is made of.
+    /// Proposes the changes as patches, for an overlay that consists of patches.
     fn patches(
         &self,
         own: &Overlay<'_>,
@@ -269,7 +266,7 @@ impl Work<'_> {
         self.describe(&folder, to)
     }
 
-    /// Says what the overlay is, and what it was made from.
+    /// Adds the overlay's metadata and its baseline, where they are missing.
     fn describe(&self, folder: &str, to: &mut Written) -> Result<()> {
         let mut missing = |name: &str, text: String| {
             let path = format!("{folder}/{META}/{name}");
@@ -287,7 +284,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The module's origin, as a baseline records it.
+    /// Returns the module's origin in the form that a baseline records.
     fn origin(&self) -> Value {
         match &self.declared.source {
             ModuleSource::Git(git) => {
@@ -306,7 +303,7 @@ impl Work<'_> {
         }
     }
 
-    /// The overlay's folder, relative to the repo.
+    /// Returns the overlay's folder, relative to the repo.
     fn folder(&self, own: Option<&Overlay<'_>>, to: &Written) -> Result<String> {
         let Some(own) = own else { return Ok(format!("{}/{}", to.below, fs_key(&self.declared.id))) };
         let real = own.folder.canonicalize().map_err(|error| Error::file("follow", &own.folder, error))?;
@@ -340,7 +337,7 @@ fn declared<'a>(repo: &'a Repo, id: &str) -> Result<&'a DeclaredModule> {
     })
 }
 
-/// A path inside its module that is not one of the overlays' own files.
+/// Checks that a path is inside its module and is not one of the overlays' own files.
 fn check_path(file: &ProposedFile) -> Result<()> {
     if stays_inside(&file.path) && !file.path.split('/').any(|part| part == META) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Which modules a profile selects.
+//! Selects the modules of a profile.
 
 use serde_json::json;
 
@@ -7,10 +7,10 @@ use super::opened::Repo;
 use mcpkg_base::error::{Code, Error, Result, nearest};
 
 impl Repo {
-    /// The ids of the modules of a profile, without reading them.
+    /// Returns the ids of the modules of a profile, without reading them.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where there is no such profile.
+    /// `E_NOT_FOUND` if the profile does not exist.
     pub fn selected(&self, profile: &str) -> Result<Vec<&str>> {
         Ok(select(self, profile, &mut Vec::new())?.into_iter().map(|module| module.id.as_str()).collect())
     }
@@ -19,7 +19,7 @@ impl Repo {
 /// Returns the modules of a profile, by id.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is no such profile.
+/// `E_NOT_FOUND` if the profile does not exist.
 pub(super) fn select<'a>(repo: &'a Repo, name: &str, warnings: &mut Vec<String>) -> Result<Vec<&'a DeclaredModule>> {
     let Some(profile) = repo.manifest.profiles.get(name) else {
         let known: Vec<&str> = repo.manifest.profiles.keys().map(String::as_str).collect();

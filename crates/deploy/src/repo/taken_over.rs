@@ -11,17 +11,17 @@ use crate::targets::Target;
 /// A file that the original wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOver {
-    /// Its absolute path.
+    /// The absolute path.
     pub path: PathBuf,
-    /// What it hashed to when it was written.
+    /// The SHA-256 of the file when it was written.
     pub sha256: [u8; 32],
-    /// The modules that it came from.
+    /// The modules that the file came from.
     pub module_ids: Vec<String>,
 }
 
 const VERSION: u64 = 1;
 
-/// The name of the file before there was one for each target.
+/// The name of the manifest in older versions of the original, which had one for all targets.
 const LEGACY: &str = ".agentpack.manifest.json";
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ fn parse(root: &Path, path: &Path, bytes: &[u8], target: Target, is_legacy: bool
         return unusable(format!("its version is {}", manifest.schema_version));
     }
     if manifest.tool != target.name() {
-        // The old file name was the same for all targets, so a manifest of another target is no error.
+        // The old file name was the same for all targets, so a manifest of another target is not an error.
         return if is_legacy { Default::default() } else { unusable(format!("it belongs to `{}`", manifest.tool)) };
     }
     let mut warnings = Vec::new();

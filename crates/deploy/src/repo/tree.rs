@@ -1,4 +1,4 @@
-//! The files of a module's folder, with links resolved, and their hashes.
+//! Reads and hashes the files of a module's folder, with links resolved.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,41 +12,41 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::inside::is_gits;
 
-/// The folder in an overlay that says what it is.
+/// The folder in an overlay that contains its metadata.
 pub(super) const META: &str = ".agentpack";
 
-/// Returns whether a name is never part of a module: git's own files, and those of overlays.
+/// Whether a name is never part of a module: git's own files, and overlay metadata.
 fn is_private(name: &str) -> bool {
     name == META || is_gits(name)
 }
 
-/// Files and folders of a module, at most; links that lead to each other could make more than a disk holds.
+/// The maximum number of files and folders in a module. Links that lead to each other could produce more than a disk
+/// can hold.
 const MOST: usize = 50_000;
 
-/// Folders in folders, at most.
+/// The maximum depth of nested folders.
 const DEEPEST: usize = 64;
 
-/// A file that was found and not read.
+/// A file that was found but not read.
 #[derive(Debug)]
 pub(super) struct FoundFile {
-    /// Its path as shown to a person.
+    /// The path to show to a person.
     pub(super) from: PathBuf,
-    /// Its path with links resolved.
+    /// The path with links resolved.
     real: PathBuf,
-    /// Whether a link leads to it.
+    /// Whether a link leads to the file.
     linked: bool,
 }
 
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
-    /// Its path on disk.
+    /// The path on disk.
     pub(super) from: PathBuf,
-    /// Its bytes.
     pub(super) bytes: Arc<[u8]>,
-    /// Whether it is a program.
+    /// Whether the file is executable.
     pub(super) executable: bool,
-    /// Whether a link leads to it.
+    /// Whether a link leads to the file.
     pub(super) linked: bool,
 }
 
@@ -55,8 +55,8 @@ pub(super) struct Content {
 /// `whose`.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is no UTF-8,
-/// more files or folders in folders than a module has.
+/// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is
+/// not UTF-8, too many files, or folders nested too deeply.
 pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, FoundFile>> {
     let (real, metadata) = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
     let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
@@ -75,15 +75,15 @@ struct Walk<'a> {
     whose: &'a str,
     bounds: &'a Bounds,
     root: &'a Path,
-    /// The root without links.
+    /// The root with links resolved.
     real: &'a Path,
-    /// The folders that links led to on the way to where the walk is, without links.
+    /// The real paths of the folders that links led to on the way to the current folder, to detect cycles.
     above: Vec<PathBuf>,
     entries: usize,
     found: BTreeMap<String, FoundFile>,
 }
 
-/// A folder on the way.
+/// The folder that the walk is in.
 struct At {
     shown: PathBuf,
     real: PathBuf,
@@ -163,7 +163,7 @@ impl FoundFile {
     /// Reads the file.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` where it is too large, or no file any more.
+    /// `E_CONFIG_INVALID` if it is too large or no longer a file.
     pub(super) fn read(self, whose: &str, bounds: &Bounds) -> Result<Content> {
         let read = bounds.read_real(&self.real, FILE);
         let (bytes, metadata) =
@@ -173,7 +173,7 @@ impl FoundFile {
     }
 }
 
-/// Reads what was found.
+/// Reads the files that were found.
 pub(super) fn read(
     whose: &str,
     bounds: &Bounds,
@@ -182,16 +182,15 @@ pub(super) fn read(
     found.into_iter().map(|(path, found)| Ok((path, found.read(whose, bounds)?))).collect()
 }
 
-/// The SHA-256 of each file and of them all, as the original's lockfiles and baselines have them.
+/// The SHA-256 of each file and of all of them together, as in the original's lockfiles and baselines.
 #[derive(Debug)]
 pub(super) struct Hashes {
     pub(super) tree: String,
-    /// Of each: the hash and the length.
+    /// The hash and length of each file, by path.
     pub(super) files: BTreeMap<String, (String, usize)>,
 }
 
 impl Hashes {
-    /// Hashes what was read.
     pub(super) fn of<'a>(contents: impl IntoIterator<Item = (&'a String, &'a Content)>) -> Self {
         let files: BTreeMap<String, (String, usize)> = contents
             .into_iter()

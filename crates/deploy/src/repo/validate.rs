@@ -15,16 +15,16 @@ pub(super) const INSTRUCTIONS: &str = "AGENTS.md";
 /// The file that makes a folder a skill.
 const SKILL: &str = "SKILL.md";
 
-/// A module that is to be checked.
+/// A module to check.
 pub(super) struct Candidate<'a> {
     pub(super) id: &'a str,
     pub(super) kind: Kind,
-    /// The path of its source; errors name it if a file is missing.
+    /// The path of the module's source; errors name it if a file is missing.
     pub(super) source: String,
     pub(super) files: &'a BTreeMap<String, Draft>,
 }
 
-/// Checks a composed module, and returns what its author should know of it.
+/// Checks a composed module. Returns a warning for its author, if there is one.
 ///
 /// # Errors
 /// `E_CONFIG_INVALID` with module_id and path, and with missing, field, expected or error.
@@ -56,7 +56,7 @@ impl Candidate<'_> {
         })
     }
 
-    /// The one Markdown file of a prompt or command.
+    /// Returns the only Markdown file of a prompt or command.
     fn only(&self) -> Result<(&str, &Draft)> {
         let mut files = self.files.iter();
         match (files.next(), files.next()) {

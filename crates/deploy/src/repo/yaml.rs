@@ -1,4 +1,4 @@
-//! YAML with errors and warnings that give line, column and a suggestion.
+//! Reads YAML, with errors and warnings that give line, column and a suggestion.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use serde_saphyr::{Location, Options, Spanned};
 
 use mcpkg_base::error::{Code, Error, Result, nearest};
 
-/// A mapping with a place for each key, in the order of the file.
+/// A mapping that keeps the position of each key and the order of the file.
 #[derive(Debug)]
 pub(super) struct Pairs<T>(pub(super) Vec<(Spanned<String>, T)>);
 
@@ -45,7 +45,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
-/// A struct with the keys of its mapping that it does not have.
+/// A struct that also collects the unknown keys of its mapping.
 #[derive(Debug, Default)]
 pub(super) struct Known<T> {
     pub(super) value: T,
@@ -55,7 +55,7 @@ pub(super) struct Known<T> {
 #[derive(Debug)]
 pub(super) struct Unknown {
     key: Spanned<String>,
-    /// The keys that there are in its place.
+    /// The keys that are known in that mapping.
     known: &'static [&'static str],
 }
 
@@ -79,7 +79,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Known<T> {
     }
 }
 
-/// Gives a struct the entries of a mapping that it has fields for, and keeps the other keys.
+/// Passes the entries with known keys to a struct, and collects the other keys.
 struct Fields<'u, A> {
     map: A,
     known: &'static [&'static str],
@@ -128,7 +128,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {
 }
 
 impl Unknown {
-    /// Returns what the author of the file `path` should know: where the key is, and what was probably meant.
+    /// Returns a warning for the author of the file `path`: where the key is, and which one was probably meant.
     pub(super) fn warning(&self, path: &Path) -> String {
         let at = place(path, Some(self.key.referenced));
         let key = self.key.value.escape_debug();
@@ -139,13 +139,13 @@ impl Unknown {
     }
 }
 
-/// The most values that a file's aliases may expand to, so that a few lines cannot become millions.
+/// The maximum number of values that a file's aliases may expand to, so that a few lines cannot become millions.
 const MAX_ALIASED: usize = 100_000;
 
 /// Reads the YAML `text` of the file `path`.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with path, error, line and column where it is malformed.
+/// `E_CONFIG_INVALID` with path, error, line and column if it is malformed.
 pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
     let mut options = Options::default();
     options.with_snippet = false;
@@ -173,12 +173,12 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
     })
 }
 
-/// Returns `E_CONFIG_INVALID` about a place in the file `path`, with path, line and column among the details.
+/// Returns `E_CONFIG_INVALID` about a place in the file `path`, with path, line and column in the details.
 pub(super) fn invalid(path: &Path, place: Option<Location>, why: &str, details: Map<String, Value>) -> Error {
     at(Code::ConfigInvalid, path, place, why, details)
 }
 
-/// Returns an error of `code` about a place in the file `path`, with path, line and column among the details.
+/// Returns an error with `code` about a place in the file `path`, with path, line and column in the details.
 pub(super) fn at(
     code: Code,
     path: &Path,
@@ -198,7 +198,7 @@ fn known(place: Option<Location>) -> Option<Location> {
     place.filter(|place| *place != Location::UNKNOWN)
 }
 
-/// A place in a file, as `path:line:column`.
+/// Returns a place in a file as `path:line:column`.
 fn place(path: &Path, place: Option<Location>) -> String {
     match known(place) {
         Some(place) => format!("{}:{}:{}", path.display(), place.line(), place.column()),

@@ -14,16 +14,15 @@ use mcpkg_store::snapshots::{self, Kind, Snapshot, State};
 /// The word for the state before the first deploy.
 pub const PRISTINE: &str = "pristine";
 
-/// Where a rollback goes.
 pub struct Goal {
-    /// As the user wrote it.
+    /// The goal in the user's own words.
     pub word: String,
-    /// The snapshot, and whether it is the time just before it that is meant; `None` for pristine.
+    /// The snapshot, and whether the goal is the state just before it; `None` for pristine.
     pub snapshot: Option<(Snapshot, bool)>,
 }
 
 impl Goal {
-    /// Returns what the user means by `word`.
+    /// Returns the goal that `word` means.
     pub fn find(context: &Context, word: &str) -> Result<Self> {
         let word = word.trim().to_owned();
         if word == PRISTINE {
@@ -38,15 +37,15 @@ impl Goal {
             let why = format!("Cannot roll back to snapshot '{id}': it is {}", snapshot.state);
             return Err(Error::new(Code::SnapshotUnusable, why).with_details(json!({ "to": id })));
         }
-        // Going back to a rollback can only mean to take it back.
+        // Rolling back to a rollback can only mean to undo it.
         let before = before || snapshot.kind == Kind::Rollback.word();
         Ok(Self { word, snapshot: Some((snapshot, before)) })
     }
 
-    /// The site of the snapshot, which has to be of the source that applies.
+    /// Returns the site of the snapshot, which must belong to the selected source.
     ///
     /// # Errors
-    /// `E_SNAPSHOT_NOT_FOUND` where it is of another source or place, and those of [`Site::find`].
+    /// `E_SNAPSHOT_NOT_FOUND` if it belongs to another source or place, and those of [`Site::find`].
     pub fn site(&self, context: &Context, choice: &Choice) -> Result<Site> {
         let choice = &Choice { may_be_gone: true, ..choice.clone() };
         let Some((snapshot, _)) = &self.snapshot else {
@@ -73,7 +72,7 @@ impl Goal {
     }
 }
 
-/// Returns the snapshot that users see as `id`; a beginning that only one has is enough.
+/// Returns the snapshot with this id. A unique prefix is enough.
 pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
     let missing = || {
         Error::new(Code::SnapshotNotFound, format!("Snapshot '{}' does not exist", id.escape_debug()))

@@ -1,4 +1,4 @@
-//! Rollbacks: their goal, and the changes to each file.
+//! Plans rollbacks: their goal, and the changes to each file.
 
 pub mod goal;
 pub mod plan;

@@ -1,5 +1,7 @@
-//! Plans a rollback. A file is restored if mcpkg wrote its current content, or if the user changed mcpkg's file. Files
-//! that belong to others, and files that the user created since, are left alone.
+//! Plans a rollback.
+//!
+//! A file is restored if mcpkg wrote its current content, or if the user changed mcpkg's file. Files that belong to
+//! others, and files that the user created since, are left alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed, Image};
 use mcpkg_store::snapshots;
 
-/// A file as a rollback wants it.
+/// The state of a file that a rollback wants.
 struct Wanted {
     path: String,
     root: String,
@@ -26,25 +28,24 @@ struct Wanted {
     image: Image,
     attributes: Option<String>,
     keep: Keep,
-    /// The first snapshot that is taken back.
+    /// The first snapshot to undo.
     from: i64,
 }
 
-/// What a rollback would do.
 #[derive(Default)]
 pub struct RollbackPlan {
     /// The changes, by path.
     pub changes: Vec<Change>,
-    /// The rows that change though their files do not.
+    /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
-    /// What the place keeps on disk now.
+    /// The files that the place manages on disk now.
     pub rows: BTreeMap<String, Deployed>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
 impl RollbackPlan {
-    /// Compares what a goal wants with the disk.
+    /// Compares the state that a goal wants with the disk.
     pub fn compare(db: &Db<'_>, site: &Site, goal: &Goal) -> Result<Self> {
         let Some(place) = deploys::place(db, &site.place)? else { return Ok(Self::default()) };
         let rows = deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();
@@ -54,7 +55,7 @@ impl RollbackPlan {
             if stands {
                 planned.file(db, site, place, wanted)?;
             } else {
-                // With the root everything went; nothing is brought back into a folder that was taken away.
+                // The root was removed with everything in it. Nothing is restored into a removed folder.
                 planned.row_changes.push(RowChange::Forget(wanted.path));
             }
         }
@@ -90,7 +91,7 @@ impl RollbackPlan {
         }
         let is_own = |row: &Deployed| !row.written && row.applied != Image::Absent;
         if wanted.keep == Keep::Nobody && row.is_some_and(is_own) {
-            // mcpkg found it there and never wrote it, so the user's changes since belong to the user.
+            // mcpkg only found the file there and never wrote it, so later changes belong to the user.
             self.row_changes.push(RowChange::Forget(wanted.path));
             return Ok(());
         }
@@ -99,7 +100,8 @@ impl RollbackPlan {
             Found::File { .. } if wanted.block && has_entries(&wanted.module_ids) => block::undo(db, &found, &touches)?,
             Found::File { bytes, .. } if wanted.block => {
                 let after = block::undo(db, &found, &touches)?;
-                // A block that the user changed before it was removed is not what the snapshot left.
+                // If the user changed the block before it was removed, undoing gives the user's version. Put the
+                // snapshot's block there instead.
                 match (after.bytes(), block::of_image(db, &wanted.image)?) {
                     (Some(text), Some(block)) if wanted.keep != Keep::Nobody && !goes_back_exactly(&touches) => {
                         let mode = after.mode().unwrap_or(disk::FILE);
@@ -177,13 +179,13 @@ fn is_ours(db: &Db<'_>, row: &Deployed, bytes: &[u8]) -> Result<bool> {
     block::is_untouched(db, row, bytes)
 }
 
-/// Whether exactly one change is undone: then the whole file from before it is restored, the user's part too.
+/// Whether exactly one change is undone. Then the whole file from before it is restored, including the user's part.
 fn goes_back_exactly(touches: &[snapshots::File]) -> bool {
     matches!(touches, [only] if only.op != "claim")
 }
 
 impl Goal {
-    /// The targets that the rollback is of: those of the snapshot, as far as they were chosen.
+    /// Returns the targets of the rollback: those of the snapshot that were also chosen.
     pub fn targets(&self, site: &Site) -> Vec<String> {
         let selected = plan::names(&site.selected);
         match &self.snapshot {
@@ -202,11 +204,11 @@ impl Goal {
         };
         let mut found = Vec::new();
         let Some((snapshot, before)) = &self.snapshot else {
-            // All of them are meant where none is named, those that are configured no more too.
+            // If the user names no target, all targets are rolled back, including those that are no longer configured.
             for row in planned.rows.values().filter(|row| site.is_for_all() || is_chosen(&row.targets)) {
                 let rest = others(&row.targets);
                 if !rest.is_empty() && !site.is_for_all() {
-                    // It is removed when the last target no longer needs it.
+                    // The file is removed when the last target no longer needs it.
                     planned.row_changes.push(RowChange::Keep(Deployed { targets: rest, ..row.clone() }));
                     continue;
                 }
@@ -232,7 +234,7 @@ impl Goal {
         for file in state.into_iter().filter(|file| is_chosen(&file.targets)) {
             let snapshots::File { path, root, mut targets, module_ids, block, keep, after: image, attributes, .. } =
                 file;
-            // Targets that are not taken back and have the file now go on having it.
+            // Targets that have the file now and are not rolled back keep it.
             let row = planned.rows.get(&path).filter(|row| row.applied != Image::Absent);
             let rest = row.map_or(Vec::new(), |row| others(&row.targets));
             if let Some(row) = row.filter(|_| keep == Keep::Nobody && !rest.is_empty()) {
@@ -247,7 +249,7 @@ impl Goal {
     }
 }
 
-/// The first snapshot in which mcpkg changed a file since its original state.
+/// Returns the first snapshot in which mcpkg changed a file since its original state.
 fn pristine_from(db: &Db<'_>, row: &Deployed) -> Result<i64> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let first = touches.iter().find(|touch| touch.before == row.pristine).or(touches.last());

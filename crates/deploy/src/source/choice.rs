@@ -59,23 +59,23 @@ pub struct Choice {
     pub may_be_gone: bool,
 }
 
-/// Reads the one target that an agent names: the contract's tools take no list.
+/// Reads the single target that an agent names; the contract's tools accept no list.
 fn one_target<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
     Ok(Option::<String>::deserialize(value)?.into_iter().collect())
 }
 
-/// The profile that is meant where none is named.
+/// The profile that applies if none is named.
 pub(super) const DEFAULT_PROFILE: &str = "default";
 
-/// The choice of all targets.
+/// The word for all targets.
 pub(super) const ALL: &str = "all";
 
-/// Returns the name of a target that a user wrote; `claude-code`, as the client is called, is `claude_code`.
+/// Converts a target name that a user wrote: `claude-code`, the client's name, becomes `claude_code`.
 #[expect(clippy::unnecessary_wraps, reason = "a value parser may fail")]
 fn target_name(word: &str) -> Result<String, std::convert::Infallible> {
     Ok(word.replace('-', "_"))
 }
 
-/// The targets, and the word for all of them, as a shell completes them.
+/// Completes the names of targets, and the word for all of them.
 const ANY_TARGET: Names =
     Names::Known(|_| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());

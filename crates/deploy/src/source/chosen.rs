@@ -1,4 +1,4 @@
-//! The targets that `all` includes.
+//! Finds the targets that `all` includes.
 
 use crate::targets::Target;
 use mcpkg_base::error::Result;
@@ -6,7 +6,7 @@ use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 use mcpkg_store::targets::{self, Of};
 
-/// Returns the targets of a project: those that it says, else those that the user says for every project, else those that
+/// Returns the targets of a project: those chosen for the project, else those chosen for every project, else those that
 /// contract 000 knows.
 pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     match targets::chosen(db, Of::Project(project.uuid))? {
@@ -15,7 +15,7 @@ pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     }
 }
 
-/// Returns the targets of every project that says nothing of its own.
+/// Returns the targets of every project that has no choice of its own.
 pub fn of_all(db: &Db<'_>) -> Result<Vec<Target>> {
     Ok(match targets::chosen(db, Of::All)? {
         Some(names) => known(&names),

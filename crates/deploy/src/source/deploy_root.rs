@@ -17,12 +17,12 @@ use mcpkg_store::projects::{self, Selection};
 /// Other folders in the home folder, apart from the targets' own, that belong to agents.
 const AGENTS_FOLDERS: [&str; 4] = [".agents", ".gemini", ".config", ".agentpack"];
 
-/// Returns the deploy root: what the user names, else the folder bound to the project, else the git repository around
-/// the folder where the command or server was started. The home folder and agents' own folders are taken only where
-/// they are named.
+/// Returns the deploy root: the folder that the user names, else the folder bound to the project, else the git
+/// repository around the folder where the command or server was started. The home folder and agents' own folders are
+/// used only if the user names them.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the named root is not a folder.
+/// `E_INVALID_ARGUMENT` if the named root is not a folder.
 pub(super) fn deploy_root(
     context: &Context,
     choice: &Choice,
@@ -53,7 +53,7 @@ pub(super) fn deploy_root(
     Ok((!is_an_agents_own(&folder, home, moved)).then_some(folder))
 }
 
-/// Returns which of the folders bound to a project is its deploy root: the nearest one around the folder where the command
+/// Returns the folder bound to a project that is its deploy root: the nearest one around the folder where the command
 /// or server was started, else the only one.
 fn bound_root(bound: &[String], started: &Path) -> Option<PathBuf> {
     let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
@@ -61,13 +61,13 @@ fn bound_root(bound: &[String], started: &Path) -> Option<PathBuf> {
     around.or(only).map(PathBuf::from).filter(|folder| folder.is_dir())
 }
 
-/// Returns whether a server that was started in the folder of `selection` finds a deploy root by itself: a folder bound to the project,
-/// or a git repository around that folder which is neither the home folder nor an agent's own.
+/// Whether a server that was started in the folder of `selection` finds a deploy root by itself. That is a folder bound
+/// to the project, or a git repository around the start folder, unless it is the home folder or an agent's own folder.
 pub fn has_root(db: &Db<'_>, selection: &Selection) -> Result<bool> {
     Ok(known_root(db, selection)?.is_some())
 }
 
-/// Returns the deploy root that a server finds by itself when it was started in the folder of `selection`.
+/// Returns the deploy root that a server finds by itself if it was started in the folder of `selection`.
 pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>> {
     let started = Path::new(&selection.directory);
     if let Some(project) = projects::served(db, selection)?

@@ -1,4 +1,4 @@
-//! The source that applies, the places that it is deployed to, and its modules.
+//! Finds the selected source, the places that it is deployed to, and its modules.
 
 pub mod chosen;
 

@@ -1,4 +1,4 @@
-//! Paths as users write them.
+//! Resolves paths that users write.
 
 use std::path::{Path, PathBuf};
 

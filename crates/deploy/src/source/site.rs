@@ -22,17 +22,16 @@ use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, PlaceKey};
 use mcpkg_store::projects::Project;
 
-/// A source with the places that it is deployed to.
 #[derive(Debug)]
 pub struct Site {
-    /// Where the modules come from.
+    /// The source of the modules.
     pub source: Source,
-    /// What snapshots, deployed files and tokens hang on.
+    /// The key that snapshots, deployed files and tokens refer to.
     pub place: PlaceKey,
-    /// The folders that places are counted from.
+    /// The folders that places are relative to.
     pub bases: Bases,
     pub profile: String,
-    /// The choice of targets, as it was made: `all`, or names with commas between.
+    /// The choice of targets: `all`, or names separated by commas.
     pub filter: String,
     /// The targets that were chosen.
     pub selected: Vec<Target>,
@@ -40,7 +39,7 @@ pub struct Site {
     pub configs: Vec<TargetConfig>,
     /// Whether files are written below the deploy root or to the user's own folders.
     pub scope: Scope,
-    /// The project, the root and the machine as a command line names them, where they were named.
+    /// The command line options for the project, the root and the machine, if the user named them.
     pub named: String,
 }
 
@@ -49,31 +48,32 @@ pub struct Site {
 pub struct Composed {
     /// The modules by id.
     pub modules: Vec<Module>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// The modules whose text cannot be written.
+    /// The modules with text that cannot be written.
     pub broken: Vec<Broken>,
 }
 
 impl Site {
-    /// Finds the source and the places that a choice means.
+    /// Finds the source and the places of a choice.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where a repo and a project are both named, `E_NO_PROJECT`, `E_NOT_FOUND`,
-    /// `E_TARGET_UNSUPPORTED`, and what opening a config repo answers.
+    /// `E_INVALID_ARGUMENT` if both a repo and a project are named, `E_NO_PROJECT`, `E_NOT_FOUND`,
+    /// `E_TARGET_UNSUPPORTED`, and the errors of opening a config repo.
     pub fn find(context: &Context, choice: &Choice) -> Result<Self> {
         Self::find_with(context, choice, identity::project)
     }
 
-    /// Finds them again without asking git, with what was fetched before.
+    /// Finds the source and the places again without running git, using what was fetched before.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` where the root is another one now.
+    /// `E_PLAN_CHANGED` if the root has changed.
     pub fn find_again(context: &Context, choice: &Choice, checkouts: &Checkouts) -> Result<Self> {
         Self::find_with(context, choice, |root| checkouts.project(root))
     }
 
-    /// Finds them; `project` says which project a root is of, by which overlays go.
+    /// Finds the source and the places. `project` returns the id of the project that a root belongs to, which selects
+    /// overlays.
     fn find_with(context: &Context, choice: &Choice, project: impl FnOnce(&Path) -> Result<String>) -> Result<Self> {
         let home = disk::home()?;
         let source = Source::find(context, choice, &home)?;
@@ -102,7 +102,7 @@ impl Site {
                 let source = deploys::project_source(project.uuid);
                 let place = PlaceKey { source, origin: String::new(), machine, root: root_text(&root) };
                 let mut targets = context.store.read(|db| chosen::of(db, project))?;
-                // In the shell each target can be named, switched on or not.
+                // In the shell, the user may name any target, whether `all` includes it or not.
                 let named = choice.targets.iter().filter_map(|name| Target::named(name));
                 targets.extend(named.filter(|_| context.is_shell()));
                 targets.sort_unstable();
@@ -124,22 +124,21 @@ impl Site {
         Ok(Self { source, place, bases, profile, filter, selected, configs, scope, named })
     }
 
-    /// Whether it is a config repo.
     pub fn is_repo(&self) -> bool {
         matches!(self.source, Source::Repo(_))
     }
 
-    /// Whether all targets are selected, instead of one by name.
+    /// Whether all targets are selected, instead of individual ones by name.
     pub fn is_for_all(&self) -> bool {
         self.filter == ALL
     }
 
-    /// The project's name; empty for a config repo.
+    /// Returns the project's name; empty for a config repo.
     pub fn project_name(&self) -> &str {
         self.project().map_or("", |project| project.name.as_str())
     }
 
-    /// The project, for the trail and for what only projects can.
+    /// Returns the project, for the audit trail and for what only projects support.
     pub fn project(&self) -> Option<&Project> {
         match &self.source {
             Source::Repo(_) => None,
@@ -162,7 +161,7 @@ impl Site {
         })
     }
 
-    /// The folders that are written below, for a person.
+    /// Returns the folders that files are written below, for a person.
     pub fn destination(&self) -> String {
         let home = self.bases.home.display().to_string();
         let user = self.configs.iter().any(|config| config.user && self.selected.contains(&config.target));
@@ -172,7 +171,7 @@ impl Site {
         }
     }
 
-    /// The arguments that name this choice on a command line, where they are not the default.
+    /// Returns the command line arguments for this choice, without those that have the default value.
     pub fn arguments(&self) -> String {
         let mut words = String::new();
         if let Source::Repo(repo) = &self.source {
@@ -191,13 +190,13 @@ impl Site {
         words
     }
 
-    /// Fetches the git sources of a config repo. It may take minutes: nothing is held that others wait for.
+    /// Fetches the git sources of a config repo. This may take minutes, so nothing is locked that others wait for.
     pub fn fetch(&self, context: &Context) -> Result<Checkouts> {
         match &self.source {
             Source::Repo(repo) => {
                 let asked = std::cell::Cell::new(0);
                 let ask = || {
-                    // How often a remote will be asked is not known before.
+                    // The number of requests to remotes is not known in advance.
                     (context.progress)("Fetching", asked.get(), asked.get() + 1);
                     asked.set(asked.get() + 1);
                     (context.step_aside)();
@@ -214,14 +213,14 @@ impl Site {
         }
     }
 
-    /// Composes the modules of a config repo, each once, without the database; `None` for a project.
+    /// Composes the modules of a config repo, without the database. Returns `None` for a project.
     pub fn compose_repo(&self, checkouts: &Checkouts) -> Result<Option<Composed>> {
         let Source::Repo(repo) = &self.source else { return Ok(None) };
         let repo::Composed { modules, warnings } = repo.compose(&self.repo_choice(), checkouts)?;
         Ok(Some(Composed { modules, warnings, broken: Vec::new() }))
     }
 
-    /// Composes the modules of a project, each once; those of a config repo are `composed` already.
+    /// Returns the modules of the source. Those of a config repo were already `composed`.
     pub fn compose(&self, context: &Context, db: &Db<'_>, composed: Option<Composed>) -> Result<Composed> {
         match (&self.source, composed) {
             (Source::Project(project), _) => {
@@ -235,13 +234,14 @@ impl Site {
         }
     }
 
-    /// What is wanted of a config repo.
+    /// Returns the choice of what to take from a config repo.
     pub fn repo_choice(&self) -> repo::Choice<'_> {
         let project = self.place.source.trim_start_matches("repo:");
         repo::Choice { profile: &self.profile, machine: &self.place.machine, project }
     }
 
-    /// Returns a fingerprint of the source, read inside a transaction; a config repo's files can change at any time.
+    /// Returns a fingerprint of the source, read inside a transaction. A config repo has none, because its files can
+    /// change at any time.
     pub fn fingerprint(&self, db: &Db<'_>) -> Result<Option<Sha>> {
         match &self.source {
             Source::Repo(_) => Ok(None),
@@ -287,7 +287,7 @@ fn project_configs(targets: &[Target], scope: Scope, prompt_files: bool) -> Vec<
     targets.iter().copied().map(config).collect()
 }
 
-/// Returns the targets that were chosen, and the choice as one word.
+/// Returns the chosen targets, and the choice as one word.
 fn select(
     names: &[String],
     configs: &[TargetConfig],

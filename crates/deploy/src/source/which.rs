@@ -1,4 +1,4 @@
-//! Finds the source that applies: a config repo or a project.
+//! Finds the selected source: a config repo or a project.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,19 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Identity};
 use mcpkg_store::projects::{self, Project};
 
-/// Where modules come from.
+/// The source of modules.
 #[derive(Debug)]
 pub enum Source {
     Repo(Box<Repo>),
-    /// A project of the database.
+    /// A project in the database.
     Project(Project),
 }
 
 impl Source {
-    /// Returns the source that a choice means.
+    /// Returns the source of a choice.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where a repo and a project are both named.
+    /// `E_INVALID_ARGUMENT` if both a repo and a project are named.
     pub(super) fn find(context: &Context, choice: &Choice, home: &Path) -> Result<Self> {
         let named = context.selection.named.as_deref();
         let allowed = choice.allow_outside.iter().chain(&context.allow_outside);

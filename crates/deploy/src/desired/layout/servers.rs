@@ -42,7 +42,6 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
 /// Adds the servers that a target reads for the user. Files of one agent exist only in projects.
 ///
 /// # Errors
-///
 /// `E_ROOT_REQUIRED` if HOME is not set.
 pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target) -> Result<()> {
     for module in of_kind(modules, Kind::AgentFile, target) {

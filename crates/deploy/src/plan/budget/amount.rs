@@ -1,4 +1,4 @@
-//! How much an agent loads, and how close that is to its limit.
+//! Measures how much an agent loads, and how close that is to its limit.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ pub struct Budget {
     pub(super) target: Target,
     /// The files with their sizes.
     pub(super) files: BTreeMap<PathBuf, u64>,
-    /// What it lists of skills, commands and subagents.
+    /// The skills, commands and subagents that the agent lists.
     pub(super) listed: Listed,
     pub(super) limit: Option<Limit>,
 }
 
-/// How much an agent lists of skills, commands and subagents, by their names and descriptions.
+/// How many skills, commands and subagents an agent lists by name and description.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
     pub(super) skills: usize,
@@ -30,7 +30,6 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// The data of it.
     pub(super) fn json(&self) -> Value {
         let Self { skills, commands, subagents, bytes } = self;
         json!({ "skills": skills, "commands": commands, "subagents": subagents, "bytes": bytes })
@@ -49,10 +48,10 @@ impl Listed {
     }
 }
 
-/// An agent's limit, and how near the deploy comes to it.
+/// An agent's limit, and how close the deploy comes to it.
 #[derive(Debug)]
 pub(super) struct Limit {
-    /// The most bytes that it loads.
+    /// The maximum number of bytes that the agent loads.
     pub(super) bytes: u64,
     /// The most bytes that the agent loads on the way from the root to one folder.
     pub(super) used: u64,
@@ -63,12 +62,11 @@ pub(super) struct Limit {
 }
 
 impl Budget {
-    /// The bytes of all files, and of what is listed.
+    /// Returns the total bytes of the files and the list.
     pub(super) fn bytes(&self) -> u64 {
         self.files.values().sum::<u64>() + self.listed.bytes
     }
 
-    /// The data of it.
     pub fn json(&self) -> Value {
         let file = |(path, bytes): (&PathBuf, &u64)| json!({ "path": path.display().to_string(), "bytes": bytes });
         let limit = self
@@ -85,7 +83,7 @@ impl Budget {
         })
     }
 
-    /// The warning where the agent would not load all of it.
+    /// Returns a warning if the agent would not load everything.
     pub fn warning(&self) -> Option<String> {
         let Limit { bytes, used, at, modules } = self.limit.as_ref().filter(|limit| limit.used > limit.bytes)?;
         let what = match modules.as_slice() {
@@ -106,11 +104,11 @@ impl Budget {
     }
 }
 
-/// When the files are looked at.
+/// The state of the files to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// As they are on disk.
+    /// The current state on disk.
     Now,
-    /// As the deploy leaves them.
+    /// The state after the deploy.
     After,
 }

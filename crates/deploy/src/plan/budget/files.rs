@@ -1,4 +1,4 @@
-//! The files that an agent loads in each session, as it finds them.
+//! Collects the files that an agent loads in each session, in the way the agent finds them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -22,31 +22,31 @@ use mcpkg_store::modules::Applies;
 
 const AGENTS_MD: &str = "AGENTS.md";
 
-/// The largest file of the user's that is parsed, in bytes; a larger one counts in full.
+/// The largest file of the user's that is parsed, in bytes. A larger file counts in full.
 const MAX_LOOKED_INTO: u64 = 1 << 20;
 
-/// The files at one time.
+/// The files now or after the deploy.
 pub(super) struct Files<'p> {
     prepared: &'p Prepared,
-    /// The changes by path; none where the files are looked at as they are.
+    /// The changes by path; empty for the current state.
     changes: HashMap<&'p Path, &'p Change>,
     when: When,
     folders: RealFolders,
     /// The files that the plan changes.
     planned: HashSet<&'p Path>,
-    /// Names and descriptions of skills, commands and subagents by path; each file is read once for all targets.
+    /// The front matter of skills, commands and subagents by path; each file is read once for all targets.
     mains: HashMap<OsString, Option<Main>>,
-    /// The files below folders, by the folder and how their paths end; each is looked for once for all targets.
+    /// The files below folders, by folder and file name ending; each folder is searched once for all targets.
     found: HashMap<(PathBuf, &'static str), Vec<PathBuf>>,
 }
 
-/// What one agent loads, so far.
+/// What one agent loads, collected so far.
 struct Loaded<'r> {
     reading: &'r Reading,
-    /// The folder that imports do not leave.
+    /// The folder that imports must not leave.
     within: PathBuf,
     files: BTreeMap<PathBuf, u64>,
-    /// The texts that were counted, where the agent loads equal ones once.
+    /// The texts that were already counted, for an agent that loads equal texts only once.
     texts: HashSet<Sha>,
 }
 
@@ -67,7 +67,6 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// Returns what a target loads.
     pub(super) fn budget(&mut self, config: &TargetConfig) -> Result<Budget> {
         let (target, bases) = (config.target, &self.prepared.site.bases);
         let (project, user) = (&target.facts().project, &target.facts().user);
@@ -116,7 +115,7 @@ impl<'p> Files<'p> {
         Ok(Budget { target, files, listed, limit })
     }
 
-    /// Adds a file once, whatever links lead to it, and what it imports.
+    /// Adds a file and its imports. A file counts once, however many links lead to it.
     fn add(&mut self, loaded: &mut Loaded<'_>, path: &Path, hops: usize) {
         let real = self.real(path);
         let size = self.size(&real);
@@ -136,7 +135,7 @@ impl<'p> Files<'p> {
         self.add_imports(loaded, &real, text, hops);
     }
 
-    /// Adds what a text imports: relative to its file, within the folder that is deployed to.
+    /// Adds what a text imports. The paths are relative to its file and must stay in the folder that is deployed to.
     fn add_imports(&mut self, loaded: &mut Loaded<'_>, file: &Path, text: &str, hops: usize) {
         if hops >= loaded.reading.import_hops {
             return;
@@ -150,7 +149,7 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// Adds the rules that always apply: those that the deploy writes, and the user's own; and what any rule imports.
+    /// Adds the rules that always apply, both deployed ones and the user's own, and the imports of every rule.
     fn add_rules(&mut self, loaded: &mut Loaded<'_>, rules: Rules, base: &Path) -> Result<()> {
         for path in self.below(&base.join(rules.folder), rules.ending, false) {
             let size = self.size(&path);
@@ -170,7 +169,8 @@ impl<'p> Files<'p> {
         Ok(())
     }
 
-    /// Returns the files in a folder and below whose paths end so. Where `links` says so, folders in it may be links.
+    /// Returns the files with this name ending in a folder and below it. `links` tells whether to follow links to
+    /// folders.
     pub(super) fn below(&mut self, folder: &Path, ending: &'static str, links: bool) -> Vec<PathBuf> {
         let top = self.folders.of(folder);
         if let Some(found) = self.found.get(&(top.clone(), ending)) {
@@ -197,7 +197,7 @@ impl<'p> Files<'p> {
                 }
             }
         }
-        // In one order, so that of two with one name the same one counts each time.
+        // Sorted, so that of two files with the same name the same one always counts.
         found.sort_unstable();
         self.found.insert((top, ending), found.clone());
         found
@@ -208,7 +208,6 @@ impl<'p> Files<'p> {
         &self.prepared.site.bases
     }
 
-    /// Where a folder really is.
     pub(super) fn real_folder(&mut self, folder: &Path) -> PathBuf {
         self.folders.of(folder)
     }
@@ -233,7 +232,8 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// As [`Files::content`], of a file at `path` in a folder that was perhaps listed: then most are known not to be there.
+    /// Like [`Files::content`], for a file at `path` in a folder. If the folder was listed before, a missing file is
+    /// recognized without a look at the disk.
     pub(super) fn content_in(&self, folder: &Path, path: &str) -> Option<Cow<'p, [u8]>> {
         let (first, file) = (path.split('/').next().unwrap_or(path), folder.join(path));
         let is_written =
@@ -244,7 +244,7 @@ impl<'p> Files<'p> {
         self.content(&file)
     }
 
-    /// The bytes of a text that count.
+    /// Returns how many bytes of a text count: without its comments, if the agent drops them.
     fn counted(&self, loaded: &Loaded<'_>, bytes: &[u8]) -> u64 {
         match std::str::from_utf8(bytes) {
             Ok(text) if loaded.reading.drops_comments => markdown::without_comments(text) as u64,
@@ -258,7 +258,7 @@ impl<'p> Files<'p> {
         over.filter(|file| self.size(file) > 0).unwrap_or_else(|| folder.join(AGENTS_MD))
     }
 
-    /// Returns how near the files from the root to a folder come to a limit, on the way that has the most.
+    /// Returns how close the files between the root and one folder come to a limit, for the folder with the most bytes.
     fn limit(&mut self, target: Target, root: &Path, bytes: u64) -> Option<Limit> {
         let real_root = self.folders.of(root);
         let outputs = &self.prepared.plan.desired.outputs;
@@ -270,20 +270,20 @@ impl<'p> Files<'p> {
             let files: Vec<PathBuf> = folders.map(|folder| self.of_folder(target, folder)).collect();
             (files.iter().map(|file| self.size(file)).sum::<u64>(), files)
         });
-        // Of two with as many bytes the first by path, so that a plan says the same each time.
+        // If two ways have the same size, the first by path is used, so that a plan always says the same.
         let (used, files) = ways.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.cmp(&a.1)))?;
         let modules = self.largest(&files);
         files.into_iter().next().map(|at| Limit { bytes, used, at, modules })
     }
 
-    /// Returns how near one file comes to its limit.
+    /// Returns how close one file comes to its limit.
     fn limit_of(&mut self, path: &Path, bytes: u64) -> Limit {
         let at = self.real(path);
         let modules = self.largest(std::slice::from_ref(&at));
         Limit { bytes, used: self.size(&at), at, modules }
     }
 
-    /// The modules in some files, the largest first.
+    /// Returns the modules in some files, the largest first.
     fn largest(&self, files: &[PathBuf]) -> Vec<String> {
         let desired = &self.prepared.plan.desired;
         let parts = files.iter().filter_map(|file| desired.output(file)).flat_map(|output| &output.parts);
@@ -293,7 +293,7 @@ impl<'p> Files<'p> {
         modules.into_iter().take(3).map(|(_, id)| id.to_owned()).collect()
     }
 
-    /// Where a file really is, after links.
+    /// Returns the path of a file with links resolved.
     fn real(&mut self, path: &Path) -> PathBuf {
         if let Ok(real) = path.canonicalize() {
             return real;
@@ -312,7 +312,8 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// Returns a file's bytes, where it is not too long to be looked into; an agent reads nothing that cannot be read.
+    /// Returns a file's bytes, unless it is too long to parse. Unreadable files are skipped, since an agent cannot read
+    /// them either.
     fn text(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
         match self.changes.get(path).map(|change| &change.after) {
             Some(After::File { bytes, .. }) => Some(Cow::Borrowed(bytes)),

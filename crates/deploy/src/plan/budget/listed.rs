@@ -1,5 +1,5 @@
-//! The names and descriptions of skills, commands and subagents that an agent loads in each session. It reads the files
-//! themselves only when it uses one.
+//! Collects the names and descriptions of skills, commands and subagents that an agent loads in each session. The agent
+//! reads the files themselves only when it uses them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use mcpkg_content::formats::skill::{self, Main, OPENAI_YAML};
 /// The file that makes a folder a skill.
 const MAIN: &str = "/SKILL.md";
 
-/// A skill, command or subagent as a list has it.
+/// The list entry of a skill, command or subagent.
 struct Entry {
     name: String,
     bytes: u64,
 }
 
 impl Files<'_> {
-    /// Returns what a target lists of the places that a configuration reads, and the skills that it loads whole.
+    /// Returns what a target lists from its places, and the skills that it loads completely.
     pub(super) fn listed(&mut self, config: &TargetConfig) -> (Listed, Vec<PathBuf>) {
         let (target, bases) = (config.target, self.bases());
         let facts = target.facts();
@@ -53,7 +53,7 @@ impl Files<'_> {
                     continue;
                 }
                 let entry = self.skill(&facts.reading.skills, &top, &path, &main);
-                // Of two with one name an agent shows one.
+                // If two have the same name, an agent shows only one.
                 if let Some(entry) = entry.filter(|entry| names.insert(entry.name.clone())) {
                     listed.skills += 1;
                     listed.bytes += entry.bytes;
@@ -91,7 +91,7 @@ impl Files<'_> {
         }
     }
 
-    /// Returns a skill below the folder `top` as the list has it; `None` where it is not in there.
+    /// Returns the list entry of a skill below the folder `top`; `None` if the agent does not list it.
     fn skill(&self, reading: &SkillReading, top: &Path, path: &Path, main: &Main) -> Option<Entry> {
         let own = path.parent()?;
         let is_deep = own.parent() != Some(top);
@@ -117,7 +117,7 @@ impl Files<'_> {
     }
 }
 
-/// A file's entry in a list: its name and the part of its description that is listed.
+/// Returns the list entry of a file: its name and the listed part of its description.
 fn entry(name: &str, main: &Main, reading: Option<&SkillReading>) -> Entry {
     let mut text = main.description.clone().unwrap_or_default();
     if let Some(when) = main.when_to_use.as_ref().filter(|_| reading.is_some_and(|reading| reading.lists_when_to_use)) {

@@ -1,4 +1,4 @@
-//! How an agent reads a file that it loads: the files that it imports, and the parts that it skips.
+//! Reads a Markdown file like an agent does: finds the files that it imports, and the parts that the agent skips.
 
 /// Returns the paths that a text imports with `@path`, except in code. `\ ` is a space in a path.
 pub fn imports(text: &str) -> Vec<String> {
@@ -17,7 +17,7 @@ pub fn imports(text: &str) -> Vec<String> {
     found
 }
 
-/// The parts of a line outside of backticks.
+/// Returns the parts of a line outside backticks.
 fn without_code(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = line;
@@ -55,11 +55,11 @@ fn in_line(part: &str) -> Vec<String> {
     found
 }
 
-/// How a comment begins.
+/// The marks around an HTML comment.
 const BEGIN: &str = "<!--";
 const END: &str = "-->";
 
-/// Returns how many bytes of a text are left without its HTML comments; those in code stay.
+/// Returns the length of a text in bytes without its HTML comments. Comments inside code count.
 pub fn without_comments(text: &str) -> usize {
     let mut left = text.len();
     let (mut in_code, mut comment) = (false, None);
@@ -69,7 +69,7 @@ pub fn without_comments(text: &str) -> usize {
             in_code = !in_code;
         }
         let mut from = 0;
-        // The next mark in the line: where a comment begins, or where it ends.
+        // Find the next mark in the line: the beginning of a comment, or its end if one is open.
         while let Some(found) = line[from..].find(if comment.is_some() { END } else { BEGIN }).filter(|_| !in_code) {
             let mark = from + found;
             match comment.take() {

@@ -1,4 +1,4 @@
-//! Git sources, from repositories in a temporary folder.
+//! Tests git sources with repositories in a temporary folder.
 
 use super::*;
 use mcpkg_base::git;
@@ -8,7 +8,7 @@ fn git<A: AsRef<std::ffi::OsStr>>(folder: &Path, args: &[A]) -> Result<Vec<u8>> 
     git::run(folder, args, &Limits::new(git::LOCAL, &CancellationToken::new()))
 }
 
-/// A repository with one commit, and that commit.
+/// Creates a repository with one commit, and returns its path and the commit.
 fn upstream(scratch: &Scratch) -> (PathBuf, String) {
     let folder = scratch.folder.path().join("upstream");
     write(&folder.join("skills/a/SKILL.md"), SKILL);
@@ -28,7 +28,7 @@ fn with(url: &str, more: &str) -> String {
     format!("git: {{url: '{url}', subdir: skills/a{more}}}")
 }
 
-/// Composes a repo whose sources lie on this machine, beside it.
+/// Composes a repo with sources in a neighbouring folder on this machine.
 fn compose(scratch: &Scratch, upstream: &Path) -> Result<Composed> {
     composed(&scratch.open_allowing(&[upstream.to_path_buf()]), &CHOICE)
 }
@@ -103,7 +103,7 @@ fn a_pin_holds_and_what_differs_from_it_is_refused() {
     assert_eq!(super::files(&composed, "prompt:p")[0].1, "edited since");
     assert!(composed.warnings.is_empty() && !super::files(&composed, "skill:a")[0].1.contains("two"));
 
-    // From here on the repository is gone: the cache is enough.
+    // From here on the repository is gone, and the cache must be enough.
     std::fs::rename(&folder, folder.with_extension("away")).unwrap();
     let above = scratch.folder.path().to_path_buf();
     compose(&scratch, &above).unwrap();

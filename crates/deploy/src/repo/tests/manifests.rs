@@ -1,4 +1,4 @@
-//! What `agentpack.yaml` may say, and how it is told what it may not.
+//! Tests what `agentpack.yaml` may contain, and the errors for anything else.
 
 use serde_json::{Value, json};
 
@@ -61,11 +61,11 @@ fn d36_unknown_keys_are_warnings_with_position_and_suggestion() {
             "`agentpack.yaml:16:40`: unknown key `depth` is ignored; the known keys are url, ref, subdir, shallow",
         ]
     );
-    // What something needs and is misspelt is told with the refusal.
+    // If a missing key is only misspelt, the error suggests it.
     let (code, message, _) = refused("version: 1\nprofils:\n  default: {}\n");
     assert_eq!(code, Code::ConfigInvalid);
     assert!(message.contains("no profile `default`") && message.contains("did you mean `profiles`?"), "{message}");
-    // A value that is unknown has no meaning to fall back to.
+    // An unknown value is an error, since there is no safe default.
     let (_, message, details) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skil\n"));
     assert!(message.contains("unknown value `skil`") && message.contains("did you mean `skill`"), "{message}");
     assert_eq!((&details["line"], &details["did_you_mean"]), (&json!(7), &json!("skill")));

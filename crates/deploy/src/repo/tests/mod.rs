@@ -1,4 +1,4 @@
-//! Whole repos in a temporary folder.
+//! Tests whole repos in a temporary folder.
 
 mod git_sources;
 mod manifests;
@@ -33,7 +33,7 @@ impl Scratch {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A repo with these modules, each `id: source`, all with the tag `base`.
+    /// Creates a repo with these modules, each `id: source`, all with the tag `base`.
     fn with(modules: &[(&str, &str)]) -> Self {
         let scratch = Self::new();
         let mut text = "version: 1\nprofiles: {default: {include_tags: [base]}}\nmodules:\n".to_owned();
@@ -61,12 +61,12 @@ impl Scratch {
         self.open_allowing(&[])
     }
 
-    /// The repo, which may read these folders too.
+    /// Opens the repo, which may also read these folders.
     fn open_allowing(&self, allowed: &[PathBuf]) -> Repo {
         Repo::open_with(&self.path(), allowed, self.home()).unwrap()
     }
 
-    /// The files of a folder beside the repo or in it.
+    /// Returns the files of a folder next to the repo or in it.
     fn files(&self, folder: &str) -> BTreeMap<String, tree::Content> {
         let bounds = Bounds::new(self.folder.path(), &[]).unwrap();
         tree::read("m", &bounds, tree::find("m", &bounds, &self.path().join(folder)).unwrap()).unwrap()
@@ -77,7 +77,7 @@ impl Scratch {
     }
 }
 
-/// Fetches and composes, as a plan does.
+/// Fetches and composes, like a plan does.
 fn composed(repo: &Repo, choice: &Choice<'_>) -> Result<Composed> {
     let checkouts = repo.fetch(choice.profile, &CancellationToken::new(), &|| {})?;
     repo.compose(choice, &checkouts)
@@ -91,7 +91,7 @@ fn write(path: &Path, text: &str) -> PathBuf {
     path.to_path_buf()
 }
 
-/// The files of a module: path, text, layer.
+/// Returns the files of a module: path, text and layer.
 fn files<'a>(composed: &'a Composed, id: &str) -> Vec<(&'a str, &'a str, Layer)> {
     let module = composed.modules.iter().find(|module| module.id == id).unwrap();
     let file = |file: &'a crate::module::ModuleFile| {

@@ -1,4 +1,4 @@
-//! What overlays change, and where they are refused.
+//! Tests what overlays change, and when they are refused.
 
 use super::*;
 use crate::module::fs_key;
@@ -99,7 +99,7 @@ fn d37_conflict_markers_are_refused() {
     let error = scratch.compose().unwrap_err();
     assert_eq!(error.code(), Code::ConfigInvalid);
     says(&error, "n.txt` contains conflict markers");
-    // A module may be about merging; its own text is nobody's conflict.
+    // A module may itself be about merging, so conflict markers in its own text are allowed.
     scratch.write("s/n.txt", text);
     std::fs::write(overlay, format!("{text}more\n")).unwrap();
     scratch.compose().unwrap();
