@@ -1,4 +1,4 @@
-//! `mcpkg demo`: the main job from an empty folder to a verified backup, through the real binary.
+//! `mcpkg demo`: shows the main job from an empty folder to a verified backup, with the real binary.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ impl Demo<'_> {
         self.run(&["project", "select", "shop", "--here"], "commands in this folder use this project")
     }
 
-    /// An agent lists and reads prompts over MCP.
+    /// Shows how an agent lists and reads prompts and resources over MCP.
     fn serve(&self) -> Result<()> {
         let mut client = Client::start(self.mcpkg()?.args(["serve"]))?;
         let hello = json!({
@@ -180,7 +180,7 @@ impl Demo<'_> {
         self.read("AGENTS.md").map(drop)
     }
 
-    /// An edit in the folder of one agent reaches the other agents.
+    /// Shows how an edit in the folder of one agent reaches the other agents.
     fn evolve(&self) -> Result<()> {
         let edited = self.read(SKILL)? + EDIT;
         self.write(&self.code.join(SKILL), &edited)?;

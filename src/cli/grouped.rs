@@ -1,4 +1,4 @@
-//! Combines warnings that say the same of many things into one line.
+//! Combines similar warnings about many things into one line.
 
 use mcpkg_base::plural;
 use mcpkg_core::op::LISTED_BY_VERBOSE;

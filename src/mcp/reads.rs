@@ -1,5 +1,5 @@
-//! Answers the five hot reads: turns a request into the JSON of its result. Both the front and rmcp's handler answer
-//! through this module, so that they cannot differ.
+//! Answers the hot reads, the five most frequent requests (such as prompts/get): turns a request into the JSON of its
+//! result. Both the front and rmcp's handler answer through this module, so that they cannot differ.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

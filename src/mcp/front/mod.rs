@@ -1,6 +1,6 @@
-//! The front, which reads a client's lines.
+//! Reads a client's lines in front of rmcp, and answers the most frequent requests itself.
 //!
-//! It answers hot reads directly from database rows, answers requests that rmcp would drop or answer badly, and hands
+//! The front answers hot reads directly from database rows, answers requests that rmcp would drop or answer badly, and hands
 //! every other line to rmcp. Each of its rules works around a problem in rmcp:
 //!
 //! - The first lifecycle request always goes to rmcp, which would otherwise never finish its start.
@@ -70,8 +70,7 @@ pub(super) struct Front {
     pub(super) out: Vec<u8>,
 }
 
-/// Size limit in bytes. A larger cached result is written without a copy, and pending answers above it are written at
-/// once.
+/// A cached result that is larger than this many bytes is written without a copy.
 const LARGE: usize = 64 << 10;
 
 /// The time limit for a tool call that may take long, since it blocks the client's other requests here.

@@ -1,4 +1,4 @@
-//! Applies changes: all of them, or none.
+//! Applies changes to the files on disk: all of them, or none.
 //!
 //! Every image is stored first. One short transaction then checks the preconditions, consumes the token and writes the
 //! journal. From then on any later command can restore everything. Files are written under a temporary name and

@@ -43,7 +43,7 @@ pub enum Reason {
     HoldsSecret,
     /// The target's file of MCP servers is malformed.
     Malformed,
-    /// Another server uses the name of its entry.
+    /// Another server already uses the entry's name.
     EntryTaken,
     /// The file exceeds the number of characters that the target reads.
     TooLong,

@@ -202,8 +202,8 @@ impl Rollback {
     }
 }
 
-/// Refuses a missing root while something is deployed below it. The root may come back with its disk, and then could no
-/// longer be rolled back.
+/// Refuses a missing root while something is deployed below it. Its disk may only be detached, and forgetting the files
+/// would make it impossible to roll them back later.
 fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
     let root = &site.place.root;
     if Path::new(root).is_dir() {

@@ -75,7 +75,7 @@ fn shown(text: &Text) -> String {
     text.parts().iter().map(part).collect()
 }
 
-/// Returns remarks about code for a person, one line each, and when agents run it without asking.
+/// Returns remarks for a person: what each agent will run, and which agents run it without asking.
 pub fn lines(code: &[Code]) -> Vec<String> {
     let titles = |code: &Code| {
         let names = code.targets.iter().map(|name| Target::named(name).map_or(name.as_str(), |t| t.facts().title));

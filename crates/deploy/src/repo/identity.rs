@@ -18,8 +18,8 @@ pub use mcpkg_base::machine::{id as machine, normal};
 /// The time limit for git to read its own configuration.
 const CONFIGURATION: Duration = Duration::from_secs(10);
 
-/// Returns the id of the project that `root` belongs to: 16 hex digits. They come from the URL of `origin`, so that all
-/// clones share them, or from the path if there is no origin.
+/// Returns the id of the project that `root` belongs to: 16 hex digits of a hash. It is the
+/// hash of the URL of `origin`, so that all clones have the same id, or of the path if there is no origin.
 ///
 /// # Errors
 /// `E_NOT_FOUND` or `E_FILE_FAILED` if the folder cannot be read.
