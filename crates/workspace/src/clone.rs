@@ -1,4 +1,4 @@
-//! Clones repositories: checks their addresses, names them, and prepares them for the workspace.
+//! Clones repositories: checks their URLs, derives their names, and prepares their branches for the workspace.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,23 +13,21 @@ use mcpkg_base::git::{Git, refs, remote};
 use mcpkg_base::process::Limits;
 use mcpkg_base::redact::redact;
 
-/// How long a clone may take.
 const CLONE: Duration = Duration::from_secs(600);
 
-/// How a URL may begin; anything else with `://` is refused.
+/// The supported URL schemes; any other text with `://` is refused.
 const SCHEMES: [&str; 5] = ["https", "http", "ssh", "git", "file"];
 
-/// Where a repository is cloned from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// As git is told it.
+    /// The address as passed to git.
     pub address: String,
-    /// The folder, where it lies on this machine.
+    /// The folder, if the address is on this machine.
     pub local: Option<PathBuf>,
 }
 
 impl Origin {
-    /// Reads what a user wrote: a URL, `host:path` as ssh takes it, or a path of this machine, relative to `start`.
+    /// Parses a URL, an ssh address such as `host:path`, or a path relative to `start`.
     pub fn read(text: &str, start: &Path) -> Result<Self> {
         let refused = |why: &str| {
             Err(Error::new(Code::InvalidArgument, format!("cannot clone `{}`: {why}", redact(text)))
@@ -63,13 +61,13 @@ impl Origin {
         }
     }
 
-    /// The address without a password, as manifests and people get it.
+    /// Returns the address without a password, for manifests and people.
     pub fn shown(&self) -> String {
         match self.address.split_once("://") {
             Some((scheme, rest)) => {
                 let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
                 let host = match host.rsplit_once('@') {
-                    // With ssh, a name alone is a user's; elsewhere it is as often a token.
+                    // In an ssh URL, a user without a password is just a login. In other URLs it is often a token.
                     Some((user, _)) if scheme == "ssh" && !user.contains(':') => host,
                     Some((_, bare)) => bare,
                     None => host,
@@ -80,7 +78,9 @@ impl Origin {
         }
     }
 
-    /// The address as git's arguments may have it, which others on this machine see, and apart from it `NAME:PASSWORD`.
+    /// Returns the address without credentials, and the credentials as `NAME:PASSWORD`. Other users of this machine can see
+    /// the
+    /// arguments of git, so the password must not be among them.
     fn parts(&self) -> (String, Option<String>) {
         let parts = self.address.split_once("://").and_then(|(scheme, rest)| {
             let host = rest.split('/').next().unwrap_or_default();
@@ -94,10 +94,10 @@ impl Origin {
         }
     }
 
-    /// The name that a repository has where nothing says another one: the last part of its address.
+    /// Returns the default name for the repository: the last part of its address.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where that is not a name.
+    /// `E_INVALID_ARGUMENT` if that part is not a valid name.
     pub fn name(&self) -> Result<String> {
         let trimmed = self.address.trim_end_matches('/');
         let trimmed = trimmed.strip_suffix("/.git").unwrap_or(trimmed);
@@ -111,7 +111,7 @@ impl Origin {
     }
 }
 
-/// Refuses a URL whose name or password is not encoded: nothing that takes it out of a text finds where it ends.
+/// Refuses a URL with unencoded characters in its user name or password: redaction could not tell where the password ends.
 fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
     let url = format!("{scheme}://{rest}");
     let host = rest.split('/').next().unwrap_or_default();
@@ -128,13 +128,13 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
     Ok(())
 }
 
-/// Clones a repository into `into`, which is not there, and has it carry `mark` and both branches.
+/// Clones a repository into the new folder `into`, writes `mark` into it, and makes sure that both flow branches exist.
 ///
-/// The main branch is checked out: `main`, else the one that the other repository has checked out. develop follows that of
-/// the other repository where it has one, else it is made from the main branch.
+/// The main branch is checked out: `main` if given, otherwise the branch that the remote has checked out. The develop branch
+/// tracks the remote's develop branch; if there is none, it starts at the main branch.
 ///
 /// # Errors
-/// `E_REMOTE_FAILED` with git's own words.
+/// `E_REMOTE_FAILED` with git's message.
 pub fn make(
     name: &str,
     origin: &Origin,
@@ -152,7 +152,7 @@ pub fn make(
     cloned.map_err(|error| failed(name, origin, secret.is_some(), error))?;
     std::fs::write(into.join(".git").join(MARK), mark).map_err(|error| disk::failed("write", into, error))?;
     let git = Git::of(into, cancelled);
-    // The password of a URL stays with who gave it.
+    // Do not save the password in the clone's configuration.
     let shown = origin.shown();
     if shown != address {
         git.change(&["remote", "set-url", "origin", &shown])?;
@@ -160,10 +160,10 @@ pub fn make(
     prepare(name, &git, develop, main)
 }
 
-/// Has a repository carry both branches, and returns the name of the main one.
+/// Makes sure that a repository has both flow branches, and returns the name of the main one.
 ///
 /// # Errors
-/// `E_BRANCH_NOT_FOUND` where it has no commit, or no main branch.
+/// `E_BRANCH_NOT_FOUND` if it has no commit or no main branch.
 pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> Result<String> {
     let known = refs::list(git, &["refs/heads/", "refs/remotes/origin/"])?;
     let has = |full: String| known.iter().any(|known| known.name == full);
@@ -199,7 +199,7 @@ pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> 
     Ok(main.to_owned())
 }
 
-/// Returns the failure of a clone, without the password of its address.
+/// Turns a failed clone into an error that does not contain the password.
 fn failed(name: &str, origin: &Origin, had_secret: bool, error: Error) -> Error {
     if error.code() != Code::GitFailed {
         return error;

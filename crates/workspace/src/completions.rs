@@ -15,7 +15,7 @@ pub const REPOS: Names = Names::Stored(|typed| {
     Ok(typed.matching(repos.into_iter().map(|repo| repo.name)))
 });
 
-/// The sets of worktrees, by the folders that there are.
+/// Completes sets of worktrees: the names of the folders that exist.
 pub const SETS: Names = Names::Stored(|typed| {
     let base = workspace(typed)?.map(|workspace| workspace.root.join(&workspace.manifest.worktree.base_dir));
     let entries = base.and_then(|base| std::fs::read_dir(base).ok()).into_iter().flatten().flatten();
@@ -24,7 +24,7 @@ pub const SETS: Names = Names::Stored(|typed| {
     Ok(typed.matching(names))
 });
 
-/// The sets of worktrees that were removed and are kept.
+/// Completes removed sets of worktrees that can still be restored.
 pub const REMOVED: Names = Names::Stored(|typed| {
     let Some(workspace) = workspace(typed)? else { return Ok(Vec::new()) };
     let never = CancellationToken::new();
@@ -37,13 +37,13 @@ pub const REMOVED: Names = Names::Stored(|typed| {
     Ok(typed.matching(names))
 });
 
-/// The features that are open.
+/// Completes open features.
 pub const FEATURES: Names = Names::Stored(|typed| open(typed, Kind::Feature));
 
-/// The releases that are open.
+/// Completes open releases.
 pub const RELEASES: Names = Names::Stored(|typed| open(typed, Kind::Release));
 
-/// The hotfixes that are open.
+/// Completes open hotfixes.
 pub const HOTFIXES: Names = Names::Stored(|typed| open(typed, Kind::Hotfix));
 
 fn workspace(typed: &Typed<'_>) -> Result<Option<Workspace>> {

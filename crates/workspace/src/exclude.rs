@@ -1,4 +1,4 @@
-//! Excludes mcpkg's own files from git where the workspace's root is a repository itself.
+//! Excludes mcpkg's own files from git if the workspace's root is itself a repository.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,8 +10,9 @@ use mcpkg_base::error::Result;
 use mcpkg_base::file;
 use mcpkg_base::git;
 
-/// Has git ignore the workspace's own folder, its worktrees and its other repositories, where the root is a repository, by
-/// the repository's `info/exclude`, which is nobody's but this clone's. Lines that are there stay.
+/// Makes git ignore the workspace's own folder, its worktrees and its other repositories, if the root is a repository. Appends
+/// to
+/// `info/exclude`, which is local to this clone, and keeps the existing lines.
 pub fn exclude(root: &Path) -> Result<()> {
     let Some(folder) = git::folder(root) else { return Ok(()) };
     let manifest = Workspace::read(root)?.manifest;

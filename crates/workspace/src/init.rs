@@ -34,9 +34,9 @@ pub struct RepoArg {
 impl std::str::FromStr for RepoArg {
     type Err = std::convert::Infallible;
 
-    /// Reads `URL` or `URL=PATH`.
+    /// Parses `URL` or `URL=PATH`.
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        // A URL may hold a `=` of its own, and a path holds none.
+        // A URL may contain `=`, but a path may not, so split at the last one.
         Ok(match text.rsplit_once('=') {
             Some((url, path)) if !url.is_empty() && !path.contains(['?', '&', ':']) => {
                 Self { url: url.to_owned(), path: Some(path.to_owned()) }
@@ -63,14 +63,13 @@ pub struct Init {
     dry_run: bool,
 }
 
-/// What is to be cloned.
+/// A repository to clone.
 pub(super) struct New {
     pub name: String,
-    /// Where it goes, below the root.
+    /// The target folder, relative to the root.
     pub path: String,
-    /// Where it comes from.
     pub origin: Origin,
-    /// Whether a clone of it is there already.
+    /// Whether the folder already holds a clone of the repository.
     pub is_there: bool,
 }
 
@@ -88,7 +87,7 @@ impl Operation for Init {
         "mcpkg workspace init shop --repo https://example.org/lib.git --repo git@example.org:api.git=services/api",
     ];
     const EFFECT: Effect = Effect::Create;
-    /// A server whose folder it is in lists the tools of workspaces from now on.
+    /// Running in a server's folder makes the server list the workspace tools from then on.
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
@@ -123,7 +122,7 @@ impl Operation for Init {
         if self.dry_run {
             return Ok(shown(&root, &name, &new, true));
         }
-        // What a killed one left is swept, or put right.
+        // First clean up after a run that was killed.
         journal::put_right(context, &root, false)?;
         let lock = Lock::take(context, &root, "workspace init")?;
         if find(&root).is_some() {
@@ -137,7 +136,7 @@ impl Operation for Init {
     }
 }
 
-/// Clones the repositories and writes the manifest, all or none; returns what could not be tidied up.
+/// Clones the repositories and writes the manifest, or does neither; returns warnings about the cleanup.
 fn make(context: &Context, root: &Path, name: &str, new: &[New], lock: &Lock) -> Result<Vec<String>> {
     let temporary = |index: usize, run| journal::temporary(root, run).join(index.to_string());
     let uuid = context.clock.uuid();
@@ -172,7 +171,6 @@ fn make(context: &Context, root: &Path, name: &str, new: &[New], lock: &Lock) ->
     Ok(warnings)
 }
 
-/// Returns the folder that becomes the root.
 fn place(context: &Context) -> Result<PathBuf> {
     let start = start(&context.selection);
     let root = start.canonicalize().map_err(|error| disk::failed("use", &start, error))?;
@@ -189,7 +187,8 @@ fn place(context: &Context) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Whether a folder is the home folder or above it, or below one of its hidden folders, where agents keep their own things.
+/// Whether the folder is the home folder, a parent of it, or inside one of its hidden folders, where agents keep their own
+/// files.
 fn is_reserved(folder: &Path) -> bool {
     let Some(home) = disk::home().ok().and_then(|home| home.canonicalize().ok()) else {
         return folder.parent().is_none();
@@ -204,12 +203,12 @@ fn exists(root: &Path) -> Error {
         .hint("`mcpkg workspace add URL` adds a repository to this workspace")
 }
 
-/// Reads what is to be cloned, and looks at its places.
+/// Parses the repositories to clone and checks their target folders.
 ///
 /// # Errors
-/// `E_WORKSPACE_EXISTS` where something else is in its place.
+/// `E_WORKSPACE_EXISTS` if something else is in a target folder.
 pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Result<Vec<New>> {
-    // A path is relative to where the command was started, as it is for git.
+    // As in git, a relative path starts at the folder where you ran the command.
     let start = Some(Path::new(&context.selection.directory)).filter(|folder| folder.is_absolute()).unwrap_or(root);
     let mut all: Vec<New> = Vec::new();
     for repo in repos {
@@ -240,7 +239,7 @@ pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Resul
     Ok(all)
 }
 
-/// Whether a clone of the repository stands in its place already.
+/// Whether the folder already holds a clone of this repository.
 fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
     let mut entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
@@ -263,7 +262,7 @@ fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
     .hint("move the existing file or folder away, or choose another folder: --repo URL=PATH"))
 }
 
-/// Asks a person where an agent would have a folder read that lies outside of the workspace.
+/// Asks a person if an agent wants to clone from a folder outside the workspace.
 fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
     let outside = |new: &&New| new.origin.local.as_ref().is_some_and(|local| !local.starts_with(root));
     let effects: Vec<String> = new
@@ -288,7 +287,8 @@ fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
     context.store.write(|db| consent.consume(context, db))
 }
 
-/// Clones what is not there, beside its place, as many at once as there are processors; returns the main branches.
+/// Clones the missing repositories into temporary folders, as many in parallel as there are processors; returns their main
+/// branches.
 pub(super) fn clone_all(
     context: &Context,
     root: &Path,

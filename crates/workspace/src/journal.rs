@@ -1,10 +1,14 @@
-//! A change of a workspace, all or none: written down before the first step, taken back where one fails or the process is
-//! killed, completed where it had landed already.
+//! Applies a change to a workspace completely or not at all.
 //!
-//! It is written down three times, each for a reason. The database has the run, for `flow log` and `flow undo`. The file
-//! `.smctl/applying` stands in the workspace while the run goes on, so that a process with another database does not work in
-//! between. And a record outside of both ([`mcpkg_base::approved`]) says that this machine began it: neither a database nor a
-//! folder from somebody else makes mcpkg move anything.
+//! The change is recorded before its first step. If a step fails or the process is killed, the change is undone; if it had
+//! already landed, it is completed.
+//!
+//! There are three records, each for its own reason. The database stores the run for `flow log` and `flow undo`. The file
+//! `.smctl/applying` is in the workspace during the run, so that a process with another database does not start work
+//! meanwhile.
+//! A record outside both ([`mcpkg_base::approved`]) proves that this machine started the run, so that mcpkg never moves
+//! anything
+//! because of a database or folder that came from somebody else.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -32,26 +36,26 @@ use mcpkg_store::Db;
 use mcpkg_store::flow_runs::{self, FlowRun, New, State, StepRow};
 use mcpkg_store::workspaces;
 
-/// What is to be done.
+/// The steps of a change, and how to record it.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The name of the workspace.
+    /// The workspace's name.
     pub workspace: String,
-    /// What is done, such as `feature finish`.
+    /// The operation, such as `feature finish`.
     pub operation: &'static str,
-    /// What it is done to, such as a branch.
+    /// The target of the operation, such as a branch.
     pub subject: String,
-    /// The run's id, which refs that keep old commits are named by.
+    /// The run's id. It is part of the names of refs that keep old commits.
     pub uuid: Uuid,
-    /// The steps that are undone where one of them fails.
+    /// The steps that are undone if one of them fails.
     pub land: Vec<Step>,
-    /// The steps after them, which go forwards only.
+    /// The cleanup steps that follow. They are never undone.
     pub tidy: Vec<Step>,
-    /// What becomes of earlier runs, by their keys, when this one has landed.
+    /// The new states of earlier runs once this one has landed, by database key.
     pub becomes: Vec<(i64, State)>,
 }
 
-/// The file in a workspace that tells of a run that goes on.
+/// The contents of the file that marks a run in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Applying {
     run: String,
@@ -62,10 +66,10 @@ struct Applying {
     tidy: Vec<Step>,
 }
 
-/// Carries a plan out; returns what could not be tidied up, a line each.
+/// Applies a plan; returns one warning per cleanup step that failed.
 ///
 /// # Errors
-/// `E_FLOW_UNDONE` where some of them could not be, with what stays in details.kept.
+/// `E_FLOW_UNDONE` if a step failed and the others were undone; `details.kept` lists what could not be undone.
 pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Result<Vec<String>> {
     refuse_unfinished(context, root)?;
     context.unless_cancelled()?;
@@ -87,7 +91,7 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     let id = match journalled {
         Ok(id) => id,
         Err(error) => {
-            // Nothing was moved.
+            // Nothing has changed yet, so only remove the records.
             end(root)?;
             context.approved.withdraw(Kind::Flow, &sha256)?;
             return Err(error);
@@ -109,8 +113,9 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     Ok(warnings)
 }
 
-/// Puts right what a process that was killed left half done in the workspace around the start folder: undoes what had not
-/// landed, completes what had. What another database began, or nobody on this machine, stays, and writers refuse.
+/// Cleans up after a killed process in the workspace around the start folder: undoes a run that had not landed, completes one
+/// that
+/// had. Leaves runs of another database or another machine alone; commands that write then refuse to start.
 pub fn recover(context: &Context) {
     let Some(root) = around(&start(&context.selection), |root| root.join(APPLYING).is_file()) else { return };
     match put_right(context, &root, false) {
@@ -120,15 +125,15 @@ pub fn recover(context: &Context) {
     }
 }
 
-/// Puts right what was left half done; returns a sentence about it, or `None` where there is nothing, or its process lives.
-/// `by_file`: also where its database is gone, or has nothing of it.
+/// Cleans up an unfinished run; returns a sentence about it, or `None` if there is none or its process is still running. With
+/// `by_file`, works even if the run's database is gone or does not know the run.
 ///
 /// # Errors
-/// `E_FLOW_UNDONE` with what stays, `E_WORKSPACE_BUSY` where it is not this database's to put right.
+/// `E_FLOW_UNDONE` with what could not be undone, `E_WORKSPACE_BUSY` if the run belongs to another database.
 pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
     let Some((applying, sha256)) = read(root)? else {
-        // Whoever made it is gone: the lock is held here.
+        // We hold the lock, so the process that made these files has ended.
         clear(root);
         return Ok(None);
     };
@@ -142,7 +147,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     let carrier = Carrier { root, lock: lock.file(), cancelled: &never, message: &message };
     let what = format!("`{} {}`", applying.operation, applying.subject);
     let done = match run.as_ref().map(|run| (run.id, run.state)) {
-        // It was killed before the database knew of it, and so before anything was moved.
+        // It was killed before the database recorded the run, so nothing had changed.
         None if is_ours && !by_file => {
             end(root)?;
             context.approved.withdraw(Kind::Flow, &sha256)?;
@@ -160,7 +165,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             Ok(None)
         }
         other => {
-            // Only its database knew whether it had landed: what comes after that is undone too, as far as it was done.
+            // Only its database knew whether the run had landed. Assume that it had not, and undo the cleanup steps as well.
             let after: &[Step] = if other.is_none() { &applying.tidy } else { &[] };
             let mut kept = carry::revert(&carrier, after)?;
             kept.extend(carry::put_files_back(&carrier, &applying.land)?);
@@ -178,23 +183,23 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     done
 }
 
-/// Clears away what lies between its places while a run goes on; what stays is in nobody's way.
+/// Removes temporary files of a run. Files that cannot be removed do no harm.
 fn clear(root: &Path) {
     if let Some(warning) = carry::clear(&root.join(carry::TEMPORARY)) {
         tracing::warn!("{warning}");
     }
 }
 
-/// Whether the steps of a run are those that this machine carried out.
+/// Whether this machine applied the steps of a run.
 pub fn is_of_this_machine(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<bool> {
     let sha256 = sha256(&run.uuid.to_string(), &run.operation, &run.subject, steps.iter().map(|row| row.step.clone()));
     Ok(context.approved.get(Kind::Flow, &sha256)?.is_some())
 }
 
-/// Whether this machine began what is half done in a workspace.
+/// Whether this machine started the unfinished run in a workspace.
 ///
 /// # Errors
-/// `E_WORKSPACE_BUSY` where the file about it is damaged.
+/// `E_WORKSPACE_BUSY` if the file about the run is damaged.
 pub fn is_recorded(context: &Context, root: &Path) -> Result<bool> {
     match read(root)? {
         Some((_, sha256)) => Ok(context.approved.get(Kind::Flow, &sha256)?.is_some()),
@@ -202,12 +207,12 @@ pub fn is_recorded(context: &Context, root: &Path) -> Result<bool> {
     }
 }
 
-/// Returns the steps of what is half done in a workspace, those after it landed too.
+/// Returns all steps of the unfinished run in a workspace, including its cleanup steps.
 pub fn steps(root: &Path) -> Result<Vec<Step>> {
     Ok(read(root)?.map(|(applying, _)| [applying.land, applying.tidy].concat()).unwrap_or_default())
 }
 
-/// Returns the key of the workspace in the database, which knows it from now on.
+/// Returns the workspace's database key; adds the workspace if it is unknown.
 pub fn key(context: &Context, db: &Db<'_>, root: &Path, name: &str) -> Result<i64> {
     let machine = machine::id(None);
     let root = disk::posix(root);
@@ -215,18 +220,18 @@ pub fn key(context: &Context, db: &Db<'_>, root: &Path, name: &str) -> Result<i6
     workspaces::add(db, &workspaces::New { uuid, machine: &machine, root: &root, name, now })
 }
 
-/// Returns the key of the workspace where the database knows it.
+/// Returns the workspace's database key, if the workspace is known.
 pub fn known(db: &Db<'_>, root: &Path) -> Result<Option<i64>> {
     workspaces::find(db, &machine::id(None), &disk::posix(root))
 }
 
-/// The file that tells of a run that goes on, below the root.
+/// The file that marks a run in progress, relative to the root.
 pub const APPLYING: &str = ".smctl/applying";
 
-/// Refuses to write while something is half done that could not be put right.
+/// Refuses to write while there is an unfinished run that could not be cleaned up.
 fn refuse_unfinished(context: &Context, root: &Path) -> Result<()> {
     let Some((applying, sha256)) = read(root)? else { return Ok(()) };
-    // The lock is held, so that its process is gone.
+    // We hold the lock, so the process of that run has ended.
     let over = context.store.read(|db| find(db, &applying))?.is_some_and(|run| run.state.is_over());
     if over && context.approved.get(Kind::Flow, &sha256)?.is_some() {
         return end(root);
@@ -298,14 +303,14 @@ fn set(context: &Context, id: i64, state: State) -> Result<()> {
     context.store.write(|db| flow_runs::set_state(db, id, state, context.clock.now()))
 }
 
-/// The kind of the event of a plan, such as `flow.feature.finish`.
+/// Returns the event kind of a plan: `flow.feature.finish`.
 fn event(plan: &Plan) -> String {
     let of =
         if plan.operation.starts_with("workspace") || plan.operation.starts_with("worktree") { "" } else { "flow." };
     format!("{of}{}", plan.operation.replace(' ', "."))
 }
 
-/// Notes in one transaction that a run has landed and what became of earlier ones by it.
+/// Records in one transaction that a run has landed, and the new states of earlier runs.
 fn landed(context: &Context, id: i64, becomes: &[(i64, State)]) -> Result<()> {
     let now = context.clock.now();
     context.store.write(|db| {
@@ -321,17 +326,17 @@ fn finished(context: &Context, id: i64, kind: &str, subject: &str) -> Result<()>
     })
 }
 
-/// Carries out what comes after a run has landed; returns what could not be done, a line each.
+/// Applies the cleanup steps of a run that has landed; returns one warning per failed step.
 fn tidy(carrier: &Carrier<'_>, steps: &[Step]) -> Vec<String> {
     let (mut warnings, mut stopped) = (Vec::new(), Vec::new());
     for step in steps {
-        // A branch that a work tree could not leave stays.
+        // If one step of a repository fails, skip its later ones: a work tree may still be on the branch to delete.
         if stopped.contains(&step.repo()) {
             warnings.push(format!("not done: {}", step.shown()));
             continue;
         }
         let applied = carry::apply(carrier, std::slice::from_ref(step), &mut 0);
-        // It was done already, where a run is completed that was cut off.
+        // When an interrupted run is completed, the step may already be in place.
         if let Err(error) = applied
             && !carry::is_done(carrier, step).unwrap_or(false)
         {
@@ -346,7 +351,7 @@ fn tidy(carrier: &Carrier<'_>, steps: &[Step]) -> Vec<String> {
     warnings
 }
 
-/// Undoes a run after `error`; returns what to say of it.
+/// Undoes a run after `error`; returns the error to report.
 fn undo(
     context: &Context,
     carrier: &Carrier<'_>,
@@ -354,7 +359,7 @@ fn undo(
     (done, failed): (&[Step], &[Step]),
     error: Error,
 ) -> Result<Error> {
-    // Of those that failed together some may have been done; what was not is where somebody else put it.
+    // Some of the steps that failed together may have been applied. Reverting skips those that were not.
     carry::revert(carrier, failed)?;
     let mut kept = match failed.first() {
         Some(step) if may_have_begun(&error) => carry::put_files_back(carrier, std::slice::from_ref(step))?,
@@ -366,7 +371,7 @@ fn undo(
     Ok(said(error, &kept))
 }
 
-/// Whether a checkout that failed may have written files: not where git refused it for what it would overwrite.
+/// Whether a failed checkout may have written files. If git refused it because it would overwrite files, nothing was written.
 fn may_have_begun(error: &Error) -> bool {
     const REFUSED: [&str; 4] =
         ["would be overwritten", "would be removed", "would lose untracked files", "not uptodate"];
@@ -384,7 +389,7 @@ fn said(error: Error, kept: &[Kept]) -> Error {
     lines.fold(undone.with_details(json!({ "kept": rows })), Error::hint).with_source(error)
 }
 
-/// Returns the folder for what is made beside its place.
+/// Returns the temporary folder of a run.
 pub fn temporary(root: &Path, run: Uuid) -> PathBuf {
     root.join(carry::TEMPORARY).join(run.simple().to_string())
 }

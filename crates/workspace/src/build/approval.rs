@@ -1,8 +1,8 @@
-//! Decides whether an agent may build a repository, since its commands run with this user's permissions.
+//! Asks a person before an agent may build a repository, because build commands run with your permissions.
 //!
-//! A person consents to a repository's commands once. What they said yes to is kept outside of any database, by the
-//! repository's folder, where it came from and all of its commands: where one of them changes, it is asked for again. A
-//! shell is not asked, and its builds approve nothing for agents: an agent that has a shell could approve itself.
+//! You approve a repository's commands once. The approval is kept outside the database. It covers the repository's folder,
+//! its origin and all of its commands; if any of them changes, mcpkg asks again. Builds started from a shell need no
+//! approval and do not record one: otherwise an agent with a shell could approve its own builds.
 
 use serde_json::{Value, json};
 
@@ -20,23 +20,23 @@ use mcpkg_base::redact::redact;
 use mcpkg_core::consent::request::{self, Need};
 use mcpkg_core::op::Context;
 
-/// The operation that a person consents to, as agents call it.
+/// The operation that a person approves, by the name that agents call.
 const OPERATION: &str = "smctl_build";
 
-/// How far a yes goes, for a person to read.
+/// How long the approval lasts, as shown to the person.
 const FOR_GOOD: &str = "agents can run later builds with the same commands without asking again";
 
-/// What a person says yes to: a repository with all of its commands.
+/// What a person approves: a repository with all of its commands.
 struct Subject<'m> {
     repo: &'m Repo,
     note: Value,
     sha256: String,
 }
 
-/// Refuses a build that an agent asks for where a person has not consented to each repository's commands, and asks for it.
+/// Refuses an agent's build and asks for approval if a repository's commands are not approved yet.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where the user has no home.
+/// `E_UNAPPROVED` if the user has no home folder.
 pub fn require(context: &Context, workspace: &Workspace, plan: &Plan) -> Result<()> {
     if context.is_shell() {
         return Ok(());
@@ -67,18 +67,18 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
     )?;
     let withdraw = |failed: Error| {
         for subject in subjects {
-            // What stays is what a person said yes to.
+            // If this fails too, the file that stays records only what the person approved.
             let _ = context.approved.withdraw(Kind::WorkspaceBuild, &subject.sha256);
         }
         failed
     };
-    // The records come first: a consent that was used without them would be asked for again.
+    // Write the files first. If they failed after the consent was used up, the person would be asked again.
     let keep = |subject: &Subject<'_>| context.approved.put(Kind::WorkspaceBuild, &subject.sha256, &subject.note);
     subjects.iter().try_for_each(keep).map_err(withdraw)?;
     context.store.write(|db| consent.consume(context, db)).map_err(withdraw)
 }
 
-/// Names the repository with what its build runs; of several how many there are.
+/// Describes the request: the repository and its commands if there is one repository, otherwise their number.
 fn summary(workspace: &str, subjects: &[Subject<'_>]) -> String {
     match subjects {
         [Subject { repo, .. }] => {
@@ -103,7 +103,7 @@ impl<'m> Subject<'m> {
             "test": repo.test,
             "clean": repo.clean,
         });
-        // The commands count as they are, and are kept without the passwords of their addresses.
+        // The hash covers the commands unchanged, but the stored copy has passwords in URLs redacted.
         let sha256 = hash(&note);
         let mut note = note;
         for step in ["build", "test", "clean"] {
@@ -114,7 +114,7 @@ impl<'m> Subject<'m> {
         Ok(Self { repo, sha256, note })
     }
 
-    /// What a person reads: where the repository came from, and each command that later builds may run.
+    /// Returns what a person reads: the repository's origin, and each command that later builds may run.
     fn effects(&self) -> Vec<String> {
         let Self { repo, note, .. } = self;
         let origin = note["origin"].as_str().or(note["url"].as_str()).unwrap_or_default();
@@ -134,13 +134,13 @@ impl<'m> Subject<'m> {
     }
 }
 
-/// Whether what is hidden of a word as a password has characters that a shell acts on.
+/// Whether redaction hides characters of this word that are special in a shell.
 fn hides_syntax(word: &str) -> bool {
     let count = |text: &str| text.matches(['$', '`', ';', '|', '&', '<', '>', '(', '\n']).count();
     count(word) > count(&redact(word))
 }
 
-/// Returns where git would fetch a repository from now, without a password.
+/// Returns the URL that git would fetch from now, without a password.
 fn origin(context: &Context, folder: &std::path::Path) -> Result<Option<String>> {
     if git::folder(folder).is_none() {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! Runs one command of a build.
 //!
-//! It is a program with arguments, no line of a shell's. It runs in the repository's folder with the user's variables, but
-//! for those that would have git or mcpkg work on something else, and with nothing on its standard input.
+//! The command is a program with arguments, not a shell line. It runs in the repository's folder with an empty standard
+//! input. It gets the user's environment, without the variables that would point git or mcpkg at something else.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,31 +12,29 @@ use super::log::Log;
 use super::plan::Command;
 use mcpkg_base::process::{Capture, Environment, Failure, Limits, Program};
 
-/// How the variables begin that a build does not get.
+/// Prefixes of environment variables that are not passed to a build.
 const LEFT_OUT: &[&str] = &["GIT_", "MCPKG_", "SMCTL_"];
 
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself, with this status.
     Exited(i32),
-    /// By a signal that was not mcpkg's; none is known on systems without signals.
+    /// Ended by a signal that mcpkg did not send; `None` on systems without signals.
     Killed(Option<i32>),
-    /// It ran for longer than it may, and was ended.
+    /// Stopped by mcpkg after this time limit.
     TimedOut(Duration),
-    /// The call was cancelled, and it was ended.
+    /// Stopped because the call was cancelled.
     Cancelled,
-    /// It could not be started, or was lost.
+    /// Could not be started, or mcpkg lost track of the process.
     Failed(String),
 }
 
 impl Ended {
-    /// Whether it did what it should.
     pub fn is_success(&self) -> bool {
         *self == Ended::Exited(0)
     }
 
-    /// Its status, where it ended by itself.
+    /// Returns the exit status, unless the command ended in another way.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
             Ended::Exited(code) => Some(*code),
@@ -44,7 +42,7 @@ impl Ended {
         }
     }
 
-    /// How it ended, after the name of what ended.
+    /// Describes the ending, to follow the command's name: `failed with status 2`.
     pub fn said(&self) -> String {
         match self {
             Ended::Exited(0) => "passed".to_owned(),
@@ -58,17 +56,16 @@ impl Ended {
     }
 }
 
-/// What came of a command.
+/// The result of running a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub ended: Ended,
-    /// What it printed to both of its outputs: the beginning and the end of it.
+    /// The beginning and the end of what it printed to stdout and stderr.
     pub output: String,
-    /// How long it took.
     pub took: Duration,
 }
 
-/// Runs a command to its end. What it prints can be looked at in `log` meanwhile.
+/// Runs a command until it ends. Meanwhile `log` holds what it has printed so far.
 pub fn run(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled: &CancellationToken) -> Outcome {
     let begun = Instant::now();
     let ended = match command.folder.is_dir() {
@@ -83,7 +80,7 @@ pub fn run(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled:
     };
     let mut output = log.lock().unwrap_or_else(PoisonError::into_inner).end();
     if !matches!(ended, Ended::Exited(_)) {
-        // What is kept of a build says why it ended, as a shell would.
+        // Append the reason to the stored output, as a shell would print it.
         let begin = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
         output.push_str(&format!("{begin}mcpkg: {} {}\n", command.label(), ended.said()));
     }

@@ -70,7 +70,7 @@ fn row(run: &Run) -> Vec<String> {
     ]
 }
 
-/// Returns a build for programs.
+/// Returns a build as JSON.
 pub fn data(run: &Run) -> Value {
     json!({
         "id": run.uuid.to_string(),
@@ -84,7 +84,7 @@ pub fn data(run: &Run) -> Value {
     })
 }
 
-/// Returns how a build ended; one whose process was killed never did.
+/// Returns how a build ended: `unfinished` if it is still running or its process was killed.
 pub fn result(run: &Run) -> &'static str {
     match run.all_passed {
         Some(true) => "passed",
@@ -93,7 +93,7 @@ pub fn result(run: &Run) -> &'static str {
     }
 }
 
-/// Returns what was asked for, as one would type it.
+/// Returns the arguments of the build as you would type them: `api --test`.
 pub fn asked(run: &Run) -> String {
     let options = options(run);
     let mut words: Vec<String> = options["repo"].as_str().map(str::to_owned).into_iter().collect();

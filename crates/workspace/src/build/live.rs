@@ -1,5 +1,5 @@
-//! Tells how far a build is while it runs: progress per command, log messages, and every few seconds what a command that
-//! takes long printed last.
+//! Reports the progress of a running build: one step per command, log messages, and every few seconds the latest line that
+//! a slow command printed.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,20 +11,19 @@ use super::log::Log;
 use super::plan::Command;
 use mcpkg_core::op::{Context, Progress, Say};
 
-/// The time between two messages to a client.
+/// The time between two messages to an MCP client.
 const PACE: Duration = Duration::from_secs(3);
 
-/// The time between two looks at what was printed last, for a person at a terminal.
+/// The time between two updates of the line shown at a terminal.
 const QUICK: Duration = Duration::from_millis(200);
 
-/// The parts that a command counts as for a client: its progress has to grow from one message to the next, also while
-/// one command runs.
+/// Progress units per command. MCP requires progress to grow with each message, even while one command keeps running.
 const PARTS: u64 = 1_000;
 
-/// Characters of a line beside a terminal's bar.
+/// The width in characters of the line next to the terminal's progress bar.
 const BESIDE: usize = 60;
 
-/// Tells of a build as long as it lives.
+/// Reports a build's progress until it is dropped.
 pub struct Live {
     shared: Arc<Shared>,
     stop: Option<Sender<()>>,
@@ -34,7 +33,7 @@ pub struct Live {
 struct Shared {
     progress: Arc<Progress>,
     say: Arc<Say>,
-    /// Whether a person at a shell is told, who sees a bar.
+    /// Whether a person at a shell sees the progress, as a bar.
     is_shell: bool,
     total: u64,
     state: Mutex<State>,
@@ -43,7 +42,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     begun: u64,
-    /// Messages since the last command was begun.
+    /// Messages sent since the latest command started.
     beats: u64,
     running: Vec<Running>,
 }
@@ -56,7 +55,7 @@ struct Running {
 }
 
 impl Live {
-    /// Begins to tell of a build of so many commands.
+    /// Starts reporting on a build with this many commands.
     pub fn begin(context: &Context, commands: usize) -> Self {
         let shared = Arc::new(Shared {
             progress: Arc::clone(&context.progress),
@@ -73,12 +72,12 @@ impl Live {
                 told.beat();
             }
         };
-        // Without a thread a build is as good as with one, and says less.
+        // If the thread cannot be started, the build still works, but shows less progress.
         let thread = thread::Builder::new().name("build-lives".to_owned()).spawn(tell).ok();
         Self { shared, stop: Some(stop), thread }
     }
 
-    /// Tells that a command begins, which prints to `log`; returns its number.
+    /// Reports that a command starts and prints to `log`; returns the command's number.
     pub fn start(&self, command: &Command, log: &Arc<Mutex<Log>>) -> u64 {
         let mut state = self.shared.state();
         state.begun += 1;
@@ -90,7 +89,6 @@ impl Live {
         number
     }
 
-    /// Tells that the command with this number ended.
     pub fn end(&self, number: u64, command: &Command, outcome: &Outcome) {
         self.shared.state().running.retain(|running| running.number != number);
         let seconds = outcome.took.as_secs_f64();
@@ -103,7 +101,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells what the command that began last is, of those that run, and what it printed last.
+    /// Reports the most recently started command that is still running, and the latest line of its output.
     fn beat(&self) {
         let mut state = self.state();
         let Some(running) = state.running.last() else { return };

@@ -8,25 +8,25 @@ use memchr::memchr2;
 use mcpkg_base::process::{Capture, Printed};
 use mcpkg_base::redact::Pieces;
 
-/// How much of an output is kept.
+/// How much of a command's output is kept.
 const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };
 
-/// The most bytes of a line that are looked at. Of a longer line the beginning is kept, up to a blank: what is cut off may be half of a
-/// secret.
+/// The longest line, in bytes, that is processed in full. Only the [`BEGINNING`] of a longer line is kept, cut at a blank,
+/// because the rest could be half of a secret.
 const LONGEST_LINE: usize = 64 << 10;
 const BEGINNING: usize = 16 << 10;
 
-/// Characters of the last line that are told.
+/// The most characters of the last line that are shown.
 const LONGEST: usize = 120;
 
 /// What a command has printed so far.
 #[derive(Debug)]
 pub struct Log {
-    /// The beginning of a line whose end has not come.
+    /// The start of a line that is not complete yet.
     waiting: Vec<u8>,
-    /// Bytes of that line which are not kept.
+    /// How many bytes of that line were dropped.
     left_out: usize,
-    /// Whether a carriage return was the last byte: a line end after it belongs to it.
+    /// Whether the last byte was a carriage return. A line feed that follows it belongs to the same line end.
     has_returned: bool,
     kept: Printed,
     pieces: Pieces,
@@ -43,7 +43,7 @@ impl Default for Log {
 }
 
 impl Log {
-    /// Adds what was printed. What is kept does not depend on how it comes in pieces.
+    /// Adds output. The result is the same however the output is split into pieces.
     pub fn push(&mut self, piece: &[u8]) {
         let mut lines = String::new();
         let mut rest = piece;
@@ -53,7 +53,7 @@ impl Log {
         {
             rest = &rest[1..];
         }
-        // Progress that draws over its line ends it with a carriage return.
+        // A progress display that overwrites its line ends it with a carriage return.
         while let Some(end) = memchr2(b'\n', b'\r', rest) {
             let (line, after) = rest.split_at(end + 1);
             self.wait(line);
@@ -72,7 +72,7 @@ impl Log {
         }
     }
 
-    /// Returns all that is kept: nothing more is printed.
+    /// Ends the log and returns everything kept.
     pub fn end(&mut self) -> String {
         let line = self.line();
         set_last(&mut self.seen, &line);
@@ -81,12 +81,12 @@ impl Log {
         self.kept.text()
     }
 
-    /// The last line that is at its end and not blank.
+    /// Returns the last complete line that is not blank, with secrets redacted.
     pub fn last_line(&self) -> &str {
         &self.last
     }
 
-    /// As [`Log::last_line`], with the secrets in it: for a person who watches.
+    /// Like [`Log::last_line`], but without redaction, for a person at the terminal.
     pub fn last_line_seen(&self) -> &str {
         &self.seen
     }
@@ -97,7 +97,7 @@ impl Log {
         self.left_out += bytes.len() - room;
     }
 
-    /// Returns the line that waits, as it is looked at.
+    /// Takes the pending line, as plain text and cut if it is too long.
     fn line(&mut self) -> String {
         let line = std::mem::take(&mut self.waiting);
         let left_out = std::mem::take(&mut self.left_out);
@@ -115,14 +115,14 @@ impl Log {
     }
 }
 
-/// Keeps the last line of a text that is not blank, where there is one.
+/// Sets `last` to the last line of `text` that is not blank, if there is one.
 fn set_last(last: &mut String, text: &str) {
     if let Some(line) = text.rsplit('\n').map(str::trim).find(|line| !line.is_empty()) {
         *last = line.chars().map(|c| if c == '\t' { ' ' } else { c }).take(LONGEST).collect();
     }
 }
 
-/// Returns a text without escape sequences and control characters; a carriage return ends a line.
+/// Removes escape sequences and control characters, and turns carriage returns into line feeds.
 fn plain(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| byte == 0x7f || byte < b' ' && !matches!(byte, b'\n' | b'\t')) {
         return Cow::Borrowed(text);

@@ -1,8 +1,8 @@
-//! `mcpkg build`: runs the commands that a workspace's manifest has for its repositories, each after those that it depends on.
+//! `mcpkg build`: runs the commands in a workspace's manifest for each repository, dependencies first.
 //!
-//! A [`plan`] is made of the manifest in the right [`order`]. Where an agent asks for it, a person's [`approval`] is looked for.
-//! A [`schedule`] runs each [`command`], whose output is kept by a [`log`], while [`live`] tells how far it is. How it went is
-//! [told](report) and [kept](record).
+//! [`plan`] lists the commands in dependency [`order`]. If an agent asked for the build, [`approval`] makes sure that a person
+//! agreed. [`schedule`] runs each [`command`], keeps its output in a [`log`] and shows progress through [`live`]. [`report`]
+//! formats the result, and [`record`] stores it.
 
 mod approval;
 mod command;

@@ -19,10 +19,11 @@ use crate::{GROUP, SHAPE};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
-/// How long a command has to end by itself once it is asked to.
+/// How long a command may take to end after mcpkg asked it to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The same in a server, which ends five seconds after it was asked to, and cancels what it runs one second after that.
+/// The same limit in a server. It is shorter, because a server exits five seconds after it is asked to stop, and spends the
+/// first of them before it cancels its calls.
 const SERVED: Duration = Duration::from_secs(3);
 
 /// Build the repositories of a workspace

@@ -1,9 +1,9 @@
-//! In which order repositories are built: each after those that it depends on.
+//! Sorts repositories so that each is built after its dependencies.
 
 use crate::manifest::Repo;
 
-/// Returns the repository of this name with all that it depends on, in the manifest's order; none where there is no such
-/// repository.
+/// Returns the named repository and everything it depends on, in the manifest's order. Returns an empty list if there is no
+/// such repository.
 pub fn with_dependencies<'m>(repos: &'m [Repo], name: &str) -> Vec<&'m Repo> {
     let mut wanted = vec![name];
     let mut next = 0;
@@ -19,8 +19,8 @@ pub fn with_dependencies<'m>(repos: &'m [Repo], name: &str) -> Vec<&'m Repo> {
     repos.iter().filter(|repo| wanted.contains(&repo.name.as_str())).collect()
 }
 
-/// Returns repositories in levels: those of a level depend on none but those of levels before it. Within a level they
-/// stand in the order in which they were given.
+/// Splits repositories into levels. Each repository depends only on repositories in earlier levels. Within a level, the
+/// given order is kept.
 pub fn levels<'m>(repos: &[&'m Repo]) -> Vec<Vec<&'m Repo>> {
     let mut left = repos.to_vec();
     let mut levels = Vec::new();
@@ -29,7 +29,7 @@ pub fn levels<'m>(repos: &[&'m Repo]) -> Vec<Vec<&'m Repo>> {
         let (later, mut level): (Vec<_>, Vec<_>) = left.iter().copied().partition(waits);
         left = later;
         if level.is_empty() {
-            // A circle, which no manifest that was read has.
+            // A dependency cycle. Reading a manifest already rejects these.
             level = std::mem::take(&mut left);
         }
         levels.push(level);

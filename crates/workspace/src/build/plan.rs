@@ -1,4 +1,4 @@
-//! What a build would run: the commands of each repository, level by level.
+//! Lists the commands that a build would run, level by level.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,29 +12,27 @@ use mcpkg_base::error::Result;
 use mcpkg_base::redact::redact;
 use mcpkg_base::shell;
 
-/// What is asked of a build.
+/// The options of a build.
 #[derive(Clone, Debug, Default)]
 pub struct Asked<'a> {
-    /// The only repository that is asked for, with those that it depends on.
+    /// Build only this repository and its dependencies.
     pub repo: Option<&'a str>,
-    /// Whether what earlier builds left is taken away first.
+    /// Remove the results of earlier builds first.
     pub clean: bool,
-    /// Whether tests are run too.
+    /// Run the tests too.
     pub test: bool,
 }
 
-/// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Takes away what builds left.
+    /// Removes the results of earlier builds.
     Clean,
     Build,
-    /// Tests what was built.
     Test,
 }
 
 impl Step {
-    /// The word for it, in answers and in the database.
+    /// Returns the step's name in answers and in the database.
     pub const fn word(self) -> &'static str {
         match self {
             Step::Clean => "clean",
@@ -44,53 +42,49 @@ impl Step {
     }
 }
 
-/// A command that would be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     pub repo: String,
     pub step: Step,
-    /// The program and its arguments.
+    /// The program followed by its arguments.
     pub argv: Vec<String>,
     pub folder: PathBuf,
-    /// How long it may run.
     pub timeout: Duration,
 }
 
 impl Command {
-    /// The repository and the step, such as `api: test`.
+    /// Returns the repository and the step: `api: test`.
     pub fn label(&self) -> String {
         format!("{}: {}", self.repo, self.step.word())
     }
 
-    /// The command line as a shell would take it, without passwords.
+    /// Returns the command line quoted for a shell, with passwords redacted.
     pub fn line(&self) -> String {
         line(&self.argv)
     }
 }
 
-/// A repository that would be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     pub repo: String,
-    /// The repositories that are built before it.
     pub depends_on: Vec<String>,
-    /// Its commands, one after the other.
+    /// The commands, in the order in which they run.
     pub commands: Vec<Command>,
 }
 
-/// What a build would run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Repositories that can be built at the same time, after those of the levels before them.
+    /// Groups of repositories that can be built in parallel, once all earlier groups are built.
     pub levels: Vec<Vec<Job>>,
 }
 
 impl Plan {
-    /// Returns what a build of a workspace would run.
+    /// Plans a build of a workspace.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where no repository has the name that is asked for, with the nearest one; `E_WORKSPACE_INVALID`
-    /// where a repository's folder leads out of the workspace.
+    /// `E_INVALID_ARGUMENT` if no repository has the requested name, with the closest name as a hint; `E_WORKSPACE_INVALID` if
+    /// a
+    /// repository's folder is outside the workspace.
     pub fn of(workspace: &Workspace, asked: &Asked<'_>) -> Result<Self> {
         let repos = &workspace.manifest.repos;
         let chosen: Vec<&Repo> = match asked.repo {
@@ -117,17 +111,17 @@ impl Plan {
         Ok(Self { levels })
     }
 
-    /// Returns the repositories, in the order in which they are built.
+    /// Returns the repositories in build order.
     pub fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.levels.iter().flatten()
     }
 
-    /// Returns the commands, in the order in which they are run one after the other.
+    /// Returns all commands in the order of a build that runs them one at a time.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
         self.jobs().flat_map(|job| &job.commands)
     }
 
-    /// The plan for programs: each command with the level of its repository, which begins at 1.
+    /// Returns the plan as JSON: each command with the level of its repository, counted from 1.
     pub fn data(&self) -> Value {
         let commands = (1..).zip(&self.levels).flat_map(|(level, jobs)| {
             jobs.iter().flat_map(move |job| {
@@ -146,7 +140,7 @@ impl Plan {
     }
 }
 
-/// Returns a command line as a shell would take it, without passwords.
+/// Returns a command line quoted for a shell, with passwords redacted.
 pub fn line(argv: &[String]) -> String {
     redact(&argv.iter().map(|word| shell::quote(word)).collect::<Vec<_>>().join(" "))
 }

@@ -1,4 +1,4 @@
-//! What the database keeps of a build: that it runs, and how it ended.
+//! Stores builds in the database: when one starts, and how it ended.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 use mcpkg_store::builds::{self, Last};
 
-/// Notes that a build begins; returns its id.
+/// Records the start of a build; returns its id.
 pub fn begin(context: &Context, workspace: &Workspace, options: &Value) -> Result<Uuid> {
     let (uuid, now) = (context.clock.uuid(), context.clock.now());
     context.store.write(|db| {
@@ -29,8 +29,9 @@ pub fn begin(context: &Context, workspace: &Workspace, options: &Value) -> Resul
     Ok(uuid)
 }
 
-/// Notes how a build ended, and appends its event where it passed; that of one that failed is appended as those of all
-/// refused calls are. What cannot be written is said and fails nothing: the build has run.
+/// Records how a build ended and, if it passed, appends its event. A failed build is recorded in the event of the refused
+/// call.
+/// Returns a warning if the write fails; the build itself has already run.
 pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> {
     let ended = builds::Ended {
         uuid: report.run,
@@ -51,12 +52,12 @@ pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> 
     })
 }
 
-/// Returns the key of a workspace, where the database knows it.
+/// Returns the database key of a workspace, if the workspace is known.
 pub fn key(context: &Context, workspace: &Workspace) -> Result<Option<i64>> {
     context.store.read(|db| journal::known(db, &workspace.root))
 }
 
-/// Returns the last build of each repository that was built, for programs, by the repository's name.
+/// Returns the last build of each repository as JSON, by repository name.
 pub fn last(context: &Context, workspace: &Workspace) -> Result<HashMap<String, Value>> {
     let Some(key) = key(context, workspace)? else { return Ok(HashMap::new()) };
     let found = context.store.read(|db| builds::last(db, key))?;
@@ -67,7 +68,7 @@ pub fn last(context: &Context, workspace: &Workspace) -> Result<HashMap<String, 
     Ok(found.into_iter().map(shown).collect())
 }
 
-/// Returns how long a build took, where it has ended.
+/// Returns how long a finished build took.
 pub fn took(run: &builds::Run) -> Option<Millis> {
     run.ended_at.map(|ended_at| ended_at.saturating_sub(run.started_at))
 }

@@ -1,4 +1,4 @@
-//! How a build went: for people, for programs, and as the failure that it is where a command failed.
+//! Formats the result of a build: for people, as JSON, and as an error if a command failed.
 
 use std::time::Duration;
 
@@ -13,29 +13,26 @@ use mcpkg_base::plural::count;
 use mcpkg_core::op::{Body, Reply, Table};
 use mcpkg_store::builds;
 
-/// Bytes of the end of an output that a failure's message carries: many clients show nothing else.
+/// How many bytes from the end of the output an error message includes. Many clients show only the message.
 const TAIL: usize = 2 << 10;
 
-/// The last line that is kept of a command that was given up.
+/// The last line stored for a command that was cancelled.
 const GIVEN_UP: &str = "(the build was cancelled here)";
 
-/// A build that has ended.
+/// A finished build.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub run: Uuid,
-    /// Its commands, in their order.
     pub rows: Vec<Row>,
-    /// How long it took.
     pub took: Duration,
 }
 
 impl Report {
-    /// Whether every command was run and passed.
     pub fn all_passed(&self) -> bool {
         self.rows.iter().all(Row::is_success)
     }
 
-    /// Returns the answer, or the failure of the first command that failed.
+    /// Returns the answer, or an error about the cancelled command, or else about the first that failed.
     pub fn answer(&self) -> Result<Reply, Error> {
         let cancelled = self.rows.iter().find(|row| is_cancelled(row));
         match cancelled.or_else(|| self.rows.iter().find(|row| row.is_failure())) {
@@ -44,7 +41,6 @@ impl Report {
         }
     }
 
-    /// The build for programs.
     pub fn data(&self) -> Value {
         json!({
             "results": self.stored().iter().map(result).collect::<Vec<_>>(),
@@ -54,7 +50,7 @@ impl Report {
         })
     }
 
-    /// The commands as the database keeps them.
+    /// Returns the commands as database rows.
     pub fn stored(&self) -> Vec<builds::Row> {
         let stored = |row: &Row| builds::Row {
             repo: row.repo.clone(),
@@ -115,7 +111,8 @@ impl Report {
     }
 }
 
-/// Returns an output as it is kept. What was given up has no column of its own, and no status either.
+/// Returns the output to store. A cancelled command is marked in the output: the database has no column for it, and there is
+/// no exit status.
 fn kept(outcome: &Outcome) -> String {
     let Outcome { ended, output, .. } = outcome;
     match ended {
@@ -129,7 +126,7 @@ fn is_cancelled(row: &Row) -> bool {
     row.outcome.as_ref().is_some_and(|outcome| outcome.ended == Ended::Cancelled)
 }
 
-/// Returns a command for programs; its name is the repository's, with the step where that is not to build.
+/// Returns a command as JSON. Its name is the repository's, followed by the step unless the step is `build`.
 pub fn result(row: &builds::Row) -> Value {
     json!({
         "repo_name": named(row),
@@ -149,7 +146,7 @@ fn named(row: &builds::Row) -> String {
     }
 }
 
-/// Returns commands for people.
+/// Returns a table of commands.
 pub fn table(rows: &[builds::Row]) -> Table {
     let cells = |row: &builds::Row| {
         let result = match (row.skipped, row.success, row.exit_code) {
@@ -168,7 +165,7 @@ pub fn table(rows: &[builds::Row]) -> Table {
     }
 }
 
-/// Returns a time in milliseconds as people read it.
+/// Formats milliseconds for people.
 pub fn shown(millis: i64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "no build takes 300,000 years")]
     let seconds = millis as f64 / 1_000.0;
@@ -183,7 +180,7 @@ fn millis(took: Duration) -> i64 {
     i64::try_from(took.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns the last [`TAIL`] bytes of an output, from the beginning of a line where there is one among them.
+/// Returns the last [`TAIL`] bytes of an output, starting at a line break if there is one.
 fn tail(output: &str) -> &str {
     let begin = output.ceil_char_boundary(output.len().saturating_sub(TAIL));
     let tail = &output[begin..];

@@ -1,4 +1,4 @@
-//! When each command of a plan is run: one after the other, or those of a level at the same time.
+//! Decides when each command of a plan runs: one at a time, or a whole level in parallel.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,34 +8,31 @@ use std::thread;
 use super::command::{Ended, Outcome};
 use super::plan::{Command, Job, Plan, Step};
 
-/// How commands are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// Whether the repositories of a level are built at the same time: then a level is run to its end where one of them fails.
+    /// Build the repositories of a level in parallel. If one fails, the others of its level still run to their end.
     pub parallel: bool,
-    /// The most repositories that are built at the same time.
+    /// The most repositories to build in parallel.
     pub jobs: usize,
-    /// Whether repositories are built that depend on none that failed.
+    /// After a failure, continue with repositories that do not depend on a failed one.
     pub keep_going: bool,
 }
 
-/// A command of a build with what came of it.
+/// A command and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub repo: String,
-    /// What the command does.
     pub step: Step,
-    /// What came of it; `None` where it was skipped.
+    /// `None` if the command was skipped.
     pub outcome: Option<Outcome>,
 }
 
 impl Row {
-    /// Whether it was run and did what it should.
     pub fn is_success(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| outcome.ended.is_success())
     }
 
-    /// Whether it was run and failed.
+    /// Whether the command ran and failed. A skipped command is not a failure.
     pub fn is_failure(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| !outcome.ended.is_success())
     }
@@ -45,10 +42,10 @@ impl Row {
     }
 }
 
-/// Runs a plan by `run`, which runs one command; returns a row for each command, in the plan's order.
+/// Runs every command of a plan through `run`; returns one row per command, in the plan's order.
 pub fn run(plan: &Plan, manner: Manner, run: &(dyn Fn(&Command) -> Outcome + Sync)) -> Vec<Row> {
     let mut rows = Vec::new();
-    // The repositories that failed, or were skipped since another one did.
+    // Repositories that failed, or were skipped because of a failure.
     let mut unbuilt: HashSet<&str> = HashSet::new();
     let mut is_cancelled = false;
     for level in &plan.levels {
@@ -73,8 +70,8 @@ pub fn run(plan: &Plan, manner: Manner, run: &(dyn Fn(&Command) -> Outcome + Syn
     rows
 }
 
-/// Runs those jobs of a level that are `wanted`, `jobs` at the same time, each up to its first command that fails. Returns what
-/// came of the commands of each job that were run.
+/// Runs the jobs of a level that are `wanted`, at most `jobs` at once, and ends each job at its first failing command.
+/// Returns the outcomes of the commands that ran, job by job.
 fn run_level(
     level: &[Job],
     wanted: &[bool],
@@ -106,7 +103,7 @@ fn run_level(
         0 | 1 => work(),
         threads => thread::scope(|scope| {
             for _ in 1..threads {
-                // Where the system gives no more threads, those that there are do the work.
+                // If the system refuses more threads, the existing ones do all the work.
                 let _ = thread::Builder::new().name("build".to_owned()).spawn_scoped(scope, work);
             }
             work();
@@ -136,7 +133,7 @@ mod tests {
 
     const BOTH: [Step; 2] = [Step::Build, Step::Test];
 
-    /// lib and docs, then api and cli that depend on lib, then web that depends on api.
+    /// lib and docs come first; api and cli depend on lib; web depends on api.
     fn plan() -> Plan {
         let level = |jobs: &[(&str, &[&str])]| jobs.iter().map(|(repo, on)| job(repo, on, &BOTH)).collect();
         Plan {
@@ -152,7 +149,7 @@ mod tests {
         Outcome { ended, output: String::new(), took: Duration::ZERO }
     }
 
-    /// What came of each command where `fails` ends so: `+` passed, `-` failed, `.` skipped.
+    /// Shows the outcome of each command when `fails` ends as given: `+` passed, `-` failed, `.` skipped.
     fn shown(parallel: bool, keep_going: bool, fails: (&str, Step, Ended)) -> String {
         let manner = Manner { parallel, jobs: if parallel { 4 } else { 1 }, keep_going };
         let rows = run(&plan(), manner, &|command| match (command.repo == fails.0, command.step == fails.1) {
@@ -195,7 +192,7 @@ mod tests {
     fn what_was_cancelled_goes_on_with_nothing() {
         let cancelled = || ("lib", Step::Build, Ended::Cancelled);
         assert_eq!(shown(false, true, cancelled()), "-. .. .. .. ..");
-        // Beside it others may have run already.
+        // In parallel, other commands may already have run.
         assert!(shown(true, true, cancelled()).ends_with(" .. .. .."));
     }
 
@@ -203,7 +200,7 @@ mod tests {
     fn jobs_bound_how_many_are_built_at_once() {
         let level = (0..6).map(|n| job(&n.to_string(), &[], &[Step::Build])).collect();
         let plan = Plan { levels: vec![level] };
-        // How many run, how many have begun, and how many ran at the most.
+        // The numbers of running and started commands, and the most that ran at once.
         let (state, changed) = (Mutex::new((0, 0, 0)), Condvar::new());
         let rows = run(&plan, Manner { parallel: true, jobs: 3, keep_going: false }, &|_| {
             let mut running = state.lock().expect("a lock");
@@ -211,7 +208,7 @@ mod tests {
             running.1 += 1;
             running.2 = running.0.max(running.2);
             changed.notify_all();
-            // Each of the first three waits for the two others, so that they overlap whatever the machine does.
+            // Each of the first three waits for the other two, so that they overlap even on a slow machine.
             let waited = changed.wait_timeout_while(running, Duration::from_secs(10), |(_, begun, _)| *begun < 3);
             waited.expect("a lock").0.0 -= 1;
             ended(Ended::Exited(0))

@@ -1,4 +1,4 @@
-//! Carrying steps out.
+//! Applies planned steps to refs, work trees and files.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,12 +14,12 @@ use mcpkg_base::git::transaction::Transaction;
 use mcpkg_base::git::worktrees::{self, Checkout};
 use mcpkg_base::git::{Git, refs, snapshot};
 
-/// Carries out steps in their order; refs that follow each other are all locked and compared before the first one moves.
-/// `done` counts the steps that were done, also where one fails.
+/// Applies steps in order. mcpkg locks and compares all refs of consecutive `Ref` steps before it moves the first of them.
+/// `done` counts the completed steps, even if a later one fails.
 ///
 /// # Errors
-/// `E_FLOW_MOVED` where something is not where the step begins, `E_GIT_LOCKED`, `E_GIT_FAILED`, `E_IO_PERMISSION_DENIED`,
-/// `E_DISK_FULL`, `E_FILE_FAILED`.
+/// `E_FLOW_MOVED` if something has changed since the step was planned, `E_GIT_LOCKED`, `E_GIT_FAILED`,
+/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
 pub fn apply(carrier: &Carrier<'_>, steps: &[Step], done: &mut usize) -> Result<()> {
     let mut rest = steps;
     while let Some(step) = rest.first() {
@@ -29,7 +29,7 @@ pub fn apply(carrier: &Carrier<'_>, steps: &[Step], done: &mut usize) -> Result<
             rest = &rest[1..];
             *done += 1;
         } else {
-            // A branch that is checked out is held too, until the others are moved.
+            // Also lock the branches that a work tree has checked out, until the other refs are moved.
             let forwards = rest[together..].iter().take_while(|step| matches!(step, Step::Forward { .. }));
             move_refs(carrier, &rest[..together], forwards)?;
             rest = &rest[together..];
@@ -68,7 +68,7 @@ fn move_refs<'s>(carrier: &Carrier<'_>, steps: &[Step], held: impl Iterator<Item
             }
         }
         transaction.prepare().map_err(|error| match error.code() {
-            // A hint is about the disk.
+            // A git failure that already has a hint is about the disk, not about a moved ref.
             Code::GitFailed if error.hints().is_empty() => {
                 moved(repo, format!("a branch or tag was moved in the meantime ({})", error.message()))
             }
@@ -79,7 +79,6 @@ fn move_refs<'s>(carrier: &Carrier<'_>, steps: &[Step], held: impl Iterator<Item
     prepared.into_iter().try_for_each(Transaction::commit)
 }
 
-/// Carries out one step.
 pub fn one(carrier: &Carrier<'_>, step: &Step) -> Result<()> {
     match step {
         Step::Ref { .. } => move_refs(carrier, std::slice::from_ref(step), std::iter::empty()),
@@ -152,7 +151,7 @@ pub fn one(carrier: &Carrier<'_>, step: &Step) -> Result<()> {
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder).map_err(|error| disk::failed("make", folder, error))?;
             }
-            // An empty folder gives way; anything else is the user's.
+            // Renaming replaces an empty folder. Anything else there belongs to the user and stays.
             fs::rename(&temporary, &path).map_err(|error| match error.kind() {
                 ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
                     moved(repo, format!("`{}` already exists", path.display()))
@@ -176,7 +175,7 @@ fn on(git: &Git<'_>, repo: &str, branch: &str, id: &str) -> Result<()> {
     Err(moved(repo, format!("`{}` is no longer on {branch}, or {branch} was moved", git.folder().display())))
 }
 
-/// Checks out what a work tree is to have checked out.
+/// Switches a work tree to a branch or a commit.
 pub fn switch(git: &Git<'_>, to: &Head) -> Result<()> {
     let args = match to {
         Head::Branch(branch) => ["switch", "--quiet", "--no-overwrite-ignore", "--no-guess", branch],
@@ -185,7 +184,7 @@ pub fn switch(git: &Git<'_>, to: &Head) -> Result<()> {
     git.change(&args).map(drop)
 }
 
-/// Returns the failure of something that is not where it was when the change was planned.
+/// Returns the error for something that changed after the steps were planned.
 fn moved(repo: &str, what: String) -> Error {
     Error::new(Code::FlowMoved, format!("{repo}: {what}"))
         .with_details(serde_json::json!({ "repo": repo }))

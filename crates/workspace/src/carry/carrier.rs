@@ -1,4 +1,4 @@
-//! Who carries steps out.
+//! Holds what every step needs while it is applied: the workspace's root and lock, and a way to cancel.
 
 use std::fs;
 use std::path::Path;
@@ -7,35 +7,34 @@ use tokio_util::sync::CancellationToken;
 
 use mcpkg_base::git::Git;
 
-/// The file in a clone's `.git` that tells which change it is of.
+/// The file in a clone's `.git` that names the change which made the clone.
 pub const MARK: &str = "mcpkg-clone";
 
-/// Where what is made or removed stands beside its place for a while, below the root.
+/// The folder, relative to the root, for files and folders that are being created or removed.
 pub const TEMPORARY: &str = ".smctl/tmp";
 
-/// Who carries steps out: whoever holds the lock of a workspace.
+/// The context in which steps are applied. Its creator holds the lock of the workspace.
 #[derive(Clone, Copy)]
 pub struct Carrier<'a> {
-    /// The root of the workspace.
     pub root: &'a Path,
-    /// The file that holds its lock.
+    /// The open lock file of the workspace.
     pub lock: &'a fs::File,
-    /// Ends a git before it ends by itself; never cancelled once something moved.
+    /// Stops running git commands. It is never cancelled once a step has changed something.
     pub cancelled: &'a CancellationToken,
-    /// What the logs of refs say, such as `mcpkg: feature finish x`.
+    /// The reflog message: `mcpkg: feature finish x`.
     pub message: &'a str,
 }
 
-/// What a step that was to be taken back did not give back.
+/// Something that could not be restored when a step was reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub repo: String,
-    /// What stayed, and why.
+    /// What was left as it is, and why.
     pub what: String,
 }
 
 impl<'a> Carrier<'a> {
-    /// Returns git in a folder, which holds the lock of the workspace while it runs.
+    /// Returns git for a folder. Its processes inherit the workspace's lock, so it stays locked while they run.
     pub fn git(&self, folder: &'a Path) -> Git<'a> {
         Git::of(folder, self.cancelled).holding(self.lock)
     }

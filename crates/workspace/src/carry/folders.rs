@@ -1,4 +1,4 @@
-//! The folders and files of a workspace that steps move, write and remove.
+//! Moves, writes and removes the folders and files of a workspace.
 
 use std::fs;
 #[cfg(unix)]
@@ -14,14 +14,14 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::{Git, worktrees};
 
-/// Removes a work tree: beside first, in one step, so that a crash leaves none that is half there.
+/// Removes a work tree. It is renamed out of the way first, so that a crash never leaves half a work tree.
 pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Result<()> {
     let aside = carrier.root.join(TEMPORARY).join(uuid::Uuid::now_v7().simple().to_string());
     move_folder(path, &aside)?;
     if is_known(git, path)? {
         worktrees::remove(git, path)?;
     }
-    // It is a worktree no more; what cannot be removed is in nobody's way.
+    // By now it is no longer a work tree, so files that cannot be removed do no harm.
     if let Some(warning) = clear(&aside) {
         tracing::warn!("{warning}");
     }
@@ -29,7 +29,7 @@ pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Res
     Ok(())
 }
 
-/// Moves a folder where nothing is; does nothing where it is gone. What lies on another disk stays.
+/// Moves a folder to a free place. Does nothing if it is gone or if the target is on another disk.
 pub fn move_folder(from: &Path, to: &Path) -> Result<()> {
     let parent = to.parent().unwrap_or(to);
     let moved = fs::symlink_metadata(from).and_then(|_| fs::create_dir_all(parent)).and_then(|()| fs::rename(from, to));
@@ -41,7 +41,7 @@ pub fn move_folder(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Removes the folders above `path` that are empty now, up to the root.
+/// Removes the parent folders of `path` that are now empty, up to the root.
 pub fn remove_empty(root: &Path, path: &Path) {
     let above = path.ancestors().skip(1).take_while(|folder| *folder != root && folder.starts_with(root));
     for folder in above {
@@ -51,13 +51,13 @@ pub fn remove_empty(root: &Path, path: &Path) {
     }
 }
 
-/// Clears away what was made or put below [`TEMPORARY`], or all of that; returns a warning where something stays. What was done
-/// is done all the same, and whoever changes the workspace next clears it away.
+/// Removes a path below [`TEMPORARY`], or all of it. Returns a warning if something is left: this is not an error, because the
+/// change itself is complete, and the next change to the workspace cleans up.
 pub fn clear(path: &Path) -> Option<String> {
     remove_tree(path).err().map(|error| format!("{}; these temporary files are no longer needed", error.message()))
 }
 
-/// Removes a folder that mcpkg made, with all that is in it, read-only folders too.
+/// Removes a folder that mcpkg made with everything in it, even read-only folders.
 pub fn remove_tree(path: &Path) -> Result<()> {
     let removed = fs::remove_dir_all(path).or_else(|error| match error.kind() {
         ErrorKind::PermissionDenied => open_up(path).and_then(|()| fs::remove_dir_all(path)),
@@ -69,7 +69,7 @@ pub fn remove_tree(path: &Path) -> Result<()> {
     }
 }
 
-/// Lets this user remove what is in a folder and in those below it, whose modes may forbid that. No link is followed.
+/// Makes a folder and all folders below it writable for the user, so that they can be removed. Does not follow links.
 #[cfg(unix)]
 fn open_up(path: &Path) -> io::Result<()> {
     let mut folders = vec![path.to_owned()];
@@ -91,10 +91,10 @@ fn open_up(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes or deletes a file that still is what it was.
+/// Writes or deletes a file, unless its text has changed.
 ///
 /// # Errors
-/// `E_FLOW_MOVED` where it is not.
+/// `E_FLOW_MOVED` if the text is not `old`.
 pub fn write(root: &Path, name: &str, old: Option<&str>, new: Option<&str>) -> Result<()> {
     let path = root.join(name);
     if text(&path)?.as_deref() != old {

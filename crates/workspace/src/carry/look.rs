@@ -1,4 +1,4 @@
-//! How things are where steps are carried out.
+//! Checks the current state of refs, work trees and files before and after steps.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,7 +11,7 @@ use mcpkg_base::file;
 use mcpkg_base::git::worktrees;
 use mcpkg_base::git::{Git, head_branch, own_folder, refs};
 
-/// Whether a step has nothing to do any more.
+/// Whether the step's effect is already in place.
 pub fn is_done(carrier: &Carrier<'_>, step: &Step) -> Result<bool> {
     match step {
         Step::Ref { folder, name, new, .. } => {
@@ -38,7 +38,7 @@ pub fn is_done(carrier: &Carrier<'_>, step: &Step) -> Result<bool> {
     }
 }
 
-/// Returns what a work tree has checked out.
+/// Returns the branch or commit that a work tree has checked out.
 pub fn head(git: &Git<'_>) -> Result<Option<Head>> {
     if let Some(branch) = own_folder(git.folder()).and_then(|own| head_branch(&own)) {
         return Ok(Some(Head::Branch(branch)));
@@ -49,7 +49,7 @@ pub fn head(git: &Git<'_>) -> Result<Option<Head>> {
     Ok(refs::commit(git, "HEAD")?.map(Head::Detached))
 }
 
-/// Returns what the configuration of a repository says of a branch: keys and values, in order.
+/// Returns the git settings of a branch, such as `branch.NAME.remote`: keys and values, in order.
 pub fn config(git: &Git<'_>, branch: &str) -> Result<Vec<(String, String)>> {
     let Some(all) = git.ask(&["config", "--local", "--null", "--get-regexp", r"^branch\."])? else {
         return Ok(Vec::new());
@@ -64,16 +64,16 @@ pub fn config(git: &Git<'_>, branch: &str) -> Result<Vec<(String, String)>> {
         .collect())
 }
 
-/// Whether git knows of a work tree at this path.
+/// Whether git has a work tree registered at this path.
 pub fn is_known(git: &Git<'_>, path: &Path) -> Result<bool> {
-    // git resolved the links of the folder when it wrote the path down.
+    // git resolved symlinks in the parent folder when it recorded the path.
     let folder = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
     let resolved = folder.and_then(|(folder, real)| Some(real.join(path.strip_prefix(folder).ok()?)));
     let known = worktrees::list(git)?;
     Ok(known.iter().any(|known| known.path == path || Some(&known.path) == resolved.as_ref()))
 }
 
-/// Returns a file's text, where it is there.
+/// Returns the text of a file, or `None` if there is no such file.
 pub fn text(path: &Path) -> Result<Option<String>> {
     match file::read_text(path, file::TEXT) {
         Ok(text) => Ok(Some(text)),

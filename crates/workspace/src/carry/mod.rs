@@ -1,4 +1,4 @@
-//! Carrying steps out, and taking them back.
+//! Applies the steps of a change to a workspace, and reverts them.
 
 mod apply;
 mod carrier;

@@ -1,4 +1,4 @@
-//! Taking steps back that were carried out, each only where nobody moved it since.
+//! Reverts steps that were applied, except where something has changed since.
 
 use super::apply::{one, switch};
 use super::carrier::{Carrier, Kept, MARK};
@@ -9,7 +9,7 @@ use mcpkg_base::error::{Code, Result};
 use mcpkg_base::file;
 use mcpkg_base::git::{refs, unfinished};
 
-/// Takes steps back, the last one first: each only where what it moved is still where it left it. What has since been moved stays.
+/// Reverts steps, the last one first. Skips and reports whatever has changed since the step was applied.
 pub fn revert(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let (mut kept, mut failed) = (Vec::new(), None);
     for step in steps.iter().rev() {
@@ -22,7 +22,7 @@ pub fn revert(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     failed.map_or(Ok(kept), Err)
 }
 
-/// Puts the files back that the checkouts of steps wrote which failed, or were cut off, before their end; returns what stays.
+/// Restores the files that a failed or interrupted checkout had written; returns what could not be restored.
 pub fn put_files_back(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let kept = steps.iter().map(|step| {
         let what = files_back(carrier, step)?;
@@ -64,7 +64,7 @@ fn files_back(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     )))
 }
 
-/// Takes one step back; returns what stays, where it has since been moved.
+/// Reverts one step; returns what was left in place because it has changed since.
 fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     match step {
         Step::Ref { folder, name, old, new, .. } => {
@@ -125,7 +125,8 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
             if !place.exists() {
                 return git.change(&["worktree", "prune"]).map(|_| None);
             }
-            // git removes one without changes only; one that was being made is locked, and not whole.
+            // With one `--force`, git also removes a work tree that has changes. An incomplete work tree is locked and needs
+            // two.
             let args = ["worktree", "remove", "--force", "--force"].map(std::ffi::OsStr::new);
             let is_whole = place.join(".git").exists() && head(&carrier.git(&place))?.is_some();
             let args = if is_whole { &args[..2] } else { &args[..] };
@@ -155,7 +156,7 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
             move_folder(&from, &place).map(|()| None)
         }
         Step::RestoreWorktree { folder, path, .. } => {
-            // What it held is in the commit that it was made from.
+            // The commit that it was restored from still holds its files.
             let (folder, path) = (whole(carrier.root, folder), whole(carrier.root, path));
             remove_worktree(carrier, &carrier.git(&folder), &path).map(|()| None)
         }
@@ -182,7 +183,7 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                     remove_empty(carrier.root, &place);
                     Ok(None)
                 }
-                // It was not put there, or it is somebody else's.
+                // Either the mark was never written, or something else wrote it.
                 _ => Ok(None),
             }
         }

@@ -1,4 +1,4 @@
-//! The branches of flows across all repositories, for `flow KIND list` and `smctl://flow/branches`.
+//! Lists the branches of all repositories, for `flow KIND list` and `smctl://flow/branches`.
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -10,28 +10,27 @@ use crate::root::Workspace;
 use mcpkg_base::error::Result;
 use mcpkg_base::git::{Git, refs};
 
-/// A branch of a repository.
 pub struct Branch {
     pub repo: String,
-    /// The name, without `refs/heads/`.
+    /// The branch name without `refs/heads/`.
     pub name: String,
-    /// What it is in the flow, in the original's words: Main, Develop, Feature, Release, Hotfix or Other.
+    /// The branch's role: Main, Develop, Feature, Release, Hotfix or Other. These are the words of the original smctl.
     pub kind: &'static str,
     pub head: String,
-    /// Whether develop has all of it (of a hotfix: main); `None` for those two themselves.
+    /// Whether develop (for a hotfix: main) contains all of its commits; `None` for develop and main.
     pub merged: Option<bool>,
-    /// The work tree that has it checked out, where that is not the repository's own.
+    /// The linked work tree that has the branch checked out, if any.
     pub worktree: Option<String>,
 }
 
-/// Returns all local branches of all repositories, in the manifest's order. A repository that cannot be read has none.
+/// Returns all local branches of all repositories, in the manifest's order. Skips repositories that cannot be read.
 pub fn all(workspace: &Workspace, cancelled: &CancellationToken) -> Vec<Branch> {
     let repos: Vec<&Repo> = workspace.manifest.repos.iter().collect();
     let found = parallel::each(&repos, |_, repo| of(workspace, repo, cancelled));
     found.into_iter().filter_map(Result::ok).flatten().collect()
 }
 
-/// Returns them as contract 003's resource has them: `{features, releases, hotfixes, base}`.
+/// Returns the branches in the format of contract 003's resource: `{features, releases, hotfixes, base}`.
 pub fn value(branches: &[Branch]) -> Value {
     let rows = |kinds: &[&str]| -> Vec<Value> {
         let of = branches.iter().filter(|branch| kinds.contains(&branch.kind));
@@ -46,7 +45,7 @@ pub fn value(branches: &[Branch]) -> Value {
 }
 
 impl Branch {
-    /// Returns it for programs.
+    /// Returns the branch as JSON.
     pub fn value(&self) -> Value {
         let mut value = Map::new();
         value.insert("repo_name".to_owned(), self.repo.as_str().into());
@@ -94,7 +93,7 @@ fn of(workspace: &Workspace, repo: &Repo, cancelled: &CancellationToken) -> Resu
         .collect())
 }
 
-/// Returns what a branch is in the flow.
+/// Returns the branch's role in the flow.
 fn kind(flow: &Flow, repo: &Repo, name: &str) -> &'static str {
     if name == repo.default_branch {
         return "Main";

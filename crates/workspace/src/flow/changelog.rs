@@ -1,11 +1,11 @@
-//! What changed since the last version, as Markdown.
+//! Writes the changelog section of a release as Markdown.
 
 use std::path::Path;
 
 use mcpkg_base::error::Result;
 use mcpkg_base::git::{Git, trees};
 
-/// Returns the section of a version: its commits since `since`, merges left out, the newest first.
+/// Returns the section for a version: its commits since `since` without merges, newest first.
 pub fn section(git: &Git<'_>, heading: &str, since: Option<&str>, until: &str) -> Result<String> {
     let range = since.map_or(until.to_owned(), |since| format!("{since}..{until}"));
     let printed = git.run(&["log", "--no-merges", "--format=%h%x00%s%x00", "-z", "--end-of-options", &range, "--"])?;
@@ -17,14 +17,14 @@ pub fn section(git: &Git<'_>, heading: &str, since: Option<&str>, until: &str) -
     Ok(format!("## {heading}\n\n{lines}"))
 }
 
-/// Returns the tree with the section on top of the file `name`, which is made where it is not there.
+/// Returns a tree with `section` at the top of the file `name`. Creates the file if it does not exist.
 pub fn write(git: &Git<'_>, tree: &str, name: &str, section: &str) -> Result<String> {
     let old = trees::read(git, tree, Path::new(name))?;
     let old = old.map(|old| String::from_utf8_lossy(&old).into_owned()).unwrap_or_default();
     trees::with_file(git, tree, Path::new(name), with(&old, section).as_bytes())
 }
 
-/// Returns a changelog with the section before its other ones; one with the same heading is replaced.
+/// Inserts the section above the existing ones. Replaces a section with the same heading.
 fn with(old: &str, section: &str) -> String {
     let heading = section.lines().next().unwrap_or_default();
     let (mut before, mut rest, mut in_same) = (String::new(), String::new(), false);

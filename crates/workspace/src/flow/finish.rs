@@ -1,7 +1,7 @@
-//! Finishing a feature, release or hotfix in all repositories, or in none.
+//! Finishes a feature, release or hotfix in all repositories, or in none.
 //!
-//! Nothing moves while it is planned: merges are made as objects, and every conflict of every repository is found first.
-//! Then all refs are locked, compared and moved, and what is left of the branch is tidied up.
+//! Planning changes nothing: it creates merges only as git objects, and finds every conflict in every repository. Then mcpkg
+//! locks, compares and moves all refs, and finally removes the branch and its work trees.
 
 use std::path::{Path, PathBuf};
 
@@ -32,33 +32,33 @@ use mcpkg_store::flow_runs;
 
 pub struct Finish<'a> {
     pub kind: Kind,
-    /// Its name, without the prefix.
+    /// The name without the branch prefix.
     pub name: &'a str,
-    /// Whether its commits become one.
+    /// Whether the branch's commits become a single commit.
     pub squash: bool,
-    /// Whether its branch and worktrees stay.
+    /// Whether the branch and its worktrees are kept.
     pub no_delete: bool,
-    /// Whether the hooks of a merge are run.
+    /// Whether git's merge hooks run.
     pub hooks: bool,
-    /// Whether what it moved is pushed.
+    /// Whether the moved branches and tags are pushed.
     pub push: bool,
-    /// Whether nothing is done.
+    /// Whether this only shows the plan.
     pub dry_run: bool,
 }
 
-/// What is done in a repository, by the order in which it is done over all of them.
+/// The steps for one repository, grouped by when they run across all repositories.
 #[derive(Default)]
 struct Part {
-    /// Refs that move where nothing has them checked out, and those that keep commits.
+    /// Moves of refs that no work tree has checked out, and refs that keep old commits.
     refs: Vec<Step>,
-    /// Branches that move with a work tree.
+    /// Moves of branches together with the work tree that has them checked out.
     forwards: Vec<Step>,
-    /// Work trees that leave the branch, or go.
+    /// Work trees that switch away from the branch or are removed.
     leaves: Vec<Step>,
     deletes: Vec<Step>,
-    /// What the configuration says of it.
+    /// Removals of the branch's git settings.
     forgets: Vec<Step>,
-    /// The target and the paths of each merge that has conflicts.
+    /// The target branch and the conflicting paths of each failed merge.
     conflicts: Vec<(String, Vec<PathBuf>)>,
     changelog: Option<String>,
     row: Option<Row>,
@@ -66,7 +66,7 @@ struct Part {
 }
 
 impl Finish<'_> {
-    /// Finishes it in all repositories that have its branch, or in none.
+    /// Finishes the branch in all repositories that have it, or in none.
     ///
     /// # Errors
     /// `E_FLOW_CONFLICT` with every conflict of every repository, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_TAG_EXISTS`,
@@ -89,7 +89,7 @@ impl Finish<'_> {
             more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
             Ok((plan, rows, more))
         });
-        // Where files of worktrees were gathered.
+        // The folder where ignored files of removed worktrees were collected.
         let left = carry::clear(&workspace.root.join(carry::TEMPORARY));
         let (plan, rows, mut more) = done?;
         more.warnings.extend(left);
@@ -169,7 +169,7 @@ impl Finish<'_> {
         Ok((plan, rows.into_iter().chain(skipped).collect(), more))
     }
 
-    /// Returns the failure of a branch that no repository has: as the contract's example, or naming what finished it.
+    /// Returns the error for a branch that no repository has. If an earlier run finished the branch, the error names that run.
     fn nowhere(&self, context: &Context, workspace: &Workspace, branch: &str) -> Error {
         let operation = format!("{} finish", self.kind.word());
         let run = context.store.read(|db| match journal::known(db, &workspace.root)? {
@@ -307,8 +307,9 @@ impl Finish<'_> {
         Ok(part)
     }
 
-    /// Makes the merge of `tip` into `target`, as objects; `None` where there is nothing to merge, or where there are
-    /// conflicts, which are noted.
+    /// Creates the merge commit of `tip` into `target` without moving a ref. Returns `None` if there is nothing to merge, or
+    /// if there
+    /// are conflicts, which go to `part`.
     #[expect(clippy::too_many_arguments, reason = "each says another thing about one merge")]
     fn merge(
         &self,
@@ -337,7 +338,7 @@ impl Finish<'_> {
             part.conflicts.push((name.to_owned(), merged.conflicts));
             return Ok(None);
         }
-        // What is squashed has no parent here that says it: the same files are the same content.
+        // A squashed merge does not record its parent, so an equal tree means that it was merged before.
         if self.squash && file.is_none() && refs::tree(git, &target.id)?.as_deref() == Some(merged.tree.as_str()) {
             return Ok(None);
         }
@@ -354,7 +355,7 @@ impl Finish<'_> {
         made.map(Some).map_err(|error| unknown_committer(git, &seen.repo.name).unwrap_or(error))
     }
 
-    /// Notes how a target gets to its new commit: with the work tree that has it checked out, or alone.
+    /// Plans the move of a target branch to its new commit, together with the work tree that has it checked out, if any.
     #[expect(clippy::too_many_arguments, reason = "each says another thing about one ref")]
     fn move_target(
         &self,
@@ -384,7 +385,7 @@ impl Finish<'_> {
         Ok(())
     }
 
-    /// Notes what becomes of the branch and of the work tree that has it checked out.
+    /// Plans the deletion of the branch, and where the work tree that has it checked out goes.
     #[expect(clippy::too_many_arguments, reason = "each says another thing about one branch")]
     fn leave(
         &self,
@@ -400,7 +401,7 @@ impl Finish<'_> {
         let (repo, folder) = (seen.repo.name.clone(), relative(&workspace.root, &seen.folder));
         match &tip.worktree {
             Some(place) if seen.is_own(place) => {
-                // A branch is checked out once.
+                // git does not let two work trees check out the same branch.
                 let to = match &develop.worktree {
                     Some(_) => Head::Detached(develop.id.clone()),
                     None => Head::Branch(develop.short("refs/heads/").to_owned()),
@@ -436,7 +437,7 @@ impl Finish<'_> {
 }
 
 impl Finish<'_> {
-    /// Makes a commit of the files of a worktree that goes, for those that git ignores: `worktree restore` brings it back.
+    /// Commits the ignored files of a worktree that will be removed, so that `worktree restore` can bring them back.
     fn keep_files(
         &self,
         workspace: &Workspace,
@@ -467,7 +468,7 @@ impl Finish<'_> {
     }
 }
 
-/// Returns the repositories of a workspace with what each has checked out.
+/// Returns each repository with its folder and its current commit.
 fn heads(workspace: &Workspace, context: &Context) -> Vec<(String, PathBuf, Option<String>)> {
     let of = |repo: &Repo| {
         let folder = workspace.folder(repo).ok()?;
@@ -477,14 +478,14 @@ fn heads(workspace: &Workspace, context: &Context) -> Vec<(String, PathBuf, Opti
     workspace.manifest.repos.iter().filter_map(of).collect()
 }
 
-/// Says of the failure of a hook in which repository it was.
+/// Adds the repository's name to the error of a failed hook.
 fn refused_by_hook(repo: &str, error: Error) -> Error {
     let message = format!("{repo}: a hook refused the merge: {}", error.message());
     let details = error.details().cloned().unwrap_or_default();
     Error::new(error.code(), message).with_details(details).hint("fix what the hook reports, or finish without --hooks")
 }
 
-/// Returns the failure of a commit that git does not know the author of, where that is why it failed.
+/// Returns a clearer error if a commit failed because git does not know your name and email address.
 fn unknown_committer(git: &Git<'_>, repo: &str) -> Option<Error> {
     let error = git.run(&["var", "GIT_COMMITTER_IDENT"]).err().filter(|error| error.code() == Code::GitFailed)?;
     Some(
@@ -495,7 +496,7 @@ fn unknown_committer(git: &Git<'_>, repo: &str) -> Option<Error> {
     )
 }
 
-/// Refuses to go on where any merge of any repository has conflicts: all of them are told.
+/// Returns one error that lists the conflicts of all repositories, if there are any.
 fn refuse_conflicts(branch: &str, having: &[&Seen<'_>], parts: &[Part]) -> Result<()> {
     let (mut conflicts, mut lines) = (Vec::new(), Vec::new());
     for (seen, part) in having.iter().zip(parts) {
@@ -522,7 +523,7 @@ fn refuse_conflicts(branch: &str, having: &[&Seen<'_>], parts: &[Part]) -> Resul
     .hint(hint))
 }
 
-/// Warns where `origin` has commits of a target that are not here, as of the last fetch.
+/// Warns if `origin` has commits of the target that the local branch lacks, as of the last fetch.
 fn behind(seen: &Seen<'_>, git: &Git<'_>, target: &str) -> Result<Option<String>> {
     let Some(short) = target.strip_prefix("refs/heads/") else { return Ok(None) };
     let remote = seen.find(&format!("refs/remotes/origin/{short}"));
@@ -533,7 +534,7 @@ fn behind(seen: &Seen<'_>, git: &Git<'_>, target: &str) -> Result<Option<String>
     Ok(Some(format!("{}: as of the last fetch, origin/{short} has commits that {short} lacks", seen.repo.name)))
 }
 
-/// Warns of releases that are open and lack a hotfix.
+/// Warns about open releases that do not contain the hotfix.
 fn open_releases(seen: &Seen<'_>, prefix: &str) -> Vec<String> {
     let start = format!("refs/heads/{prefix}");
     let open = seen.refs.iter().filter(|found| found.name.starts_with(&start));
@@ -541,7 +542,7 @@ fn open_releases(seen: &Seen<'_>, prefix: &str) -> Vec<String> {
         .collect()
 }
 
-/// The heading of a version's section: the version and the day.
+/// Returns the heading of a changelog section: `1.2.0 - 2026-05-01`.
 fn heading(version: &Version, now: mcpkg_base::clock::Millis) -> String {
     let day = mcpkg_base::clock::rfc3339(now);
     format!("{version} - {}", day.get(..10).unwrap_or(&day))

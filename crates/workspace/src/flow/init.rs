@@ -1,4 +1,4 @@
-//! `mcpkg flow init`: the branches that flows need.
+//! `mcpkg flow init`: creates the branches that flows need.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

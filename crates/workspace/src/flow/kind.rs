@@ -1,24 +1,23 @@
-//! The kinds of branches of a flow: what each is called, where it begins, and where it is merged to.
+//! Defines the kinds of flow branches: their names, where they start, and where they are merged.
 
 use crate::manifest::{Flow, Repo};
 use crate::names;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A kind of branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Begins at develop, and is merged into it.
+    /// Starts at develop and is merged into develop.
     Feature,
-    /// Begins at develop; is merged into main, tagged there, and merged into develop.
+    /// Starts at develop; is merged into main, tagged there, and merged into develop.
     Release,
-    /// Begins at main, and ends as a release does.
+    /// Starts at main, and is finished like a release.
     Hotfix,
 }
 
 impl Kind {
     pub const ALL: [Kind; 3] = [Kind::Feature, Kind::Release, Kind::Hotfix];
 
-    /// The word for it.
+    /// Returns the lowercase name: `feature`.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Feature => "feature",
@@ -27,7 +26,7 @@ impl Kind {
         }
     }
 
-    /// The word as a sentence begins with it.
+    /// Returns the capitalized name: `Feature`.
     pub const fn title(self) -> &'static str {
         match self {
             Kind::Feature => "Feature",
@@ -36,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// What its branches begin with.
+    /// Returns the prefix of its branch names.
     pub fn prefix(self, flow: &Flow) -> &str {
         match self {
             Kind::Feature => &flow.feature_prefix,
@@ -45,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// The branch that it begins at.
+    /// Returns the branch that it starts at.
     pub fn base<'a>(self, flow: &'a Flow, repo: &'a Repo) -> &'a str {
         match self {
             Kind::Feature | Kind::Release => &flow.develop_branch,
@@ -53,12 +52,12 @@ impl Kind {
         }
     }
 
-    /// Whether its end is a version: merged into main, with a tag.
+    /// Whether finishing it publishes a version: merged into main, with a tag.
     pub const fn is_released(self) -> bool {
         matches!(self, Kind::Release | Kind::Hotfix)
     }
 
-    /// Returns the branch of a name, after a look at the name.
+    /// Checks a name and returns its full branch name.
     pub fn branch(self, flow: &Flow, name: &str) -> Result<String> {
         match self {
             Kind::Release => super::version::read(name).map(drop)?,

@@ -1,4 +1,4 @@
-//! `mcpkg flow log`: shows what flows did.
+//! `mcpkg flow log`: lists past flow runs.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -16,31 +16,31 @@ use mcpkg_base::git::{self, Git};
 use mcpkg_base::plural;
 use mcpkg_base::shell::quote;
 
-/// How long another git's lock of an index is waited for.
+/// How long to wait while another git process holds the lock of an index.
 const LOCKED: Duration = Duration::from_secs(1);
 
-/// Between two looks whether it is gone.
+/// The time between two checks of that lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A repository as it is.
+/// The state of a repository at one moment.
 pub struct Seen<'w> {
-    /// Its entry in the manifest.
     pub repo: &'w Repo,
     pub folder: PathBuf,
-    /// Its branches, those of `origin`, and its tags.
+    /// Its local branches, the branches of `origin`, and its tags.
     pub refs: Vec<Ref>,
-    /// What its own work tree has checked out.
+    /// What its main work tree has checked out.
     pub head: Option<Head>,
-    /// The branches that a rebase or a bisect goes back to, with what that is and where.
+    /// Branches that a running rebase or bisect will return to, with the operation and its work tree.
     in_progress: Vec<(String, git::Operation, PathBuf)>,
 }
 
 impl<'w> Seen<'w> {
-    /// Looks at a repository.
+    /// Reads the state of a repository.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where it is not there, `E_FLOW_DIRTY` where something of git's is in progress, `E_BRANCH_NOT_FOUND` where it
-    /// has no commit.
+    /// `E_NOT_FOUND` if the repository does not exist, `E_FLOW_DIRTY` if a git operation is in progress, `E_BRANCH_NOT_FOUND`
+    /// if
+    /// it has no commit.
     pub fn look(workspace: &Workspace, repo: &'w Repo, cancelled: &CancellationToken) -> Result<Self> {
         let folder = workspace.folder(repo)?;
         Self::at(repo, folder.clone(), cancelled).map_err(|error| unreadable(repo, &folder, error))
@@ -70,7 +70,7 @@ impl<'w> Seen<'w> {
         Ok(Self { repo, folder, refs, head, in_progress })
     }
 
-    /// Refuses a branch that a rebase or a bisect in another work tree goes back to.
+    /// Refuses a branch that a rebase or bisect in another work tree will return to.
     pub fn refuse_in_progress(&self, branch: &Ref) -> Result<()> {
         match self.in_progress.iter().find(|(name, _, _)| *name == branch.name) {
             Some((_, operation, place)) => Err(in_progress(self.repo, *operation, place)),
@@ -78,17 +78,17 @@ impl<'w> Seen<'w> {
         }
     }
 
-    /// Returns a local branch.
+    /// Finds a local branch by its short name.
     pub fn branch(&self, name: &str) -> Option<&Ref> {
         self.find(&format!("refs/heads/{name}"))
     }
 
-    /// Returns a ref by its full name.
+    /// Finds a ref by its full name.
     pub fn find(&self, name: &str) -> Option<&Ref> {
         self.refs.iter().find(|found| found.name == name)
     }
 
-    /// Returns a branch that the flow needs.
+    /// Finds a branch that the flow requires.
     pub fn base(&self, name: &str) -> Result<&Ref> {
         self.branch(name).ok_or_else(|| {
             Error::new(Code::BranchNotFound, format!("{}: the repository has no branch `{name}`", self.repo.name))
@@ -97,19 +97,19 @@ impl<'w> Seen<'w> {
         })
     }
 
-    /// Returns git in its folder.
+    /// Returns git for the repository's folder.
     pub fn git<'a>(&'a self, cancelled: &'a CancellationToken) -> Git<'a> {
         Git::of(&self.folder, cancelled)
     }
 
-    /// Whether a folder is its own work tree, and no linked one.
+    /// Whether a folder is the repository's main work tree, not a linked one.
     pub fn is_own(&self, worktree: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         real(worktree) == real(&self.folder)
     }
 }
 
-/// Says of what git failed at in which repository it was.
+/// Adds the repository to an error of git.
 fn unreadable(repo: &Repo, folder: &Path, error: Error) -> Error {
     if error.code() != Code::GitFailed {
         return error;
@@ -123,7 +123,7 @@ fn unreadable(repo: &Repo, folder: &Path, error: Error) -> Error {
     ))
 }
 
-/// Refuses a work tree that another git works in, or that has an operation in progress.
+/// Refuses a work tree that another git process is using, or that has an operation in progress.
 fn refuse_busy(repo: &Repo, worktree: &Path, cancelled: &CancellationToken) -> Result<()> {
     if let Some(operation) = git::own_folder(worktree).and_then(|own| git::operation(&own)) {
         return Err(in_progress(repo, operation, worktree));
@@ -151,10 +151,10 @@ fn in_progress(repo: &Repo, operation: git::Operation, place: &Path) -> Error {
         .hint(format!("finish or abort it in `{}`", place.display()))
 }
 
-/// Refuses a work tree with changes that are not committed; untracked files count where the work tree goes.
+/// Refuses a work tree with uncommitted changes. Untracked files count only if the work tree will be removed.
 ///
 /// # Errors
-/// `E_FLOW_DIRTY` with the paths, or where an operation of git's is in progress.
+/// `E_FLOW_DIRTY` with the paths, or if a git operation is in progress.
 pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &CancellationToken) -> Result<()> {
     refuse_busy(repo, worktree, cancelled)?;
     let status = status::read(&Git::of(worktree, cancelled), Extra::Untracked)?;
@@ -171,7 +171,7 @@ pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &Canc
     Err(dirty(repo, worktree, &paths, stash(found.iter().map(|entry| entry.state))))
 }
 
-/// Refuses changes that are not committed in files that a merge changes, and files with conflicts anywhere.
+/// Refuses uncommitted changes in files that the merge changes, and unresolved conflicts in any file.
 pub fn refuse_overlap(
     repo: &Repo,
     worktree: &Path,
@@ -200,7 +200,7 @@ pub fn refuse_overlap(
     if paths.is_empty() { Ok(()) } else { Err(dirty(repo, worktree, &paths, stash(states.into_iter()))) }
 }
 
-/// Returns the command that puts files in these states aside: by itself git takes those alone that it knows.
+/// Returns the stash command that covers files in these states. Plain `git stash` covers only tracked files.
 fn stash(mut states: impl Iterator<Item = State> + Clone) -> &'static str {
     match (states.clone().any(|state| state == State::Ignored), states.any(|state| state == State::Untracked)) {
         (true, _) => "git stash -a",

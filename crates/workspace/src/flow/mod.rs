@@ -1,4 +1,4 @@
-//! Git flow over all repositories of a workspace: features, releases and hotfixes, started and finished as one.
+//! Runs git flow over all repositories of a workspace: starts and finishes features, releases and hotfixes everywhere at once.
 
 pub mod branches;
 mod changelog;
@@ -17,7 +17,6 @@ mod version;
 
 use mcpkg_core::op::Entry;
 
-/// The operations of flows.
 pub const OPS: &[Entry] = &[
     Entry::of::<init::Init>(),
     Entry::of::<operations::FeatureStart>(),

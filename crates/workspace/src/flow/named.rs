@@ -1,4 +1,4 @@
-//! Runs by the beginnings of their ids, as people name them.
+//! Finds flow runs by the beginning of their ids.
 
 use uuid::Uuid;
 
@@ -6,23 +6,23 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::Db;
 use mcpkg_store::flow_runs::{self, FlowRun};
 
-/// The characters of an id that a table shows: the moment of its making, which tells one run of a workspace from the next.
+/// The number of characters of an id shown in tables. They hold the creation time, which is enough to tell runs apart.
 const SHOWN: usize = 13;
 
-/// The least digits that name a run, so that few words of people's do.
+/// The minimum number of digits that can name a run. With fewer, ordinary words could match.
 const LEAST: usize = 8;
 
-/// Returns a run's id as a table shows it.
+/// Returns the short form of a run's id that tables show.
 pub fn shown(run: Uuid) -> String {
     let mut id = run.to_string();
     id.truncate(SHOWN);
     id
 }
 
-/// Returns the run of a workspace whose id begins with `id`, if there is one.
+/// Returns the run of a workspace whose id starts with `id`, if there is one.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where several begin so.
+/// `E_INVALID_ARGUMENT` if several ids start with `id`.
 pub fn find(db: &Db<'_>, workspace: i64, id: &str) -> Result<Option<FlowRun>> {
     let Some((first, last)) = range(id) else { return Ok(None) };
     let mut found = flow_runs::between(db, workspace, first, last)?;
@@ -33,7 +33,7 @@ pub fn find(db: &Db<'_>, workspace: i64, id: &str) -> Result<Option<FlowRun>> {
     Ok(found.pop())
 }
 
-/// Returns the first and the last id that begin with `id`; `None` where it is no beginning of any.
+/// Returns the lowest and the highest id that start with `id`; `None` if it is not the start of an id.
 fn range(id: &str) -> Option<(Uuid, Uuid)> {
     let digits: String = id.chars().filter(|c| *c != '-').collect();
     let bound =

@@ -163,11 +163,11 @@ const FINISH: &str = r#"{"type":"object","properties":{"name":{"type":"string"},
 const RELEASE_START: &str = r#"{"type":"object","properties":{"version":{"type":"string","description":"Semver version (e.g., 1.0.0)"}},"required":["version"]}"#;
 const RELEASE_FINISH: &str = r#"{"type":"object","properties":{"version":{"type":"string"}},"required":["version"]}"#;
 
-/// What `--help` says of a start.
+/// The `--help` text of the start commands.
 const STARTING: &str = "mcpkg creates the branch in all repositories or in none. Your uncommitted changes stay in \
     the work trees. If git cannot carry these changes over to the new branch, mcpkg creates no branch.";
 
-/// What `--help` says of a finish.
+/// The `--help` text of the finish commands.
 const FINISHING: &str = "Before mcpkg changes anything, it checks that every merge in every repository will \
     succeed. If any merge would fail, mcpkg reports all conflicts and changes nothing. If a later step fails, \
     mcpkg undoes all changes. If mcpkg itself is killed, the next mcpkg command in the workspace cleans up.";

@@ -78,7 +78,7 @@ impl Operation for Push {
         if self.dry_run {
             return Ok(shown(&run, &rows, true));
         }
-        // An agent's came as a command, to which a person consented: see `foresee`.
+        // An agent cannot reach this without approval: the person has already approved the list from `foresee`.
         if context.is_shell() {
             let what = format!("{} {}", run.operation, run.subject);
             let pushed = rows.iter().filter(|row| !row.updates.is_empty());
@@ -95,7 +95,7 @@ impl Operation for Push {
     }
 }
 
-/// What is pushed of a repository, and what became of it.
+/// The pending push of a repository, and its result.
 struct Row {
     repo: String,
     updates: Vec<Update>,
@@ -104,10 +104,10 @@ struct Row {
     failed: bool,
 }
 
-/// Addresses that a question names; it counts the others.
+/// The most addresses that the question lists; it counts the rest.
 const NAMED: usize = 3;
 
-/// Asks a person whether to push, at the terminal; elsewhere `--yes` says it.
+/// Asks a person at the terminal whether to push. Without a terminal, `--yes` is required.
 fn confirm(context: &Context, what: &str, to: &[String], shown: Body) -> Result<()> {
     if context.confirmation == Confirmation::Given {
         return Ok(());
@@ -116,7 +116,7 @@ fn confirm(context: &Context, what: &str, to: &[String], shown: Body) -> Result<
     (context.ask)(shown, &format!("Push `{what}`{to}?"))
 }
 
-/// Asks a person whether what is about to be done shall be pushed as well, before anything is done.
+/// Asks before a flow starts whether its results may be pushed.
 pub fn confirm_before(context: &Context, workspace: &Workspace, what: &str) -> Result<()> {
     let repos = &workspace.manifest.repos;
     let rows = repos.iter().map(|repo| vec![repo.name.clone(), redact(&repo.url)]).collect();
@@ -125,7 +125,7 @@ pub fn confirm_before(context: &Context, workspace: &Workspace, what: &str) -> R
     confirm(context, what, &to, Body::Table(table))
 }
 
-/// Pushes what a run has just done, and adds what came of it to the answer.
+/// Pushes the result of a run that has just finished, and adds the outcome to the reply.
 pub fn after(context: &Context, workspace: &Workspace, run: Uuid, mut reply: Reply) -> Result<Reply> {
     let Some(run) = context.store.read(|db| flow_runs::get(db, run))? else {
         return Err(Error::internal(format!("the flow run {run} is not in the database")));
@@ -137,7 +137,7 @@ pub fn after(context: &Context, workspace: &Workspace, run: Uuid, mut reply: Rep
     Ok(reply)
 }
 
-/// Returns what a run moved, by repository, as pushes of it.
+/// Returns the pushes for the refs that a run moved, by repository.
 fn of_run(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<Vec<Row>> {
     let steps = context.store.read(|db| flow_runs::steps(db, run.id))?;
     let steps: Vec<Step> =
@@ -162,7 +162,7 @@ fn of_run(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<Vec
             let seen = refs::find(&git, &seen)?.map(|found| found.id).filter(|_| name.starts_with("refs/heads/"));
             match new {
                 Some(id) => updates.extend(forward(&git, name, id, seen.as_deref())?),
-                // A branch that origin never had is not deleted there.
+                // If origin never had the branch, there is nothing to delete.
                 None => updates.extend(seen.map(|old| Update::Delete { name, old })),
             }
         }
@@ -173,9 +173,10 @@ fn of_run(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<Vec
     Ok(rows)
 }
 
-/// Returns the push of a ref that a run moved to `id`, where origin, as it was seen last, lacks that.
+/// Returns the push for a ref that a run moved to `id`, unless origin already contained that commit at the last fetch.
 ///
-/// Where origin has moved, and its commits were merged into the branch since, the branch goes there as it is now.
+/// If origin has moved and you have merged its commits into the local branch since, the branch is pushed at its current
+/// commit.
 fn forward(git: &Git<'_>, name: String, id: String, seen: Option<&str>) -> Result<Option<Update>> {
     let Some(seen) = seen else { return Ok(Some(Update::Set { name, id })) };
     if refs::contains(git, seen, &id)? {
@@ -191,11 +192,11 @@ fn forward(git: &Git<'_>, name: String, id: String, seen: Option<&str>) -> Resul
     Ok(Some(Update::Set { name, id }))
 }
 
-/// Pushes, and notes what of the run is at `origin` now.
+/// Pushes, and records which refs of the run are now at `origin`.
 ///
 /// # Errors
-/// `E_REMOTE_FAILED` where a repository was refused or could not be reached: the others are pushed, and the same command
-/// pushes the rest.
+/// `E_REMOTE_FAILED` if a push was refused or a remote could not be reached. The other repositories are still pushed, and the
+/// same command pushes the rest.
 fn carry_out(context: &Context, workspace: &Workspace, run: &FlowRun, plan: &[Row]) -> Result<Reply> {
     let rows = parallel::each(plan, |_, row| Ok(one(context, workspace, row)));
     let rows: Vec<Row> = rows.into_iter().collect::<Result<_>>()?;
@@ -254,7 +255,7 @@ fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
     }
 }
 
-/// Returns the run that is meant: by its id, by its branch, or by the branch's name without a prefix.
+/// Finds the run by its id, by its branch, or by the branch's name without prefix; without a name, the newest run.
 fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Result<FlowRun> {
     let flow = &workspace.manifest.flow;
     let found = context.store.read(|db| {
@@ -291,7 +292,7 @@ fn words(update: &Update) -> String {
     }
 }
 
-/// As [`words`], with the whole ids: a person consents to these commits and to no others.
+/// Like [`words`], but with full commit ids: the person approves exactly these commits.
 fn exactly(update: &Update) -> String {
     match update {
         Update::Set { name, id } => format!("{} to {id}", plain(name)),

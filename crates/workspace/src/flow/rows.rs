@@ -1,4 +1,4 @@
-//! What a flow answers: a row for each repository, and the steps that were, or would be, done.
+//! Builds the reply of a flow: one row per repository, and the steps that were or would be done.
 
 use serde_json::{Value, json};
 
@@ -7,29 +7,27 @@ use crate::keep;
 use crate::step::{Step, short};
 use mcpkg_core::op::{Body, Reply, Table};
 
-/// What became of a repository.
+/// The result in one repository.
 pub struct Row {
     pub repo: String,
-    /// One word for it, such as `merged`.
+    /// One word for people and programs, such as `merged`.
     pub state: &'static str,
     /// One sentence for people.
     pub message: String,
-    /// Where a linked work tree was made.
+    /// The path of a linked work tree that was created.
     pub worktree: Option<String>,
 }
 
-/// What a flow answers besides its rows.
+/// Parts of the reply that do not belong to one repository.
 #[derive(Default)]
 pub struct More {
-    /// The tag that was made.
+    /// The new tag.
     pub tag: Option<String>,
-    /// What changed, as Markdown, by repository.
+    /// The changelog section by repository, as Markdown.
     pub changelog: Option<Value>,
-    /// What a person should know.
     pub warnings: Vec<String>,
 }
 
-/// Returns the answer of a flow.
 pub fn reply(branch: &str, rows: &[Row], plan: &Plan, dry_run: bool, more: More) -> Reply {
     let repos: Vec<Value> = rows
         .iter()
@@ -78,7 +76,7 @@ pub fn reply(branch: &str, rows: &[Row], plan: &Plan, dry_run: bool, more: More)
     if dry_run { reply.hint("nothing was changed; run the same command without --dry-run to do it") } else { reply }
 }
 
-/// The refs of a repository that move, for programs; those that only keep old commits are left out.
+/// Returns the ref moves of a repository as JSON, without the refs that only keep old commits.
 fn moves(plan: &Plan, repo: &str) -> Vec<Value> {
     let of = |step: &Step| match step {
         Step::Ref { repo: of, name, old, new, .. } if of == repo && !keep::keeps(name) => {
@@ -94,7 +92,7 @@ fn moves(plan: &Plan, repo: &str) -> Vec<Value> {
     plan.land.iter().chain(&plan.tidy).filter_map(of).collect()
 }
 
-/// Returns the step that keeps the commit of a branch or tag, by its full name, for a run.
+/// Returns a step that keeps the commit of a branch or tag reachable for a run. `name` is the full ref name.
 pub fn keep(repo: &str, folder: &str, run: uuid::Uuid, name: &str, commit: &str) -> Step {
     Step::Ref {
         repo: repo.to_owned(),
@@ -105,7 +103,7 @@ pub fn keep(repo: &str, folder: &str, run: uuid::Uuid, name: &str, commit: &str)
     }
 }
 
-/// A commit for people.
+/// Shortens a commit id for people.
 pub fn at(commit: &str) -> String {
     short(commit)
 }

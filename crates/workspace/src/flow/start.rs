@@ -1,4 +1,4 @@
-//! Starting a feature, release or hotfix: its branch in every repository, checked out or in a worktree of its own.
+//! Starts a feature, release or hotfix: creates its branch in every repository, in place or in a new worktree.
 
 use super::kind::Kind;
 use super::look::Seen;
@@ -16,22 +16,22 @@ use mcpkg_core::op::{Context, Reply};
 
 pub struct Start<'a> {
     pub kind: Kind,
-    /// Its name, without the prefix.
+    /// The name without the branch prefix.
     pub name: &'a str,
-    /// The repositories; all of them where empty.
+    /// The repositories to use; empty means all.
     pub repos: &'a [String],
-    /// Whether it gets worktrees of its own.
+    /// Whether to check the branch out in new worktrees.
     pub worktree: bool,
-    /// Whether nothing is done.
+    /// Whether this only shows the plan.
     pub dry_run: bool,
 }
 
 impl Start<'_> {
-    /// Starts it in all repositories, or in none.
+    /// Creates the branch in all repositories, or in none.
     ///
     /// # Errors
-    /// `E_BRANCH_IN_USE` where a repository has the branch, `E_TAG_EXISTS` where it has the version's tag, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`,
-    /// `E_WORKSPACE_BUSY`, and as [`journal::carry_out`].
+    /// `E_BRANCH_IN_USE` if a repository has the branch already, `E_TAG_EXISTS` if it has the version's tag, `E_FLOW_DIRTY`,
+    /// `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and the errors of [`journal::carry_out`].
     pub fn run(&self, context: &Context) -> Result<Reply> {
         mcpkg_base::git::required(&mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &context.cancelled))?;
         let workspace = Workspace::open(context)?;
@@ -128,7 +128,7 @@ impl Start<'_> {
         let taken = seen.branch(branch).map(|found| &found.name);
         let remote = format!("refs/remotes/origin/{branch}");
         let Some(taken) = taken.or_else(|| seen.find(&remote).map(|found| &found.name)) else {
-            // A branch is a file: below one there is no other.
+            // git stores branches as files, so `a` and `a/b` cannot both exist.
             let below = |name: &str| {
                 name.strip_prefix("refs/heads/").is_some_and(|other| {
                     other.starts_with(&format!("{branch}/")) || branch.starts_with(&format!("{other}/"))
@@ -157,7 +157,7 @@ impl Start<'_> {
             }))
     }
 
-    /// Refuses a release that is tagged: it could never be finished.
+    /// Warns if a release's version is lower than the last tagged version.
     fn warnings(&self, seen: &[Seen<'_>], prefix: &str) -> Vec<String> {
         let Kind::Release = self.kind else { return Vec::new() };
         let Ok(version) = version::read(self.name) else { return Vec::new() };

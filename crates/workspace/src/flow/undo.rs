@@ -1,4 +1,4 @@
-//! `mcpkg flow undo`: takes a run back, all of it or nothing. What takes an undo back does the run again, and is a redo.
+//! `mcpkg flow undo`: reverts a run completely or not at all. Undoing an undo is called redo.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use mcpkg_base::git::{Git, refs};
 use mcpkg_core::op::{Context, Effect, Faces, Operation, Reply, Shape};
 use mcpkg_store::flow_runs::{self, FlowRun, State, StepRow};
 
-/// What undos are called among the operations of runs, and what takes them back.
+/// The operation names recorded for an undo, and for the undo of an undo.
 pub const OPERATIONS: [&str; 2] = ["undo", "redo"];
 
 /// Takes back what a flow did.
@@ -88,11 +88,10 @@ impl Operation for Undo {
     }
 }
 
-/// What taking a run back does.
+/// The run to undo, and the run that this restores.
 struct Done {
-    /// The run that is taken back.
     run: FlowRun,
-    /// Where that is an undo: the run that is done again by it.
+    /// If `run` is itself an undo: the run that becomes effective again.
     again: Option<FlowRun>,
 }
 
@@ -110,7 +109,7 @@ impl Done {
         Ok(Self { run, again })
     }
 
-    /// The run that users know it by.
+    /// Returns the run that messages mention.
     fn about(&self) -> &FlowRun {
         self.again.as_ref().unwrap_or(&self.run)
     }
@@ -124,7 +123,7 @@ impl Done {
         if self.again.is_some() { "redone" } else { "undone" }
     }
 
-    /// What it did, such as `feature finish feature/login`.
+    /// Returns that run's command, such as `feature finish feature/login`.
     fn what(&self) -> String {
         format!("{} {}", self.about().operation, self.about().subject)
     }
@@ -133,14 +132,14 @@ impl Done {
         format!("`{}` is {}", self.what(), if self.again.is_some() { "redone" } else { "undone" })
     }
 
-    /// What becomes of the runs.
+    /// Returns the new states of the runs.
     fn becomes(&self) -> Vec<(i64, State)> {
         let again = self.again.as_ref().map(|run| (run.id, State::Done));
         std::iter::once((self.run.id, State::Undone)).chain(again).collect()
     }
 }
 
-/// Returns the run that is meant.
+/// Finds the run by its id; without an id, the newest run.
 fn chosen(context: &Context, workspace: &Workspace, run: Option<&str>) -> Result<FlowRun> {
     let found = context.store.read(|db| match (journal::known(db, &workspace.root)?, run) {
         (None, _) => Ok(None),
@@ -155,7 +154,7 @@ fn chosen(context: &Context, workspace: &Workspace, run: Option<&str>) -> Result
     })
 }
 
-/// Refuses a run that is over, was pushed, or that this machine did not begin.
+/// Refuses a run that is not in effect, was pushed, or was started on another machine.
 fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
     let FlowRun { operation, subject, state, .. } = run;
     let [_, redo] = OPERATIONS;
@@ -188,7 +187,7 @@ fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what has since been moved: it is where the run left it no more, and never will be.
+/// Refuses to undo refs that are no longer where the run left them.
 fn refuse_moved(context: &Context, workspace: &Workspace, done: &Done, plan: &Plan) -> Result<()> {
     let mut seen = HashSet::new();
     for step in &plan.land {
@@ -224,7 +223,7 @@ fn refuse_moved(context: &Context, workspace: &Workspace, done: &Done, plan: &Pl
     Ok(())
 }
 
-/// Plans the steps the other way round; what nothing else leads to any more is kept.
+/// Plans the reverse steps. Adds refs that keep commits which would become unreachable.
 fn plan(
     context: &Context,
     workspace: &Workspace,
@@ -246,7 +245,7 @@ fn plan(
         done.push((row.tidies, step));
     }
     if let Some(lock) = lock {
-        // What could not be tidied up was never done.
+        // A cleanup step that failed was never applied, so it needs no reverse step.
         let never = CancellationToken::new();
         let carrier = Carrier { root: &workspace.root, lock: lock.file(), cancelled: &never, message: "" };
         let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! Versions, and the tags that name them.
+//! Parses versions and finds the tags that name them.
 
 use semver::Version;
 use serde_json::json;
@@ -7,10 +7,10 @@ use super::look::Seen;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::refs::Ref;
 
-/// Reads a version as a release is named: strictly semantic, without a `v`.
+/// Parses the version in a release's name: strict semantic versioning, without a `v`.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` with the right spelling where one can be told.
+/// `E_INVALID_ARGUMENT`, with the correct spelling if mcpkg can guess it.
 pub fn read(text: &str) -> Result<Version> {
     Version::parse(text).map_err(|error| {
         let refused =
@@ -22,7 +22,7 @@ pub fn read(text: &str) -> Result<Version> {
     })
 }
 
-/// Returns the versions that tags name, each with its tag, the highest last.
+/// Returns the tagged versions and their tags, the highest last.
 pub fn tagged<'r>(refs: &'r [Ref], prefix: &str) -> Vec<(Version, &'r Ref)> {
     let version = |tag: &'r Ref| {
         let name = tag.name.strip_prefix("refs/tags/")?.strip_prefix(prefix)?;
@@ -33,7 +33,7 @@ pub fn tagged<'r>(refs: &'r [Ref], prefix: &str) -> Vec<(Version, &'r Ref)> {
     versions
 }
 
-/// Returns the version of a hotfix: its name where that is one, else the highest one there is with a patch more.
+/// Returns the version of a hotfix: its name if that is a version, otherwise the highest version with the patch number + 1.
 pub fn of_hotfix(name: &str, highest: Option<&Version>) -> Version {
     Version::parse(name).unwrap_or_else(|_| match highest {
         Some(highest) => Version::new(highest.major, highest.minor, highest.patch + 1),
@@ -41,7 +41,7 @@ pub fn of_hotfix(name: &str, highest: Option<&Version>) -> Version {
     })
 }
 
-/// Refuses a tag that one of the repositories has already.
+/// Refuses a tag that already exists in one of the repositories.
 pub(super) fn refuse_taken(having: &[&Seen<'_>], tag: &str) -> Result<()> {
     let full = format!("refs/tags/{tag}");
     let taken: Vec<&str> =

@@ -1,4 +1,4 @@
-//! A file to register as a model. It is opened once, and its header is read from that open file.
+//! Checks a file before it is registered as a model. The file is opened once, and its header is read through that handle.
 
 use std::fs::File;
 use std::io::Seek;
@@ -11,22 +11,21 @@ use super::header::{Dim, Header, Port, Refusal};
 use super::tensor::Dtype;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Bytes of the largest model.
+/// The largest model file, in bytes.
 pub const MAX_MODEL: u64 = 1 << 30;
 
-/// A file that is to be registered.
+/// A file to register as a model.
 pub struct Candidate {
-    /// The file, open at its beginning.
+    /// The file, open and positioned at its start.
     pub file: File,
     pub path: PathBuf,
-    /// Its bytes.
+    /// The size of the file in bytes.
     pub size: u64,
-    /// What it says of itself.
     pub header: Header,
 }
 
 impl Candidate {
-    /// Opens a file that a caller named.
+    /// Opens the file that the caller named.
     ///
     /// # Errors
     /// `E_GATE_FAILED` with the kind `not_onnx`, `truncated`, `no_graph`, `external_data` or `too_large`.
@@ -44,7 +43,7 @@ impl Candidate {
         Ok(Self { file, path, size, header })
     }
 
-    /// Refuses a model that cannot run within so many bytes of memory: its file and the tensors whose shapes its header fixes are larger.
+    /// Refuses a model that needs more than `memory` bytes: its file plus the tensors with a fixed shape in its header.
     ///
     /// # Errors
     /// `E_GATE_FAILED` with the kind `too_large`.
@@ -65,7 +64,7 @@ impl Candidate {
     }
 }
 
-/// Returns the bytes of a tensor where the header fixes them.
+/// Returns the size of a tensor in bytes, if the header fixes its shape.
 fn bytes_of(port: &Port) -> Option<u64> {
     let dtype = Dtype::named(&port.dtype)?;
     let fixed = |dim: &Dim| match dim {

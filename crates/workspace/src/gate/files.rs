@@ -1,4 +1,4 @@
-//! Files that a caller named: a person's may lie anywhere, an agent's lie below the workspace's root, where no link leads out.
+//! Opens files that a caller named. A person may name any file; an agent only files below the workspace's root, without links.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,14 +12,14 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_core::op::Context;
 
-/// What opens the files of a caller.
+/// Opens files for one caller.
 pub struct Files {
     root: PathBuf,
-    /// The folders below the root, where the caller is an agent.
+    /// Restricts access to folders below the root; set if the caller is an agent.
     folders: Option<Folders>,
 }
 
-/// What a path leads to.
+/// The kind of thing at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     File,
@@ -27,17 +27,16 @@ pub enum Found {
 }
 
 impl Files {
-    /// Returns what opens the files of the caller in a workspace.
     pub fn of(context: &Context, workspace: &Workspace) -> Self {
         let root = workspace.root.clone();
         let folders = (!context.is_shell()).then(|| Folders::below(vec![root.clone()]));
         Self { root, folders }
     }
 
-    /// Returns the path that a text names: a person's as the shell has it, an agent's below the root.
+    /// Resolves a path: relative to the current folder for a person, relative to the root for an agent.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where an agent's leaves the root.
+    /// `E_IO_INVALID_PATH` if an agent's path is outside the root.
     pub fn path(&self, text: &str) -> Result<PathBuf> {
         if self.folders.is_none() {
             return Ok(PathBuf::from(text));
@@ -46,10 +45,10 @@ impl Files {
         crate::root::below(&self.root, relative)
     }
 
-    /// Returns what a path leads to.
+    /// Returns whether the path is a file or a folder.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where it is a link of an agent's, or neither.
+    /// `E_IO_INVALID_PATH` if it is neither, or if an agent named a link.
     pub fn found(&mut self, path: &Path) -> Result<Found> {
         let kind = match self.holding(path)? {
             Some((folder, name)) => folder.entry(&name)?.map(|entry| entry.kind),
@@ -78,13 +77,13 @@ impl Files {
         }
     }
 
-    /// Returns the bytes of a regular file, which has at most `limit` of them.
+    /// Reads a regular file of at most `limit` bytes.
     pub fn read(&mut self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         let file = self.open(path)?;
         file::read_open(file, limit).map_err(|error| disk::failed("read", path, error))
     }
 
-    /// Returns the names in a folder, in order.
+    /// Returns the names in a folder, sorted.
     pub fn names(&mut self, path: &Path) -> Result<Vec<OsString>> {
         if let Some(folders) = &mut self.folders {
             return folders.open(path)?.ok_or_else(|| missing(path))?.names();
@@ -98,7 +97,7 @@ impl Files {
         names.map_err(failed)
     }
 
-    /// Returns the folder below the root that holds an agent's path, and its name there.
+    /// For an agent, returns the folder below the root that contains the path, and the path's last part.
     fn holding(&mut self, path: &Path) -> Result<Option<(std::rc::Rc<Folder>, OsString)>> {
         let Some(folders) = &mut self.folders else { return Ok(None) };
         Ok(folders.holding(path)?.map(|(folder, name)| (folder, name.to_owned())))

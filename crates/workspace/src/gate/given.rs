@@ -1,4 +1,4 @@
-//! What an engine gives, or why it does not.
+//! Defines the result of running a model: its outputs, or why it stopped.
 
 use std::time::Duration;
 
@@ -6,28 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use super::tensor::Tensor;
 
-/// What a model gave, and how long it took.
 #[derive(Debug)]
 pub struct Given {
-    /// Its outputs, each with its name.
+    /// The output tensors by name.
     pub outputs: Vec<(String, Tensor)>,
-    /// How long it took to read and prepare the model.
+    /// How long loading took.
     pub load: Duration,
-    /// How long it took to run it.
+    /// How long the run took.
     pub run: Duration,
 }
 
-/// Why a model was not run to its end.
+/// Why a model did not run to completion.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Stopped {
-    /// The word for programs.
+    /// A word for programs, such as `timeout`.
     pub kind: String,
-    /// The sentence for people.
+    /// A sentence for people.
     pub message: String,
 }
 
 impl Stopped {
-    /// Returns why a model was not run to its end.
     pub fn new(kind: &str, message: impl Into<String>) -> Self {
         Self { kind: kind.to_owned(), message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! The header of an ONNX model: its inputs and outputs, read without the weights and without an engine.
+//! Reads the inputs and outputs of an ONNX model from its header, without the weights and without an engine.
 
 use std::collections::HashSet;
 use std::io::{Read, Seek};
@@ -9,47 +9,45 @@ use super::tensor::{self, Dtype};
 use super::wire::{Fault, Value, Wire};
 use mcpkg_base::error::nearest;
 
-/// The most bytes of names and shapes that a header has.
+/// The most bytes that names and shapes may take up in a header.
 const MAX_PORTS: u64 = 1 << 20;
 
-/// The most bytes of the names of weights.
+/// The most bytes that names of weights may take up.
 const MAX_WEIGHTS: u64 = 64 << 20;
 
-/// What a model says of itself.
+/// The parts of a model file that the gate reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// The version of the format.
+    /// The version of the ONNX file format.
     pub ir_version: u64,
-    /// The version of ONNX's own operators, where it uses them.
+    /// The version of ONNX's standard operator set, if the model uses it.
     pub opset: Option<u64>,
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
 }
 
-/// An input or an output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Port {
     pub name: String,
-    /// The type of its elements; of what is not a tensor, what it is.
+    /// The element type of a tensor. For anything else, the kind of value, such as a sequence.
     pub dtype: String,
-    /// Its shape, where the model says how many dimensions it has.
+    /// The shape; `None` if the model does not fix the number of dimensions.
     pub shape: Option<Vec<Dim>>,
 }
 
-/// A dimension of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Dim {
     Fixed(u64),
-    /// Of any length, which the model calls so.
+    /// A variable length with a name, such as `batch`.
     Named(String),
     Any,
 }
 
-/// Returns the input with a name.
+/// Finds a port by name.
 ///
 /// # Errors
-/// There is none; which one was meant, or which ones there are.
+/// A message with the closest name, or with all names.
 pub fn named_port<'p>(ports: &'p [Port], name: &str) -> Result<&'p Port, String> {
     ports.iter().find(|port| port.name == name).ok_or_else(|| {
         let names = ports.iter().map(|port| port.name.as_str());
@@ -61,22 +59,22 @@ pub fn named_port<'p>(ports: &'p [Port], name: &str) -> Result<&'p Port, String>
     })
 }
 
-/// Why a file is not a model that can be registered.
+/// Why a file cannot be registered as a model.
 #[derive(Debug)]
 pub enum Refusal {
-    /// It is none of ONNX's.
+    /// The file is not an ONNX model.
     NotOnnx(String),
-    /// It ends in the middle.
+    /// The file ends too early.
     Truncated,
-    /// It has no graph.
+    /// The model has no graph.
     NoGraph,
-    /// Its weights lie in other files.
+    /// The weights are in other files.
     ExternalData,
     Disk(std::io::Error),
 }
 
 impl Refusal {
-    /// The word for programs.
+    /// Returns the word for programs: `truncated`.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::NotOnnx(_) => "not_onnx",
@@ -111,7 +109,7 @@ impl From<Fault> for Refusal {
 }
 
 impl Header {
-    /// Reads the header of a model of `size` bytes, which begins where `from` is.
+    /// Reads the header of a model of `size` bytes, starting at the current position of `from`.
     pub fn read(from: impl Read + Seek, size: u64) -> Result<Self, Refusal> {
         let mut wire = Wire::new(from);
         let (mut ir_version, mut has_operators, mut opset, mut graph) = (None, false, None, None);
@@ -136,24 +134,23 @@ impl Header {
         if graph.is_external {
             return Err(Refusal::ExternalData);
         }
-        // Operators have versions of their own since the third version of the format.
+        // Since version 3 of the format, a model has to name its operator sets.
         if !has_operators && ir_version >= 3 {
             return Err(Refusal::NotOnnx("it does not name its operator set".to_owned()));
         }
-        // Up to the third version of the format, weights stand among the inputs too.
+        // Up to version 3 of the format, weights are also listed as inputs.
         let inputs = graph.inputs.into_iter().filter(|input| !graph.weights.contains(&input.name)).collect();
         Ok(Self { ir_version, opset, inputs, outputs: graph.outputs })
     }
 }
 
-/// What of a graph is kept.
+/// The parts of a graph that the gate needs.
 #[derive(Default)]
 struct Graph {
     inputs: Vec<Port>,
     outputs: Vec<Port>,
-    /// The names of the weights.
     weights: HashSet<String>,
-    /// Whether weights lie in other files.
+    /// Whether any weights are in other files.
     is_external: bool,
 }
 
@@ -177,14 +174,14 @@ impl Graph {
     }
 }
 
-/// Reads a text, and takes its bytes and some more from what is left.
+/// Reads a text and subtracts its size, plus overhead, from the bytes that are left.
 fn text<R: Read + Seek>(wire: &mut Wire<R>, value: Value, left: &mut u64) -> Result<String, Fault> {
     let text = wire.text(value.part()?, *left)?;
     take(left, text.len() as u64)?;
     Ok(text)
 }
 
-/// Takes the bytes of something, and a few for what it is kept in.
+/// Subtracts `bytes`, plus 8 bytes of overhead, from the bytes that are left.
 fn take(left: &mut u64, bytes: u64) -> Result<(), Fault> {
     *left = left.checked_sub(bytes + 8).ok_or_else(|| Fault::malformed("its header is too long"))?;
     Ok(())
@@ -202,7 +199,7 @@ fn operators<R: Read + Seek>(wire: &mut Wire<R>, end: u64, left: &mut u64) -> Re
     Ok((domain, version))
 }
 
-/// Returns the name of a weight, and whether its values lie in another file.
+/// Returns the name of a weight, and whether its values are in another file.
 fn weight<R: Read + Seek>(wire: &mut Wire<R>, end: u64, left: &mut u64) -> Result<(String, bool), Fault> {
     let (mut name, mut is_external) = (String::new(), false);
     take(left, 0)?;
@@ -273,7 +270,7 @@ fn shape<R: Read + Seek>(wire: &mut Wire<R>, end: u64, left: &mut u64) -> Result
         let (end, mut dim) = (field.value.part()?, Dim::Any);
         while let Some(field) = wire.next(end)? {
             match field.number {
-                // A negative one stands for any.
+                // A negative length means any length.
                 1 => {
                     dim = field
                         .value
@@ -328,9 +325,9 @@ mod tests {
     fn x43_what_is_none_is_refused() {
         assert!(matches!(read(b""), Err(Refusal::NotOnnx(_))));
         assert!(matches!(read(b"<html>"), Err(Refusal::NotOnnx(_) | Refusal::Truncated)));
-        // A version and operators, but no graph.
+        // This model has a version and operators, but no graph.
         assert!(matches!(read(&[0x08, 4, 0x42, 2, 0x10, 9]), Err(Refusal::NoGraph)));
-        // A weight in another file.
+        // This model has a weight in another file.
         let external = [&[0x08, 4, 0x42, 2, 0x10, 9, 0x3a, 4, 0x2a, 2, 0x70, 1][..]].concat();
         assert!(matches!(read(&external), Err(Refusal::ExternalData)));
         for end in 0..RELU.len() {
@@ -340,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_header_that_is_too_long_is_refused() {
-        // A graph with many inputs without names.
+        // This graph has many inputs without names.
         let inputs = [0x5a, 0].repeat(1 << 18);
         let mut bytes = vec![0x08, 4, 0x42, 2, 0x10, 9, 0x3a];
         let mut size = inputs.len();

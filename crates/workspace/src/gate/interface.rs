@@ -1,4 +1,4 @@
-//! The interface of every gate, embedded or remote, and the data that it returns.
+//! Defines the interface of every gate, embedded or remote, and its data types.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -8,51 +8,48 @@ use super::header::Port;
 use super::tensor::Tolerance;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What a gate does, wherever it is. Who implements it names the codes of its failures.
+/// A gate that stores and runs models. Each implementation documents its error codes.
 pub trait Gate {
-    /// Returns how it is.
     fn status(&self) -> Result<Status>;
-    /// Returns its models, by name.
+    /// Returns the models, sorted by name.
     fn models(&self) -> Result<Vec<Model>>;
-    /// Returns what registering a file as a model of this name would register; nothing is changed.
+    /// Returns the model that [`Gate::add`] would register, without changing anything.
     fn look(&self, files: &mut Files, path: &str, name: &str) -> Result<Model>;
-    /// Registers a file as a model of this name; returns whether it is new.
+    /// Registers a file as the model `name`; returns whether the model is new.
     fn add(&self, files: &mut Files, path: &str, name: &str) -> Result<(Model, bool)>;
     fn remove(&self, name: &str) -> Result<()>;
-    /// Returns its routes, by endpoint.
+    /// Returns the routes, sorted by endpoint.
     fn routes(&self) -> Result<Vec<Route>>;
-    /// Makes an endpoint stand for a model.
+    /// Points an endpoint to a model.
     fn set_route(&self, route: &Route) -> Result<Route>;
-    /// Runs a model on an input.
     fn test(&self, files: &mut Files, model: &str, input: &str, options: Options) -> Result<Value>;
-    /// Returns its newest log lines, the newest last.
+    /// Returns the last `lines` log lines, the newest last.
     fn logs(&self, lines: usize) -> Result<Vec<Line>>;
 }
 
-/// How a test is run.
+/// The options of a test run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// How far outputs may differ from the expected ones.
+    /// How far the outputs may differ from the expected ones.
     pub tolerance: Tolerance,
-    /// Whether all elements of the outputs are wanted.
+    /// Whether to return all elements of the outputs.
     pub whole: bool,
 }
 
-/// How a gate is.
+/// The state of a gate.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Status {
-    /// healthy, degraded or unhealthy.
+    /// One of `healthy`, `degraded` or `unhealthy`.
     pub status: String,
-    /// The version of what answers.
+    /// The version of the program that answers.
     pub version: String,
-    /// For how long it has run; `None` of an embedded one, which does not run by itself.
+    /// How long the gate has been running; `None` for an embedded gate, which has no process of its own.
     pub uptime_secs: Option<u64>,
-    /// How many models it has.
     pub model_count: u64,
-    /// The kind of gate: remote or embedded.
+    /// One of `remote` or `embedded`.
     #[serde(default)]
     pub mode: String,
-    /// Address of the gate.
+    /// The URL of a remote gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The engine of an embedded gate; `None` if this build of mcpkg has no engine.
@@ -86,24 +83,23 @@ pub struct Model {
     pub outputs: Option<Vec<Port>>,
 }
 
-/// Returns the form of ONNX's models.
+/// Returns the default model format, for gates that do not report one.
 pub fn onnx() -> String {
     "onnx".to_owned()
 }
 
-/// An endpoint that stands for a model.
+/// An endpoint and the model that answers there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Route {
     pub model: String,
     pub endpoint: String,
-    /// Whether it is used.
+    /// Whether the gate uses this route.
     pub active: bool,
     /// Number of requests; `None` if the gate does not count them.
     #[serde(default)]
     pub request_count: Option<u64>,
 }
 
-/// A line of a gate's log.
 #[derive(Debug, Serialize)]
 pub struct Line {
     /// Time of the log line, if the gate reports a time.
@@ -112,7 +108,7 @@ pub struct Line {
     pub line: String,
 }
 
-/// Returns the failure of a model that there is not.
+/// Returns the error for an unknown model.
 pub fn no_model(name: &str, known: &[Model]) -> Error {
     let known = known.iter().map(|model| model.name.as_str());
     Error::new(Code::NotFound, format!("Model '{}' is not registered", name.escape_debug()))

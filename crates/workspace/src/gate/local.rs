@@ -1,4 +1,4 @@
-//! The embedded gate: its models and routes are rows of the database.
+//! Implements the embedded gate, which stores models and routes in the database.
 
 use std::io;
 
@@ -24,15 +24,13 @@ use mcpkg_store::gate::{self, New};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::pieces::Pieces;
 
-/// The embedded gate of a workspace.
 pub struct Local<'c> {
-    /// What the call runs in.
     pub context: &'c Context,
     pub workspace: &'c Workspace,
 }
 
 impl Local<'_> {
-    /// Returns the workspace's key, where the database knows it.
+    /// Returns the workspace's database key, if the workspace is known.
     fn key(&self) -> Result<Option<i64>> {
         self.context.store.read(|db| journal::known(db, &self.workspace.root))
     }
@@ -42,7 +40,7 @@ impl Local<'_> {
         self.context.store.read(|db| gate::list(db, key))
     }
 
-    /// Returns a model by its name, or by that of a route that is used.
+    /// Finds a model by its name or by the endpoint of an active route.
     fn named(&self, name: &str) -> Result<gate::Model> {
         let stored = self.stored()?;
         let route = match name.starts_with('/') {
@@ -202,7 +200,7 @@ impl Gate for Local<'_> {
     }
 }
 
-/// Returns what writes a stored content, each piece of it in a transaction of its own.
+/// Returns a writer for a stored file. It reads each piece in its own transaction.
 fn feed(store: Store, pieces: std::sync::Arc<Pieces>) -> Feed {
     Box::new(move |to| {
         let count = pieces.size().div_ceil(Pieces::SIZE);

@@ -1,8 +1,9 @@
-//! `mcpkg gate`: models of ONNX's, where the workspace's gate has them.
+//! `mcpkg gate`: manages and tests the ONNX models of a workspace.
 //!
-//! A gate answers elsewhere, over HTTP ([`remote`]), or is embedded ([`local`]), both by one [`interface`]. The embedded one's
-//! models are stored in the database, and a test runs in a [`worker`], the only program that has an [`engine`]. What a model
-//! takes is read from its [`header`], without the engine, and what it is run on from [`input`] files.
+//! A gate is either another server, reached over HTTP ([`remote`]), or embedded ([`local`]). Both implement one [`interface`].
+//! The embedded gate stores its models in the database, and runs tests in a [`worker`], the only program with an [`engine`].
+//! The inputs that a model takes come from its [`header`], which needs no engine. The data for a test comes from [`input`]
+//! files.
 
 mod candidate;
 pub mod engine;
@@ -33,19 +34,20 @@ use mcpkg_store::projects::Selection;
 pub use operations::OPS;
 pub use worker::answer;
 
-/// The variable that names the address of a gate.
+/// The environment variable with the URL of a gate.
 const VARIABLE: &str = "MODELGATE_URL";
 
-/// The models of all workspaces, as a shell completes them.
+/// Completes the names of the models of all workspaces in a shell.
 const MODELS: Names = Names::Stored(|typed| {
     let named = gate::names(typed.db)?.into_iter().filter(|name| name.starts_with(typed.prefix));
     Ok(named.take(typed.limit).map(|name| Name { name, about: None }).collect())
 });
 
-/// Returns the gate of a workspace: where `--url` says, the variable, or the manifest; else the embedded one.
+/// Returns the gate of a workspace. Its URL comes from `--url`, the variable or the manifest; without any, it is the embedded
+/// gate.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where an address is none.
+/// `E_INVALID_ARGUMENT` if the URL is invalid.
 fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -> Result<Box<dyn Gate + 'c>> {
     let variable = std::env::var(VARIABLE).ok().filter(|url| !url.is_empty());
     let (url, source) = match (url, variable, &workspace.manifest.gate.url) {
@@ -62,12 +64,12 @@ fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -
         .with_details(json!({ "url": redact(&url) }))
         .hint("use an http or https address without a user name and password, such as http://127.0.0.1:8080")
     })?;
-    // Without a query, which may hold a secret that no answer is to show.
+    // Drop the query, because it may hold a secret and replies show the URL.
     let base = base.below("", &[]);
     Ok(Box::new(remote::Remote { context, base, timeout: workspace.manifest.gate.timeout }))
 }
 
-/// Whether there is an engine that runs models: in this build, or where a gate answers elsewhere.
+/// Whether models can be run: by the engine of this build, or by a remote gate.
 fn has_engine(selection: &Selection) -> bool {
     let is_elsewhere = || {
         let workspace = root::find(&root::start(selection)).and_then(|root| Workspace::read(&root).ok());
@@ -77,19 +79,19 @@ fn has_engine(selection: &Selection) -> bool {
     worker::engine().is_some() || is_elsewhere()
 }
 
-/// Returns the models of the gate that applies, as `smctl_gate_models_list` answers.
+/// Returns the models of the current gate, in the format of `smctl_gate_models_list`.
 pub fn models(context: &Context) -> Result<Value> {
     let workspace = Workspace::open(context)?;
     Ok(json!({ "models": open(context, &workspace, None)?.models()? }))
 }
 
-/// Returns the routes of the gate that applies.
+/// Returns the routes of the current gate.
 pub fn routes(context: &Context) -> Result<Value> {
     let workspace = Workspace::open(context)?;
     Ok(json!({ "routes": open(context, &workspace, None)?.routes()? }))
 }
 
-/// Looks whether the models of the workspace can be run, where it has some.
+/// Checks for `doctor` whether the workspace's models, if any, can be run.
 pub fn health(context: &Context) -> Vec<Finding> {
     let found = root::find(&root::start(&context.selection)).and_then(|root| Workspace::read(&root).ok());
     let Some(workspace) = found.filter(|workspace| workspace.manifest.gate.url.is_none()) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! A gate elsewhere, which answers over HTTP.
+//! Implements the remote gate, which answers over HTTP.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -19,27 +19,26 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::http::{Failure, Limits, Response, Upload, Url, read_failure, send};
 use mcpkg_core::op::Context;
 
-/// Bytes of the longest answer.
+/// The largest response, in bytes.
 const MAX_ANSWER: u64 = 8 << 20;
 
-/// How long a log is read that goes on.
+/// How long to read a log stream that does not end.
 const LOG: Duration = Duration::from_secs(5);
 
-/// The most of a refusal's words that are told.
+/// The most characters shown of a server's error message.
 const LONGEST: usize = 300;
 
-/// What of a name does not stand in a URL as it is.
+/// Characters of a name that must be percent-encoded in a URL's path.
 const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 pub struct Remote<'c> {
-    /// What the call runs in.
     pub context: &'c Context,
     pub base: Url,
-    /// How long it may take.
+    /// The time limit of each request.
     pub timeout: Duration,
 }
 
-/// A list, alone or under its name.
+/// A list in a response: either a plain array, or an object such as `{"models": [..]}`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Listed<T> {
@@ -48,14 +47,13 @@ enum Listed<T> {
     Routes { routes: Vec<T> },
 }
 
-/// What a gate answers to a test.
+/// The response to a test.
 #[derive(Deserialize)]
 struct Tested {
     output: Value,
     latency_ms: Option<f64>,
 }
 
-/// What a request carries.
 struct Payload {
     content_type: String,
     body: Upload,
@@ -67,8 +65,8 @@ impl Payload {
         Self { content_type: "application/json".to_owned(), body: Upload::new(Cursor::new(bytes), size) }
     }
 
-    /// Returns a form with a model's name and its file, which is read while it is sent. The name has no character that a
-    /// form would have to escape.
+    /// Returns a multipart form with a model's name and file. The file is read while it is sent. Names of models contain no
+    /// characters that would need escaping here.
     fn form(name: &str, candidate: Candidate, boundary: &str) -> Self {
         let head = format!(
             "--{boundary}\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\n{name}\r\n\
@@ -84,8 +82,7 @@ impl Payload {
 }
 
 impl Remote<'_> {
-    /// Sends a request, and returns the head of the answer where its status is one of success; `model` is the one that an
-    /// answer of 404 means.
+    /// Sends a request, and returns the response if its status is a success. A 404 becomes an error about `model`.
     fn send(&self, method: Method, path: &str, payload: Option<Payload>, model: Option<&str>) -> Result<Response> {
         let url = self.base.below(path, &[]);
         let request = Request::builder()
@@ -118,7 +115,7 @@ impl Remote<'_> {
         }
     }
 
-    /// Sends a request, and returns what the answer says.
+    /// Sends a request and parses the JSON response.
     fn ask<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -139,7 +136,7 @@ impl Remote<'_> {
         })
     }
 
-    /// Reads all of an answer.
+    /// Reads the whole body of a response.
     fn whole(&self, response: &mut Response) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = response.body.read_to_end(&mut bytes);
@@ -175,16 +172,15 @@ impl Remote<'_> {
         .hint("the address comes from --url, MODELGATE_URL or `[gate].url`; without them mcpkg uses its embedded gate")
     }
 
-    /// Notes in the trail what was changed elsewhere.
+    /// Records a change to the remote gate as an event.
     fn note(&self, kind: &str, subject: &str) -> Result<()> {
         self.context.store.write(|db| self.context.event(db, self.context.author(), None, kind, subject))
     }
 }
 
-/// Where a log is.
 const LOGS: &str = "api/v1/logs";
 
-/// Returns the path of a model; the names `.` and `..` would lead elsewhere.
+/// Returns the URL path of a model. Refuses the names `.` and `..`, because they would change the path.
 fn of_model(room: &str, name: &str) -> Result<String> {
     if name.is_empty() || name == "." || name == ".." {
         return Err(no_model(name, &[]));
@@ -192,7 +188,7 @@ fn of_model(room: &str, name: &str) -> Result<String> {
     Ok(format!("api/v1/{room}/{}", utf8_percent_encode(name, IN_PATH)))
 }
 
-/// Returns the words of a refusal in JSON.
+/// Extracts the message from a JSON error response.
 fn words(bytes: &[u8]) -> Option<String> {
     let value: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
     let said = ["message", "error", "detail"].iter().find_map(|key| value.get(*key)?.as_str())?;
@@ -279,7 +275,7 @@ impl Gate for Remote<'_> {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => match read_failure(&error) {
-                    // A log that goes on ends here.
+                    // The server keeps the log stream open, so stop here.
                     Failure::TimedOut if !newest.is_empty() => break,
                     failure => return Err(self.failed(&failure)),
                 },

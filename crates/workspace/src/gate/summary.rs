@@ -1,20 +1,20 @@
-//! Shortens the outputs of a model for people and agents: a detector returns a hundred thousand numbers.
+//! Shortens the outputs of a model for people and agents. An object detector, for example, returns a hundred thousand numbers.
 
 use serde_json::{Map, Value, json};
 
 use super::tensor::{Range, float};
 
-/// Elements that each output is shown with.
+/// How many elements are shown of each output.
 pub const SHOWN: usize = 32;
 
-/// Bytes of JSON that all outputs have together.
+/// The most bytes of JSON for all outputs together.
 const MAX_BYTES: usize = 14 << 10;
 
-/// Characters of a text in an output.
+/// The most characters of a string in an output.
 const MAX_TEXT: usize = 1 << 10;
 
-/// Cuts the outputs of a model to [`MAX_BYTES`]: fewer elements of each where there are many, then only the first outputs. Returns how many
-/// outputs were left out.
+/// Shortens the outputs of a model to [`MAX_BYTES`]: first by showing fewer elements of each output, then by dropping the last
+/// outputs. Returns how many outputs were dropped.
 pub fn cut(output: &mut Value) -> usize {
     let whole = std::mem::take(output);
     for shown in [SHOWN, 4, 0] {
@@ -40,7 +40,7 @@ pub fn cut(output: &mut Value) -> usize {
     left_out
 }
 
-/// Returns a value with at most `shown` elements of each array.
+/// Returns a value with at most `shown` elements per array.
 fn shortened(value: &Value, shown: usize) -> Value {
     match value {
         Value::Array(_) => array(value, shown).unwrap_or_else(|| value.clone()),
@@ -52,12 +52,12 @@ fn shortened(value: &Value, shown: usize) -> Value {
             let mut short: Map<String, Value> = Map::new();
             for (key, value) in object {
                 match (key.as_str(), value) {
-                    // The lengths of a tensor's dimensions are not its elements.
+                    // `shape` holds lengths, not elements.
                     ("shape", _) => drop(short.insert(key.clone(), value.clone())),
                     ("data", Value::Array(data)) if data.len() > shown => {
                         short.insert(key.clone(), data[..shown].into());
                         short.insert("truncated".to_owned(), true.into());
-                        // A gate elsewhere sends the elements alone.
+                        // A remote gate may send only the elements, so compute the statistics here.
                         for (name, figure) in array(value, shown).and_then(figures).into_iter().flatten() {
                             short.entry(name).or_insert(figure);
                         }
@@ -75,7 +75,7 @@ fn shortened(value: &Value, shown: usize) -> Value {
     }
 }
 
-/// Returns an array, nested or flat, as its first elements and figures of all; `None` where it is short enough to be shown whole.
+/// Returns the first elements of a nested or flat array with statistics of all elements; `None` if the array is short enough.
 fn array(value: &Value, shown: usize) -> Option<Value> {
     let (mut shape, mut level) = (Vec::new(), value);
     while let Value::Array(items) = level {
@@ -103,7 +103,7 @@ fn flatten<'v>(value: &'v Value, elements: &mut Vec<&'v Value>) {
     }
 }
 
-/// Returns the figures of a shortened array.
+/// Returns only the statistics of a shortened array.
 fn figures(array: Value) -> Option<Map<String, Value>> {
     let Value::Object(mut array) = array else { return None };
     array.retain(|key, _| !matches!(key.as_str(), "shape" | "data" | "truncated"));
@@ -131,7 +131,7 @@ mod tests {
             [&y["min"], &y["max"], &y["mean"], &y["argmax"]],
             [&json!(0.0), &json!(39.0), &json!(19.5), &json!(39)]
         );
-        // A gate elsewhere may answer with arrays alone, nested as it likes.
+        // A remote gate may answer with plain arrays, nested in any way.
         let mut output = json!([numbers(100), numbers(100)]);
         assert_eq!(cut(&mut output), 0);
         assert_eq!((&output["shape"], &output["max"], &output["argmax"]), (&json!([2, 100]), &json!(99.0), &json!(99)));

@@ -1,24 +1,24 @@
-//! Tensors: the inputs and outputs of a model.
+//! Represents tensors, the inputs and outputs of a model.
 
 use half::f16;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
-/// The number of the field of ONNX's TensorProto that has the tensor's name.
+/// The field number of the tensor's name in ONNX's TensorProto.
 pub const NAME: u32 = 8;
 
-/// The number of the field that says where the tensor's values lie.
+/// The field number that says where the tensor's values are stored.
 pub const LOCATION: u32 = 14;
 
-/// What that field says of values in another file.
+/// The value of that field for values in another file.
 pub const EXTERNAL: u64 = 1;
 
-/// How far numbers may differ from the expected ones: by `absolute`, and by `relative` times the expected number.
+/// The allowed difference from expected numbers: `absolute` plus `relative` times the expected number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
-    /// `rtol` of NumPy's `allclose`.
+    /// `rtol` in NumPy's `allclose`.
     pub relative: f64,
-    /// `atol` there.
+    /// `atol` in NumPy's `allclose`.
     pub absolute: f64,
 }
 
@@ -28,36 +28,24 @@ impl Default for Tolerance {
     }
 }
 
-/// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
-    /// A floating-point number of 16 bits.
     Float16,
-    /// A floating-point number of 32 bits.
     Float32,
-    /// A floating-point number of 64 bits.
     Float64,
-    /// A whole number of 8 bits.
     Int8,
-    /// A whole number of 16 bits.
     Int16,
-    /// A whole number of 32 bits.
     Int32,
-    /// A whole number of 64 bits.
     Int64,
-    /// A whole number of 8 bits, not negative.
     Uint8,
-    /// A whole number of 16 bits, not negative.
     Uint16,
-    /// A whole number of 32 bits, not negative.
     Uint32,
-    /// A whole number of 64 bits, not negative.
     Uint64,
     Bool,
 }
 
-/// The types that tensors here have: each with its number in ONNX, what NumPy calls it, and its bytes.
+/// The supported types: each with its number in ONNX, its NumPy type code, and its size in bytes.
 const DTYPES: [(Dtype, u64, &str, usize); 12] = [
     (Dtype::Float16, 10, "f2", 2),
     (Dtype::Float32, 1, "f4", 4),
@@ -74,7 +62,7 @@ const DTYPES: [(Dtype, u64, &str, usize); 12] = [
 ];
 
 impl Dtype {
-    /// Its name, as NumPy has it.
+    /// Returns the type's NumPy name: `float16`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Float16 => "float16",
@@ -92,17 +80,17 @@ impl Dtype {
         }
     }
 
-    /// Returns the type with this name.
+    /// Finds a type by its name.
     pub fn named(name: &str) -> Option<Self> {
         DTYPES.into_iter().map(|(dtype, ..)| dtype).find(|dtype| dtype.name() == name)
     }
 
-    /// Returns the type with this number in ONNX.
+    /// Finds a type by its number in ONNX.
     pub fn of_code(code: u64) -> Option<Self> {
         DTYPES.into_iter().find(|(_, known, ..)| *known == code).map(|(dtype, ..)| dtype)
     }
 
-    /// Returns the name of the type with this number in ONNX, of those too that no tensor here has.
+    /// Returns the name of any ONNX type number, even of types that the gate does not support.
     pub fn name_of_code(code: u64) -> &'static str {
         match code {
             8 => "string",
@@ -123,47 +111,42 @@ impl Dtype {
         }
     }
 
-    /// Returns the type that NumPy calls so, without the order of its bytes.
+    /// Finds a type by its NumPy code without the byte-order character: `f4`.
     pub fn of_numpy(kind: &str) -> Option<Self> {
         DTYPES.into_iter().find(|(_, _, known, _)| *known == kind).map(|(dtype, ..)| dtype)
     }
 
-    /// The bytes of an element.
+    /// Returns the size of an element in bytes.
     pub fn size(self) -> usize {
         DTYPES.into_iter().find(|(dtype, ..)| *dtype == self).map_or(1, |(.., size)| size)
     }
 }
 
-/// A tensor. Its elements follow each other with the last dimension running fastest, each with its lowest byte first.
+/// A tensor. The elements are in row-major order and little-endian.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
-    /// The type of its elements.
     pub dtype: Dtype,
-    /// The lengths of its dimensions.
     pub shape: Vec<u64>,
     pub bytes: Vec<u8>,
 }
 
-/// A tensor of a file, with the input that it names.
+/// A tensor from a file, with the input's name if the file has one.
 pub type Named = (Option<String>, Tensor);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Element {
-    /// A floating-point number of 16 bits.
     Half(f16),
-    /// A floating-point number of 32 bits.
     Single(f32),
-    /// One of 64 bits.
     Double(f64),
     Whole(i128),
     Bool(bool),
 }
 
 impl Tensor {
-    /// Returns a tensor of these bytes.
+    /// Makes a tensor from its bytes.
     ///
     /// # Errors
-    /// Why its shape does not go with them.
+    /// A sentence if the number of bytes does not match the shape.
     pub fn new(dtype: Dtype, shape: Vec<u64>, bytes: Vec<u8>) -> Result<Self, String> {
         let size = count(&shape).and_then(|count| count.checked_mul(dtype.size() as u64));
         match size {
@@ -177,17 +160,17 @@ impl Tensor {
         }
     }
 
-    /// How many elements it has.
+    /// Returns the number of elements.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() / self.dtype.size()
     }
 
-    /// Returns its elements in order.
+    /// Returns the elements in order.
     pub fn elements(&self) -> impl Iterator<Item = Element> + '_ {
         self.bytes.chunks_exact(self.dtype.size()).map(|bytes| element(self.dtype, bytes))
     }
 
-    /// Returns it for programs: its first `most` elements, and figures of all of them.
+    /// Returns the tensor as JSON: its first `most` elements, and statistics of all elements.
     pub fn data(&self, most: usize) -> Value {
         let data: Vec<Value> = self.elements().take(most).map(value).collect();
         let mut shown =
@@ -200,7 +183,7 @@ impl Tensor {
         shown
     }
 
-    /// Returns how it differs from what was expected; `None` where every element is near enough.
+    /// Describes how the tensor differs from the expected one; `None` if every element is within the tolerance.
     pub fn differs(&self, expected: &Self, tolerance: Tolerance) -> Option<String> {
         if (self.dtype, &self.shape) != (expected.dtype, &expected.shape) {
             let one = |tensor: &Self| format!("{} {}", tensor.dtype.name(), shown(&tensor.shape));
@@ -212,7 +195,7 @@ impl Tensor {
         {
             count += 1;
             let (is_number, expected_number) = (number(is), number(expected));
-            // NaN, where the other is a number, is as far away as can be.
+            // A difference of NaN counts as infinite: only one of the two numbers is NaN.
             let distance = (is_number - expected_number).abs();
             largest = if distance.is_nan() { f64::INFINITY } else { largest.max(distance) };
             first.get_or_insert_with(|| format!("element {at} is {} instead of {}", value(is), value(expected)));
@@ -223,17 +206,17 @@ impl Tensor {
     }
 }
 
-/// Figures of all elements of a tensor. NaN counts for the mean alone.
+/// Statistics of all elements of a tensor. Only the mean takes NaN into account.
 pub struct Range {
     min: f64,
     max: f64,
     mean: f64,
-    /// Where the largest element is, the first of equal ones, counted from 0 in the order of the data.
+    /// The index of the largest element, counted from 0; the first one if several are equal.
     argmax: Option<usize>,
 }
 
 impl Range {
-    /// Returns the range of elements; `None` where there are none.
+    /// Computes the statistics; `None` if there are no elements.
     pub fn of(elements: impl Iterator<Item = f64>) -> Option<Self> {
         let mut range = Self { min: f64::NAN, max: f64::NAN, mean: 0.0, argmax: None };
         let mut count = 0_u64;
@@ -249,7 +232,7 @@ impl Range {
         (count > 0).then_some(range)
     }
 
-    /// Adds the figures to an object; `element` gives one of the elements as JSON.
+    /// Adds the statistics to a JSON object. `element` converts an element to JSON.
     pub fn write(&self, object: &mut Value, element: impl Fn(f64) -> Value) {
         object["min"] = element(self.min);
         object["max"] = element(self.max);
@@ -258,17 +241,17 @@ impl Range {
     }
 }
 
-/// Returns how many elements a shape has; `None` where there are too many to count.
+/// Returns the number of elements of a shape; `None` if it overflows.
 pub fn count(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1_u64, |count, length| count.checked_mul(*length))
 }
 
-/// Returns a shape as people read it, such as `[1, 3, 224, 224]`.
+/// Formats a shape for people: `[1, 3, 224, 224]`.
 pub fn shown(shape: &[u64]) -> String {
     format!("{shape:?}")
 }
 
-/// Adds an element to bytes; returns whether it is one of this type.
+/// Appends a JSON value as an element of this type. Returns false if the value does not fit the type.
 pub fn push(dtype: Dtype, bytes: &mut Vec<u8>, value: &Value) -> bool {
     fn whole<T: TryFrom<i128>>(value: &Value) -> Option<T> {
         let number = value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))?;
@@ -289,7 +272,7 @@ pub fn push(dtype: Dtype, bytes: &mut Vec<u8>, value: &Value) -> bool {
         };
     }
     let put = match dtype {
-        // JSON's numbers are rounded to what the model takes.
+        // Numbers in JSON are rounded to the precision of the model's type.
         Dtype::Float16 => put!(number().map(f16::from_f64)),
         Dtype::Float32 => put!(number().map(|number| number as f32)),
         Dtype::Float64 => put!(number()),
@@ -328,10 +311,10 @@ fn element(dtype: Dtype, bytes: &[u8]) -> Element {
     }
 }
 
-/// Returns an element as JSON: what JSON has no number for as the words that [`push`] takes.
+/// Converts an element to JSON. Numbers that JSON lacks become the strings that [`push`] accepts.
 fn value(element: Element) -> Value {
     match element {
-        // By their shortest text, since their digits as a double would be noise.
+        // Go through the shortest decimal text. A direct conversion to f64 would show meaningless digits.
         Element::Half(number) => float(number.to_string().parse().unwrap_or(f64::from(number))),
         Element::Single(number) => float(number.to_string().parse().unwrap_or(f64::from(number))),
         Element::Double(number) => float(number),
@@ -343,7 +326,7 @@ fn value(element: Element) -> Value {
     }
 }
 
-/// Returns a number as JSON, or the word for it.
+/// Converts a number to JSON, or to a string such as `NaN`.
 pub fn float(number: f64) -> Value {
     match Number::from_f64(number) {
         Some(number) => Value::Number(number),
@@ -353,7 +336,7 @@ pub fn float(number: f64) -> Value {
     }
 }
 
-/// Returns an element as a number: true is 1. Whole numbers of more than 53 bits are rounded.
+/// Converts an element to f64; true is 1. Integers of more than 53 bits are rounded.
 fn number(element: Element) -> f64 {
     match element {
         Element::Half(number) => number.into(),

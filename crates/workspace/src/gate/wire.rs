@@ -1,20 +1,18 @@
-//! Protocol Buffers' wire format, read field by field. What nobody asks for is passed over without being read into memory.
+//! Reads the wire format of Protocol Buffers field by field. Unneeded fields are skipped without being loaded into memory.
 
 use std::fmt;
 use std::io::{self, BufReader, ErrorKind, Read, Seek};
 
-/// Why a message cannot be read.
 #[derive(Debug)]
 pub enum Fault {
-    /// It ends in the middle.
+    /// The message ends too early.
     Truncated,
-    /// It is not a message of this format, or breaks a rule of it.
+    /// The bytes are not a valid message, or break a limit.
     Malformed(String),
     Disk(io::Error),
 }
 
 impl Fault {
-    /// Returns the fault of a message that breaks a rule.
     pub fn malformed(what: impl Into<String>) -> Self {
         Self::Malformed(what.into())
     }
@@ -39,31 +37,28 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     pub number: u32,
     pub value: Value,
 }
 
-/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     Varint(u64),
-    /// Eight bytes.
     Fixed64([u8; 8]),
-    /// Four bytes.
     Fixed32([u8; 4]),
-    /// Bytes, a text, a message or packed numbers: from where the reader is, to this place. They are read or passed over before
-    /// the next field is asked for.
+    /// Bytes, a string, a message or packed numbers, from the current position to this one. The caller reads or skips them
+    /// before it
+    /// asks for the next field.
     Part(u64),
 }
 
 impl Value {
-    /// The place at which a part ends.
+    /// Returns the end position of a length-delimited field.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] where it is none.
+    /// [`Fault::Malformed`] for any other type of field.
     pub fn part(self) -> Result<u64, Fault> {
         match self {
             Self::Part(end) => Ok(end),
@@ -71,10 +66,10 @@ impl Value {
         }
     }
 
-    /// A whole number.
+    /// Returns the integer of a varint field.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] where it is none.
+    /// [`Fault::Malformed`] for any other type of field.
     pub fn varint(self) -> Result<u64, Fault> {
         match self {
             Self::Varint(number) => Ok(number),
@@ -83,19 +78,18 @@ impl Value {
     }
 }
 
-/// A reader of messages.
 pub struct Wire<R> {
     from: BufReader<R>,
     at: u64,
 }
 
 impl<R: Read + Seek> Wire<R> {
-    /// Returns a reader that begins where `from` is.
+    /// Reads from the current position of `from`.
     pub fn new(from: R) -> Self {
         Self { from: BufReader::with_capacity(64 << 10, from), at: 0 }
     }
 
-    /// Returns the next field of a message that ends at `end`; `None` at its end.
+    /// Returns the next field of a message that ends at position `end`, or `None` at its end.
     pub fn next(&mut self, end: u64) -> Result<Option<Field>, Fault> {
         if self.at >= end {
             return Ok(None);
@@ -116,7 +110,7 @@ impl<R: Read + Seek> Wire<R> {
         Ok(Some(Field { number, value }))
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     pub fn pass(&mut self, value: Value) -> Result<(), Fault> {
         let Value::Part(end) = value else { return Ok(()) };
         let size = end.saturating_sub(self.at);
@@ -125,7 +119,7 @@ impl<R: Read + Seek> Wire<R> {
         Ok(())
     }
 
-    /// Returns the bytes of a part, of which there are at most `limit`.
+    /// Returns the bytes up to position `end`, at most `limit` of them.
     pub fn bytes(&mut self, end: u64, limit: u64) -> Result<Vec<u8>, Fault> {
         let size = end.saturating_sub(self.at);
         if size > limit {
@@ -137,12 +131,12 @@ impl<R: Read + Seek> Wire<R> {
         if bytes.len() as u64 == size { Ok(bytes) } else { Err(Fault::Truncated) }
     }
 
-    /// Returns the text of a part of at most `limit` bytes.
+    /// Returns the text up to position `end`, at most `limit` bytes.
     pub fn text(&mut self, end: u64, limit: u64) -> Result<String, Fault> {
         String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a string is not valid UTF-8"))
     }
 
-    /// Returns the next whole number before `end`, of packed ones too.
+    /// Reads a varint that ends before position `end`. Also reads the items of a packed field.
     pub fn varint(&mut self, end: u64) -> Result<u64, Fault> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -155,12 +149,12 @@ impl<R: Read + Seek> Wire<R> {
         Err(Fault::malformed("a number is too long"))
     }
 
-    /// Whether a part that ends at `end` has more.
+    /// Whether there is more to read before position `end`.
     pub fn has_more(&self, end: u64) -> bool {
         self.at < end
     }
 
-    /// Returns the next bytes before `end`.
+    /// Returns the next `N` bytes, which must end before position `end`.
     pub fn array<const N: usize>(&mut self, end: u64) -> Result<[u8; N], Fault> {
         let after = self.at + N as u64;
         if after > end {
@@ -181,7 +175,7 @@ mod tests {
 
     #[test]
     fn fields_are_read_one_after_the_other() {
-        // 1: 300, 2: "ab", 3: eight bytes, 4: four bytes, 5: a message with 1: 7.
+        // Field 1: 300, 2: "ab", 3: eight bytes, 4: four bytes, 5: a message with field 1: 7.
         let bytes =
             [&[0x08, 0xac, 0x02, 0x12, 2, b'a', b'b', 0x19][..], &[1; 8], &[0x25], &[2; 4], &[0x2a, 2, 0x08, 7]];
         let bytes = bytes.concat();

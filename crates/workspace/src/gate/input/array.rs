@@ -1,17 +1,17 @@
-//! Inputs in JSON: an object of tensors, or an array for a model that takes one.
+//! Reads inputs in JSON: an object of tensors, or a plain array if the model takes only one input.
 
 use serde_json::{Map, Value};
 
 use crate::gate::header::{Dim, Port, named_port};
 use crate::gate::tensor::{self, Dtype, Named, Tensor};
 
-/// The most arrays in each other.
+/// The maximum depth of nested arrays.
 const DEEPEST: usize = 32;
 
-/// Reads `{"NAME": {"dtype", "shape", "data"}}`, `{"NAME": [..]}`, or the array alone where the model takes one input.
+/// Reads `{"NAME": {"dtype", "shape", "data"}}`, `{"NAME": [..]}`, or a plain array if the model takes one input.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A sentence that says what is wrong with the input.
 pub fn read(bytes: &[u8], ports: &[Port]) -> Result<Vec<Named>, String> {
     match serde_json::from_slice(bytes).map_err(|error| format!("it is not valid JSON: {error}"))? {
         Value::Object(tensors) => tensors.into_iter().map(|(name, value)| of_name(name, &value, ports)).collect(),
@@ -60,8 +60,9 @@ fn of_object(object: &Map<String, Value>, port: Option<&Port>) -> Result<Tensor,
     of_array(data, port, dtype, shape)
 }
 
-/// Returns the tensor of an array, nested or flat. What is not said is taken from the model: its type, and its shape where that
-/// goes with a flat one.
+/// Makes a tensor from a nested or flat array. A missing type comes from the model; so does a missing shape if the array is
+/// flat
+/// and its length fits.
 fn of_array(
     array: &Value,
     port: Option<&Port>,
@@ -80,7 +81,7 @@ fn of_array(
     Tensor::new(dtype, shape, bytes)
 }
 
-/// Returns the shape of a port where so many elements go with it: one length may be left to them.
+/// Returns the port's shape for `count` elements. At most one dimension may be variable; its length is computed.
 fn of_port(port: &Port, count: u64) -> Option<Vec<u64>> {
     let dims = port.shape.as_ref()?;
     let fixed = dims.iter().filter_map(|dim| match dim {
@@ -100,7 +101,8 @@ fn of_port(port: &Port, count: u64) -> Option<Vec<u64>> {
     Some(dims.iter().map(length).collect())
 }
 
-/// Adds the elements of an array to bytes, and the lengths of the arrays in each other to a shape, which have to be equal.
+/// Appends the elements of an array to `bytes` and records the lengths of nested arrays in `shape`. Arrays at the same depth
+/// must have equal lengths.
 fn gather(array: &Value, depth: usize, shape: &mut Vec<u64>, dtype: Dtype, bytes: &mut Vec<u8>) -> Result<(), String> {
     let Value::Array(values) = array else {
         return match shape.len() == depth && tensor::push(dtype, bytes, array) {
@@ -145,7 +147,7 @@ mod tests {
         assert_eq!(shape(json!([[1, 2, 3], [4, 5, 6]]), &both), Ok(vec![2, 3]));
         assert_eq!(shape(json!([1, 2, 3, 4, 5, 6]), &both), Ok(vec![2, 3]));
         assert_eq!(shape(json!([1, 2, 3, 4, 5, 6]), &[Dim::Any, three]), Ok(vec![2, 3]));
-        // Which of two open lengths is meant, nothing says.
+        // With two variable lengths, the shape is ambiguous.
         assert_eq!(shape(json!([1, 2]), &[Dim::Any, Dim::Any]), Ok(vec![2]));
         assert_eq!(shape(json!([]), &[Dim::Any]), Ok(vec![0]));
         assert_eq!(shape(json!({ "x": 1 }), &[]), Ok(vec![]));

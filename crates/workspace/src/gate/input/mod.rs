@@ -1,4 +1,4 @@
-//! The input of a test: reads files and checks them against the inputs in the model's header.
+//! Reads the input files of a test, and checks them against the inputs in the model's header.
 
 mod array;
 mod numpy;
@@ -13,22 +13,22 @@ use super::header::{Dim, Header, Port, named_port};
 use super::tensor::{self, Named, Tensor};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Bytes of the largest input in JSON.
+/// The largest JSON input, in bytes.
 pub const MAX_JSON: u64 = 8 << 20;
 
-/// Bytes of all other files of an input, those of expected outputs too.
+/// The most bytes of all other files of an input together, including expected outputs.
 const MAX_BINARY: u64 = 256 << 20;
 
-/// What a model is run on.
+/// The tensors of a test.
 #[derive(Debug, Default)]
 pub struct Input {
-    /// The tensors that it takes, each with its name, in the header's order.
+    /// The input tensors by name, in the header's order.
     pub inputs: Vec<(String, Tensor)>,
-    /// What it should give, each with its name, where the input is a folder that says so.
+    /// The expected outputs by name, if the input is a folder that contains them.
     pub expected: Vec<(String, Tensor)>,
 }
 
-/// Reads the input that a caller named for a model with this header.
+/// Reads the test input that a caller named for a model with this header.
 ///
 /// # Errors
 /// `E_GATE_FAILED` with the kind `input`.
@@ -59,13 +59,13 @@ pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
     Ok(Input { inputs: held(header, found).map_err(fail)?, expected: Vec::new() })
 }
 
-/// Returns the failure of an input that cannot be taken.
+/// Returns the error for an invalid input.
 pub fn refused(input: &str, why: &str) -> Error {
     Error::new(Code::GateFailed, format!("Invalid input `{}`: {why}", input.escape_debug()))
         .with_details(json!({ "kind": "input", "input": input }))
 }
 
-/// Reads the files `KIND_0.pb`, `KIND_1.pb` and so on of a folder, each named as the port at its place.
+/// Reads the files `KIND_0.pb`, `KIND_1.pb` and so on from a folder. Each belongs to the port with that index.
 fn numbered(files: &mut Files, folder: &Path, kind: &str, ports: &[Port], left: &mut u64) -> Result<Vec<Named>> {
     let names = files.names(folder)?;
     let mut found = Vec::new();
@@ -85,14 +85,14 @@ fn numbered(files: &mut Files, folder: &Path, kind: &str, ports: &[Port], left: 
     Ok(found)
 }
 
-/// Holds tensors against what a header says: each input is there once, of its type and shape.
+/// Checks tensors against the header: each input must be present once, with the right type and shape.
 fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, String> {
     let all = || header.inputs.iter().map(|input| format!("`{}`", input.name)).collect::<Vec<_>>().join(", ");
     let mut named = Vec::new();
     for (name, tensor) in found {
         let is_only = header.inputs.len() == 1;
         let port = match (&name, header.inputs.first()) {
-            // A file for the only input may call it something else, or nothing.
+            // With a single input, the file may use another name or none.
             (None, Some(only)) if is_only => only,
             (None, _) => return Err(format!("it does not name an input; the model takes {}", all())),
             (Some(name), _) => named_port(&header.inputs, name)?,
@@ -110,13 +110,13 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
     in_order.collect()
 }
 
-/// Returns why the gate takes no tensor for a port; `None` if it takes one.
+/// Returns why the gate does not support a port; `None` if it does.
 fn kind_of(port: &Port) -> Option<String> {
     let is_tensor = tensor::Dtype::named(&port.dtype).is_some();
     (!is_tensor).then(|| format!("`{}` has the type {}, which the gate does not support", port.name, port.dtype))
 }
 
-/// Refuses a tensor that is not of its port's type or shape.
+/// Refuses a tensor with another type or shape than its port.
 fn check(port: &Port, tensor: &Tensor) -> Result<(), String> {
     if port.dtype != tensor.dtype.name() {
         return Err(format!("`{}` is {}, but the model takes {}", port.name, tensor.dtype.name(), port.dtype));
@@ -129,7 +129,7 @@ fn check(port: &Port, tensor: &Tensor) -> Result<(), String> {
     Err(format!("`{}` is {}, but the model takes {}", port.name, tensor::shown(&tensor.shape), shown(shape)))
 }
 
-/// Returns a shape as people read it, such as `[N, 3, 224, 224]`.
+/// Formats a shape for people: `[N, 3, 224, 224]`.
 pub fn shown(shape: &[Dim]) -> String {
     let dims = shape.iter().map(|dim| match dim {
         Dim::Fixed(length) => length.to_string(),

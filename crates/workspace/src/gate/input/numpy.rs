@@ -1,4 +1,4 @@
-//! Inputs as NumPy saves them: a .npy file.
+//! Reads inputs from NumPy's .npy files.
 
 use std::sync::LazyLock;
 
@@ -6,10 +6,10 @@ use regex::Regex;
 
 use crate::gate::tensor::{Dtype, Tensor};
 
-/// How a file begins.
+/// The first bytes of a .npy file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The most bytes of the text that says what the file holds.
+/// The most bytes of the header text, which describes the array.
 const MAX_HEADER: usize = 16 << 10;
 
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
@@ -22,7 +22,7 @@ static HEADER: LazyLock<Regex> = LazyLock::new(|| {
 /// Reads a tensor.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A sentence that says what is wrong with the file.
 pub fn read(bytes: &[u8]) -> Result<Tensor, String> {
     let none = || "it is not a .npy file".to_owned();
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(none)?;

@@ -1,4 +1,4 @@
-//! Inputs as ONNX's own tests have them: a TensorProto.
+//! Reads inputs from ONNX's own format for test data: a TensorProto.
 
 use std::io::Cursor;
 
@@ -8,13 +8,13 @@ use crate::gate::wire::{Fault, Value, Wire};
 /// The most dimensions of a tensor.
 const MAX_RANK: usize = 64;
 
-/// The most bytes of its name.
+/// The most bytes of a tensor's name.
 const MAX_NAME: u64 = 4096;
 
-/// Reads a tensor, and the name that it has.
+/// Reads a tensor and its name.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A sentence that says what is wrong with the file.
 pub fn read(bytes: &[u8]) -> Result<Named, String> {
     let proto = Proto::read(bytes).map_err(|fault| format!("it is not an ONNX tensor: {fault}"))?;
     if proto.is_external {
@@ -37,7 +37,7 @@ struct Proto {
     data_type: u64,
     dims: Vec<u64>,
     raw: Vec<u8>,
-    /// The bytes of its numbers where they stand one by one: of eight bytes each, but single floats of four.
+    /// The numbers from the typed fields: four bytes each in float_data, eight bytes each in the others.
     numbers: Vec<u8>,
     is_external: bool,
 }
@@ -55,7 +55,7 @@ impl Proto {
                     }
                 }
                 2 => proto.data_type = field.value.varint()?,
-                // float_data and double_data.
+                // The fields float_data and double_data.
                 4 => match field.value {
                     Value::Fixed32(number) => proto.numbers.extend(number),
                     value => proto.numbers.extend(wire.bytes(value.part()?, size)?),
@@ -64,7 +64,7 @@ impl Proto {
                     Value::Fixed64(number) => proto.numbers.extend(number),
                     value => proto.numbers.extend(wire.bytes(value.part()?, size)?),
                 },
-                // int32_data, int64_data and uint64_data.
+                // The fields int32_data, int64_data and uint64_data.
                 5 | 7 | 11 => {
                     each_varint(&mut wire, field.value, |number| proto.numbers.extend(number.to_le_bytes()))?;
                 }
@@ -78,7 +78,7 @@ impl Proto {
     }
 }
 
-/// Hands over the whole numbers of a field, packed or one.
+/// Calls `each` for every integer of a field, packed or single.
 fn each_varint(wire: &mut Wire<Cursor<&[u8]>>, value: Value, mut each: impl FnMut(u64)) -> Result<(), Fault> {
     match value {
         Value::Varint(number) => each(number),
@@ -92,7 +92,7 @@ fn each_varint(wire: &mut Wire<Cursor<&[u8]>>, value: Value, mut each: impl FnMu
     Ok(())
 }
 
-/// Returns elements of a type from numbers that stand one by one.
+/// Converts the numbers of the typed fields to elements of `dtype`.
 fn unpacked(dtype: Dtype, numbers: &[u8]) -> Result<Vec<u8>, String> {
     if matches!(dtype, Dtype::Float32 | Dtype::Float64) {
         return Ok(numbers.to_vec());
@@ -101,7 +101,7 @@ fn unpacked(dtype: Dtype, numbers: &[u8]) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(numbers.len() / 8 * size);
     for number in numbers.chunks_exact(8) {
         let (low, high) = number.split_at(size);
-        // What is cut off only says the sign.
+        // The bytes cut off may only repeat the sign.
         if !high.iter().all(|byte| *byte == 0) && !high.iter().all(|byte| *byte == 0xff) {
             return Err(format!("a number is not of type {}", dtype.name()));
         }

@@ -1,4 +1,4 @@
-//! `mcpkg gate models add`, and the tool `smctl_gate_models_add`.
+//! `mcpkg gate models add` (tool `smctl_gate_models_add`): registers an ONNX file as a model.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `mcpkg gate models list`, and the tool `smctl_gate_models_list`.
+//! `mcpkg gate models list` (tool `smctl_gate_models_list`): lists the models of the gate.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

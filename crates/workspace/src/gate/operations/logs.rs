@@ -1,4 +1,4 @@
-//! `mcpkg gate logs`.
+//! `mcpkg gate logs`: shows the newest log lines of the gate.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! The commands of a gate, a file for each.
+//! Contains the `mcpkg gate` commands, one file per command.
 
 mod add;
 mod list;
@@ -15,7 +15,7 @@ use super::interface::{Model, Route};
 use mcpkg_base::plural;
 use mcpkg_core::op::{Entry, Table, cell};
 
-/// The operations of gates, in the contract's order, then those of the shell alone.
+/// The operations of gates: first those of the contract, in its order, then those that only the shell has.
 pub const OPS: &[Entry] = &[
     Entry::of::<status::ShowStatus>(),
     Entry::of::<list::List>(),
@@ -27,7 +27,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<logs::Logs>(),
 ];
 
-/// Returns models as people read them.
+/// Returns a table of models.
 fn table(models: &[Model]) -> Table {
     let row = |model: &Model| {
         vec![
@@ -47,7 +47,7 @@ fn table(models: &[Model]) -> Table {
     }
 }
 
-/// Returns what a model takes or gives, such as `x float32[1, 2]`.
+/// Formats inputs or outputs for people: `x float32[1, 2]`.
 fn ports(ports: Option<&[Port]>) -> String {
     let one = |port: &Port| {
         let shape = port.shape.as_deref().map_or_else(|| "[...]".to_owned(), shown);
@@ -56,7 +56,7 @@ fn ports(ports: Option<&[Port]>) -> String {
     ports.unwrap_or_default().iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns routes as people read them.
+/// Returns a table of routes.
 fn route_table(routes: &[Route]) -> Table {
     let row = |route: &Route| {
         vec![

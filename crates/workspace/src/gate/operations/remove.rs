@@ -1,4 +1,4 @@
-//! `mcpkg gate models remove`.
+//! `mcpkg gate models remove`: removes a model and its routes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -78,7 +78,7 @@ impl Operation for Remove {
             count => format!(" and {} to it", plural::count(count, "route")),
         };
         let reply = Reply::sentence(format!("Removed model '{}'{also}", self.name), data);
-        // What the embedded gate has stored takes room in the database until that is made smaller.
+        // The database file does not shrink until it is compacted.
         Ok(if self.url.is_none() { reply.hint("to free the model's disk space: `mcpkg compact`") } else { reply })
     }
 }

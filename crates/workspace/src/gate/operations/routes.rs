@@ -1,4 +1,4 @@
-//! `mcpkg gate routes list`.
+//! `mcpkg gate routes list`: lists the routes of the gate.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg gate routes set`.
+//! `mcpkg gate routes set`: points an endpoint to a model.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -91,7 +91,7 @@ fn said(route: &Route) -> String {
     )
 }
 
-/// Whether a text is a path of plain parts.
+/// Whether the text is a valid endpoint, such as `/v1/detect`.
 fn is_endpoint(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'~');
     let is_part = |part: &str| !matches!(part, "" | "." | "..") && part.bytes().all(is_plain);

@@ -1,4 +1,4 @@
-//! `mcpkg gate status`, and the tool `smctl_gate_status`.
+//! `mcpkg gate status` (tool `smctl_gate_status`): shows whether the gate works.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg gate test`, and the tool `smctl_gate_test`.
+//! `mcpkg gate test` (tool `smctl_gate_test`): runs a model on a test input.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::projects::Selection;
 
-/// Characters of an output that people are shown.
+/// The most characters of an output that people see.
 const SHOWN: usize = 400;
 
 fn relative() -> f64 {
@@ -29,7 +29,7 @@ fn absolute() -> f64 {
     Tolerance::default().absolute
 }
 
-/// Reads a tolerance, which is a number from 0.
+/// Parses a tolerance: a number of 0 or more.
 fn tolerance(text: &str) -> std::result::Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
     if number.is_finite() && number >= 0.0 { Ok(number) } else { Err("it must be 0 or more".to_owned()) }
@@ -135,7 +135,7 @@ fn sentence(tested: &Value) -> String {
     format!("Model '{}' ran{took}{expected}", mcpkg_core::op::cell(model))
 }
 
-/// Returns the beginnings of the outputs, a line each.
+/// Returns the start of each output, one per line.
 fn outputs(output: &Value) -> Option<Body> {
     let short = |text: String| match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),

@@ -1,4 +1,4 @@
-//! The worker itself, in a process of its own.
+//! Runs inside the worker process: limits itself, then runs a model.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -8,8 +8,8 @@ use rlimit::Resource;
 use super::protocol::{Answer, Described, Head, MEMORY, Ran, TIME};
 use crate::gate::engine::{Engine, Stopped, Tensor};
 
-/// Limits this process, has the engine run the model that comes on standard input, and writes the answer to standard output.
-/// Returns the status to end with.
+/// Limits this process, runs the model from standard input with the engine, and writes the answer to standard output. Returns
+/// the exit status.
 pub fn run(engine: Engine) -> u8 {
     let answer = limit().and_then(|()| job(engine, io::stdin().lock()));
     let answer = answer.unwrap_or_else(|error| {
@@ -21,10 +21,10 @@ pub fn run(engine: Engine) -> u8 {
     u8::from(written.is_err())
 }
 
-/// Limits this process's memory and time, and takes from it the right to open files. It ends when the process that started it does.
+/// Limits this process's memory and CPU time, and forbids it to open files. Also makes it end when its parent process ends.
 #[cfg(unix)]
 fn limit() -> io::Result<()> {
-    // A parent that ended before this has not sent the whole job, which ends this process too.
+    // If the parent has already ended, the job on standard input is incomplete, which ends this process as well.
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let seconds = TIME.as_secs();
@@ -32,19 +32,19 @@ fn limit() -> io::Result<()> {
         (Resource::CORE, 0, 0),
         (Resource::FSIZE, 0, 0),
         (Resource::AS, MEMORY, MEMORY),
-        // The soft limit has a signal of its own.
+        // The soft limit sends SIGXCPU, by which the parent recognizes a timeout.
         (Resource::CPU, seconds, seconds + 1),
-        // What is open stays open.
+        // Files that are already open stay usable.
         (Resource::NOFILE, 0, 0),
     ] {
-        // What the machine allows less of stays so.
+        // Keep a lower limit that the machine already sets.
         let (_, most) = resource.get()?;
         resource.set(soft.min(most), hard.min(most))?;
     }
     Ok(())
 }
 
-/// Other systems have no such limits; there is no engine there.
+/// Fails on systems without these limits; they have no engine either.
 #[cfg(not(unix))]
 fn limit() -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())

@@ -1,7 +1,8 @@
-//! Runs a model in a process of its own, which limits its memory and its time before it reads a byte, and opens no file.
+//! Runs a model in a separate process, which limits its memory and time before it reads any input, and cannot open files.
 //!
-//! A file of a few kilobytes may ask for all memory there is, or compute for ever; and an engine that reads what strangers wrote
-//! may have faults. What happens to the worker happens to nobody else: it is told as a failure with a kind.
+//! A file of a few kilobytes can ask for all memory or compute forever, and an engine that parses untrusted files may have
+//! bugs.
+//! If the worker crashes, mcpkg only reports a failure with a kind.
 
 mod inside;
 mod protocol;
@@ -29,20 +30,20 @@ pub use protocol::{Job, MEMORY};
 
 use protocol::{Answer, Head, Ran, TIME};
 
-/// How much of a worker's answer is kept, and where all elements of its outputs are wanted.
+/// The most output that is read from a worker; [`WHOLE`] applies if you ask for all elements.
 const CAPTURE: Capture = Capture { head: 16 << 20, tail: 0 };
 const WHOLE: Capture = Capture { head: 256 << 20, tail: 0 };
 
-/// How much of a text of the engine's is told.
+/// The most characters shown of a message from the engine.
 const LONGEST: usize = 600;
 
-/// The words of a worker, or of its engine, that ran out of memory.
+/// Messages by which a worker or its engine reports that memory ran out.
 const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "failed to allocate", "capacity overflow"];
 
-/// The program that is a worker, which lies beside mcpkg.
+/// The name of the worker program, which is installed next to mcpkg.
 const PROGRAM: &str = "mcpkg-gate-worker";
 
-/// Returns the engine that runs models: `None` where this mcpkg was built without one, or its worker does not lie beside it.
+/// Returns the engine that runs models; `None` if mcpkg was built without one, or if the worker program is missing.
 pub fn engine() -> Option<&'static str> {
     engine::NAME.filter(|_| beside().is_ok_and(|worker| worker.is_file()))
 }
@@ -58,10 +59,10 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Returns the worker that belongs to this mcpkg.
+    /// Returns the worker that was installed with this mcpkg.
     ///
     /// # Errors
-    /// `E_GATE_ENGINE_MISSING` where it was built without the engine, or the worker does not lie beside it.
+    /// `E_GATE_ENGINE_MISSING` if mcpkg was built without an engine, or if the worker program is missing.
     pub fn own() -> Result<Self> {
         let missing = |message: String| {
             Error::new(Code::GateEngineMissing, message)
@@ -80,7 +81,7 @@ impl Worker {
         Ok(Self { program, arguments: Vec::new(), time: TIME })
     }
 
-    /// Runs a job to its end.
+    /// Runs a job and waits for its result.
     ///
     /// # Errors
     /// `E_GATE_FAILED` with the kind `memory_limit`, `time_limit`, `crashed`, `unsupported_operator` or `engine`.
@@ -110,7 +111,7 @@ impl Worker {
     }
 }
 
-/// Returns what writes a job to a worker. One that answers before it has read everything says why itself.
+/// Returns a writer for a job. A broken pipe is not an error: a worker that stops reading early still answers with the reason.
 fn feed(job: Job) -> Feed {
     Box::new(move |stdin: &mut dyn Write| match write(job, stdin) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -130,7 +131,7 @@ fn late() -> Stopped {
     Stopped::new("time_limit", format!("the test was stopped after {} s", TIME.as_secs()))
 }
 
-/// Says why a worker ended that gave no answer.
+/// Explains why a worker ended without an answer.
 fn ended(status: ExitStatus, said: &str) -> Stopped {
     tracing::debug!(said, "the worker of a gate ended without a response");
     match signal(status) {
@@ -139,14 +140,13 @@ fn ended(status: ExitStatus, said: &str) -> Stopped {
         }
         Some(Signal::TimeIsUp) => late(),
         Some(Signal::Other(signal)) => Stopped::new("crashed", format!("the worker was killed by signal {signal}")),
-        // What it printed is a panic in Rust's words, which help nobody but the engine's authors; the log has them.
+        // The worker printed a Rust panic. It only helps the engine's authors, so it goes to the log.
         None => Stopped::new("crashed", "the engine failed on this model"),
     }
 }
 
-/// A signal that ended a worker.
 enum Signal {
-    /// Its processor time was used up.
+    /// The worker used up its CPU time.
     TimeIsUp,
     Other(i32),
 }
@@ -183,7 +183,7 @@ mod tests {
     use crate::gate::interface::Options;
     use crate::gate::tensor::{Dtype, Tensor};
 
-    /// A worker that a shell's script stands in for.
+    /// Returns a shell script that acts as a worker.
     fn script(script: &str, time: Duration) -> Worker {
         Worker { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()], time }
     }

@@ -1,5 +1,8 @@
-//! What goes to a worker, and what comes back: the length of a head, the head as JSON, the tensors' bytes, and the model's, which the
-//! engine reads itself; then one JSON object.
+//! Defines the messages between mcpkg and a worker.
+//!
+//! The request is the length of a head, the head as JSON, the bytes of the tensors, and the bytes of the model, which the
+//! engine
+//! reads itself. The response is one JSON object.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -14,79 +17,76 @@ use crate::gate::summary;
 use crate::gate::tensor::{self, Dtype, Tensor, Tolerance};
 use mcpkg_base::process::Feed;
 
-/// The most bytes that a worker addresses.
+/// The memory limit of a worker, in bytes of address space.
 pub const MEMORY: u64 = 2 << 30;
 
-/// How long a worker may take.
+/// The time limit of a worker.
 pub const TIME: Duration = Duration::from_secs(30);
 
-/// Bytes of the longest head.
+/// The largest head, in bytes.
 const MAX_HEAD: u32 = 16 << 20;
 
-/// What is to be run.
+/// A model to run, with its input.
 pub struct Job {
-    /// Bytes of the model.
+    /// The size of the model in bytes.
     pub size: u64,
     pub model: Feed,
-    /// What it is run on, and what it should give.
+    /// The input tensors and the expected outputs.
     pub input: Input,
-    /// The names of its outputs.
+    /// The names of the model's outputs.
     pub outputs: Vec<String>,
-    /// How the test is run.
     pub options: Options,
 }
 
-/// What comes before the bytes.
+/// The JSON part of a request, before the bytes.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Head {
-    /// Bytes of the model.
+    /// The size of the model in bytes.
     pub size: u64,
-    /// The tensors that the model takes, in the order of their bytes.
+    /// The input tensors, in the order of their bytes.
     pub inputs: Vec<Described>,
-    /// Those that it should give, behind them.
+    /// The expected outputs. Their bytes follow those of the inputs.
     pub expected: Vec<Described>,
-    /// The names of its outputs.
+    /// The names of the model's outputs.
     pub outputs: Vec<String>,
-    /// How many elements of each output the answer has.
+    /// How many elements of each output to return.
     pub shown: usize,
-    /// How far outputs may differ from the expected ones.
+    /// How far the outputs may differ from the expected ones.
     pub tolerance: Tolerance,
 }
 
-/// A tensor whose bytes come later.
+/// A tensor without its bytes, which follow later.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Described {
     pub name: String,
-    /// The type of its elements.
     pub dtype: Dtype,
     pub shape: Vec<u64>,
 }
 
-/// What a worker answers.
+/// The response of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The model was run.
+    /// The model ran.
     Ran(Ran),
-    /// It was not, or not to its end.
+    /// The model did not run, or not to completion.
     Stopped(Stopped),
 }
 
-/// What a model gave.
+/// The result of running a model.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Ran {
-    /// Its outputs for programs, by name.
+    /// The outputs as JSON, by name.
     pub output: Map<String, Value>,
-    /// How long it took to read and prepare it, in milliseconds.
+    /// How long loading the model took, in milliseconds.
     pub load_ms: f64,
-    /// How long it took to run it, in milliseconds.
+    /// How long running the model took, in milliseconds.
     pub latency_ms: f64,
-    /// In what the outputs differ from the expected ones, a line each; `None` where nothing was expected.
+    /// One line per output that differs from the expected one; `None` if no outputs were expected.
     pub differs: Option<Vec<String>>,
 }
 
 impl Head {
-    /// Returns the head of a job.
     pub fn of(job: &Job) -> Self {
         let described = |(name, tensor): &(String, Tensor)| {
             let (name, shape) = (name.clone(), tensor.shape.clone());
@@ -102,10 +102,7 @@ impl Head {
         }
     }
 
-    /// Writes it.
-    ///
-    /// # Errors
-    /// How the system refused.
+    /// Writes the head, preceded by its length.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         let head = serde_json::to_vec(self)?;
         let length = u32::try_from(head.len()).ok().filter(|length| *length <= MAX_HEAD);
@@ -114,10 +111,10 @@ impl Head {
         to.write_all(&head)
     }
 
-    /// Reads one.
+    /// Reads a head.
     ///
     /// # Errors
-    /// How the system refused; `InvalidData` where it is none.
+    /// `InvalidData` if it is not a valid head.
     pub fn read(mut from: impl Read) -> io::Result<Self> {
         let mut length = [0; 4];
         from.read_exact(&mut length)?;
@@ -135,7 +132,7 @@ impl Described {
     /// Reads the tensor's bytes.
     ///
     /// # Errors
-    /// How the system refused; `InvalidData` where they are not those of its shape, `OutOfMemory`.
+    /// `InvalidData` if their number does not match the shape; `OutOfMemory`.
     pub fn read(self, from: impl Read) -> io::Result<(String, Tensor)> {
         let size = tensor::count(&self.shape).and_then(|count| count.checked_mul(self.dtype.size() as u64));
         let bytes = whole(from, size.ok_or(io::ErrorKind::InvalidData)?)?;
