@@ -1,7 +1,7 @@
-//! What is kept so that it can be had back: refs below `refs/mcpkg/kept/<run>/`, which keep git from forgetting a commit.
+//! Keeps old commits and removed worktrees restorable, with refs below `refs/mcpkg/kept/<run>/` that protect them from git gc.
 //!
-//! A worktree that is removed is kept as a commit of its files, those that are not tracked too. What git ignores is kept where
-//! it is a file by itself, such as `.env`; a folder that is ignored as a whole, such as `target/`, is let go and named.
+//! A removed worktree is kept as a commit of its files, including untracked ones. An ignored file is kept if it is ignored by
+//! itself, such as `.env`. A folder that is ignored as a whole, such as `target/`, is not kept, only named.
 
 use std::path::{Path, PathBuf};
 
@@ -14,37 +14,38 @@ use mcpkg_base::git::status::{State, Status};
 use mcpkg_base::git::{Git, own_folder, refs};
 use mcpkg_base::hex;
 
-/// Below this all refs stand that keep something.
+/// The prefix of all refs that keep something.
 const PREFIX: &str = "refs/mcpkg/kept/";
 
-/// Bytes of the largest ignored file that is kept.
+/// The largest ignored file that is kept, in bytes.
 const IGNORED_FILE: u64 = 1 << 20;
 
-/// Bytes of all ignored files together that are kept of one worktree.
+/// The most bytes of ignored files that are kept of one worktree.
 const IGNORED_FILES: u64 = 16 << 20;
 
-/// Whether a ref keeps something, by its full name.
+/// Whether a full ref name is one of the refs that keep something.
 pub fn keeps(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Returns what a ref keeps that keeps something, such as `develop` or `worktrees/login`.
+/// Returns what such a ref keeps: `develop` or `worktrees/login`.
 pub fn what(name: &str) -> Option<&str> {
     let (_, what) = name.strip_prefix(PREFIX)?.split_once('/')?;
     Some(["heads/", "tags/"].iter().find_map(|prefix| what.strip_prefix(prefix)).unwrap_or(what))
 }
 
-/// Returns the ref that keeps a branch or tag as it was before a run: `name` is its full name.
+/// Returns the ref that keeps a branch or tag as it was before a run. `name` is the full ref name.
 pub fn tip(run: Uuid, name: &str) -> String {
     format!("{PREFIX}{run}/{}", name.strip_prefix("refs/").unwrap_or(name))
 }
 
-/// Returns the ref that keeps the files of a worktree of a set.
+/// Returns the ref that keeps the files of a worktree in a set.
 pub fn worktree(run: Uuid, set: &str) -> String {
     format!("{PREFIX}{run}/{}", worktree_part(set))
 }
 
-/// A folder that mcpkg did not name may have a name that no ref takes.
+/// Returns the last part of the ref name. It is hex-encoded if the set's name is not valid in a ref, which is possible for
+/// folders that mcpkg did not create.
 fn worktree_part(set: &str) -> String {
     match names::is_name(set) {
         true => format!("worktrees/{set}"),
@@ -52,32 +53,29 @@ fn worktree_part(set: &str) -> String {
     }
 }
 
-/// A ref that keeps something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub name: String,
-    /// The object that it keeps.
     pub id: String,
-    /// The run that it was kept by.
+    /// The run that created the ref.
     pub run: Uuid,
-    /// What it is of, such as `heads/develop` or `worktrees/login`.
+    /// What is kept, such as `heads/develop` or `worktrees/login`.
     pub what: String,
 }
 
 impl Kept {
-    /// When its run began.
+    /// Returns when the run started.
     pub fn at(&self) -> Millis {
         let timestamp = self.run.get_timestamp().map_or((0, 0), |timestamp| timestamp.to_unix());
         Millis::try_from(timestamp.0).unwrap_or(0) * 1_000 + Millis::from(timestamp.1 / 1_000_000)
     }
 
-    /// Whether it keeps a worktree of this set.
     pub fn is_worktree_of(&self, set: &str) -> bool {
         self.what == worktree_part(set)
     }
 }
 
-/// Returns what a repository keeps, the oldest first.
+/// Returns everything that a repository keeps, oldest first.
 pub fn list(git: &Git<'_>) -> Result<Vec<Kept>> {
     let kept = refs::list(git, &[PREFIX])?.into_iter().filter_map(|found| {
         let (run, what) = found.name.strip_prefix(PREFIX)?.split_once('/')?;
@@ -91,20 +89,20 @@ pub fn list(git: &Git<'_>) -> Result<Vec<Kept>> {
     Ok(kept.collect())
 }
 
-/// What stands in the way of removing a worktree, and what is to be kept of it.
+/// What prevents the removal of a worktree, and which of its files to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// What would be kept, and so is removed with force: changes, files that are not tracked, an operation in progress.
+    /// Problems that `--force` overrides, because everything is kept: changes, untracked files, an operation in progress.
     pub dirty: Vec<String>,
-    /// What nobody could have back, and so is not removed with force either.
+    /// Problems that even `--force` does not override, because something would be lost.
     pub refused: Vec<String>,
-    /// The ignored files that are kept.
+    /// The ignored files that will be kept.
     pub ignored: Vec<PathBuf>,
-    /// The ignored folders that are let go.
+    /// The ignored folders that will not be kept.
     pub let_go: Vec<String>,
 }
 
-/// Looks at what a worktree holds: `status` has its ignored files, and each untracked one by itself.
+/// Examines a worktree before its removal. `status` must list ignored files, and every untracked file individually.
 pub fn look(folder: &Path, status: &Status) -> Result<Look> {
     let mut look = Look::default();
     for (state, words) in
@@ -151,7 +149,7 @@ pub fn look(folder: &Path, status: &Status) -> Result<Look> {
     Ok(look)
 }
 
-/// Returns the commit that a kept worktree had checked out; `None` where it had none.
+/// Returns the commit that a kept worktree had checked out; `None` if it had no commit.
 pub fn checked_out(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
     refs::commit(git, &format!("{kept}^1"))
 }
@@ -162,10 +160,10 @@ pub fn message(set: &str, branch: Option<&str>) -> String {
     format!("The worktree set {set}, as it was removed\n\nSet: {set}{branch}")
 }
 
-/// Returns the full name of the branch that a kept worktree was on; `None` where it was on none.
+/// Returns the full name of the branch that a kept worktree was on; `None` if it was on no branch.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where the commit keeps no worktree.
+/// `E_NOT_FOUND` if the commit does not hold a worktree.
 pub fn branch(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
     let message = git.text(&["show", "--no-patch", "--format=%B", kept, "--"])?;
     if !message.lines().any(|line| line.starts_with("Set: ")) {
@@ -174,7 +172,7 @@ pub fn branch(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
     Ok(message.lines().find_map(|line| line.strip_prefix(BRANCH)).map(str::to_owned))
 }
 
-/// Before the branch, in the message of the commit that keeps a worktree.
+/// The prefix of the line that names the branch in that commit message.
 const BRANCH: &str = "Branch: ";
 
 #[cfg(test)]

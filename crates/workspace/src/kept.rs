@@ -69,7 +69,7 @@ fn data(repo: &Repo, kept: &Kept, operation: Option<String>) -> Value {
     })
 }
 
-/// Returns what all repositories keep, the oldest first; one that is missing keeps nothing.
+/// Returns everything that all repositories keep, oldest first. Skips missing repositories.
 pub fn all<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<(&'w Repo, Kept)>> {
     let repos: Vec<&'w Repo> = workspace.manifest.repos.iter().collect();
     let of_repos = parallel::all(&repos, |repo| {

@@ -1,4 +1,4 @@
-//! Contract 003: changes that span several git repositories, all or nothing.
+//! Implements contract 003: changes that span several git repositories, applied completely or not at all.
 
 mod add;
 mod build;
@@ -43,13 +43,11 @@ use mcpkg_store::builds;
 use mcpkg_store::flow_runs;
 use mcpkg_store::projects::Selection;
 
-/// The group of this domain.
 pub const GROUP: &str = "workspace";
 
-/// How its operations answer.
+/// The shape of the operations' replies.
 const SHAPE: Shape = Shape::Rpc;
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
     operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS, gate::OPS],
@@ -69,9 +67,9 @@ pub const DOMAIN: Domain = Domain {
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(|_, selection| Ok(in_workspace(selection))),
-        // Its repositories are nobody's project.
+        // The workspace's tools do not depend on a project.
         within_project: false,
-        // It runs git, and what the repositories say, in a folder of the user's.
+        // These operations run git and the repositories' build commands in the user's folders.
         named_over_network: true,
         instructions: "This folder is in a workspace of several git repositories: smctl_flow_feature_start creates \
             a branch in all of them or in none, and smctl_flow_feature_finish merges it in all of them or in none.",
@@ -85,7 +83,7 @@ pub const DOMAIN: Domain = Domain {
     ..Domain::EMPTY
 };
 
-/// The operations of workspaces themselves.
+/// The operations on workspaces themselves.
 const OPS: &[Entry] = &[
     Entry::of::<init::Init>(),
     Entry::of::<add::Add>(),
@@ -98,7 +96,7 @@ const OPS: &[Entry] = &[
     Entry::of::<trust::Trust>(),
 ];
 
-/// Whether a server's folder lies in a workspace.
+/// Whether a server's folder is inside a workspace.
 fn in_workspace(selection: &Selection) -> bool {
     root::find(&root::start(selection)).is_some()
 }

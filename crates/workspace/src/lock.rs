@@ -1,8 +1,8 @@
-//! The lock of a workspace: one process at a time changes its repositories.
+//! Locks a workspace, so that only one process at a time changes its repositories.
 //!
-//! It is a lock of the system on a file, so that it ends with its holder however that ends. Every git that changes a work
-//! tree gets the open file as its standard input and holds the lock with it: where mcpkg is killed, the next one waits
-//! until that git has ended.
+//! This is an operating system lock on a file, so it is released however its holder ends. Each git process that changes a work
+//! tree gets the open file as its standard input, and so shares the lock. If mcpkg is killed, the next mcpkg waits until that
+//! git process has ended.
 
 use std::fs::{DirEntry, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Seek as _, Write as _};
@@ -16,27 +16,27 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_core::op::Context;
 
-/// How long the lock is waited for.
+/// How long to wait for the lock.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Between two looks whether it is free.
+/// The time between two attempts to take the lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The file that is locked, and the one that says what is not to be committed.
+/// The names of the lock file and of the file that lists what git should ignore.
 const LOCK_FILE: &str = "lock";
 const IGNORE_FILE: &str = ".gitignore";
 
-/// What of `.smctl` belongs to nobody's repository.
+/// The entries of `.smctl` that must not be committed.
 const IGNORED: &str = "lock\napplying\ntmp/\n";
 
-/// The lock of a workspace, which is free again when the value is dropped.
+/// Holds the lock of a workspace until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
 }
 
 impl Lock {
-    /// Takes the lock of the workspace in `root`; `what` is what another process is told of its holder.
+    /// Takes the lock of the workspace in `root`. Other processes show `what` as the description of its holder.
     ///
     /// # Errors
     /// `E_WORKSPACE_BUSY` after ten seconds, `E_CANCELLED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -55,14 +55,14 @@ impl Lock {
         }
     }
 
-    /// Takes the lock where it is free.
+    /// Takes the lock if it is free.
     pub fn try_take(root: &Path) -> Result<Option<Self>> {
         let own = root.join(OWN);
         make_own(&own)?;
         let path = own.join(LOCK_FILE);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = match file {
-            // Who failed to make a workspace here took its folder away between the two.
+            // Another process has removed the folder in between, because its attempt to create a workspace here failed.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             file => file.map_err(|error| disk::failed("open", &path, error))?,
         };
@@ -77,7 +77,8 @@ impl Lock {
         }
     }
 
-    /// Removes `.smctl` where nothing is in it but what taking the lock made: no workspace came of it. What cannot be removed stays.
+    /// Removes `.smctl` if it only holds files that taking the lock created, because no workspace was created. Ignores
+    /// failures.
     pub fn remove_own(self, root: &Path) {
         let own = root.join(OWN);
         let Ok(entries) = std::fs::read_dir(&own) else { return };
@@ -87,20 +88,21 @@ impl Lock {
         if !entries.into_iter().all(is_ours) {
             return;
         }
-        // Whoever waits for the lock makes the list again before it opens the file, and takes none that has no name any more.
+        // The order matters: a waiting process creates the ignore file before it opens the lock file, and rejects a deleted
+        // lock file.
         let _ = std::fs::remove_dir(own.join("tmp"));
         let _ = std::fs::remove_file(own.join(IGNORE_FILE));
         let _ = std::fs::remove_file(own.join(LOCK_FILE));
         let _ = std::fs::remove_dir(&own);
     }
 
-    /// The open file, for programs that hold the lock too.
+    /// Returns the open file, for child processes that should share the lock.
     pub fn file(&self) -> &File {
         &self.file
     }
 
     fn told(mut self, what: &str) -> Result<Self> {
-        // Words for people; the lock itself is the system's.
+        // The text only informs people. The lock itself is the operating system's.
         let written =
             self.file.set_len(0).and_then(|()| self.file.rewind()).and_then(|()| writeln!(self.file, "{what}"));
         match written {
@@ -112,12 +114,13 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A program that is just being started has the open file too, and closing it here would not be the end.
+        // Unlock explicitly: a child process that is just starting also has the file open, so closing it would not release the
+        // lock.
         let _ = self.file.unlock();
     }
 }
 
-/// Makes `.smctl` with a list of what of it is not to be committed.
+/// Creates `.smctl` with a list of entries that git should ignore.
 fn make_own(own: &Path) -> Result<()> {
     if own.join(IGNORE_FILE).exists() {
         return Ok(());
@@ -127,8 +130,7 @@ fn make_own(own: &Path) -> Result<()> {
     std::fs::write(&path, IGNORED).map_err(|error| disk::failed("write", &path, error))
 }
 
-/// Returns the words of who holds the lock of a workspace, or `None` where nobody does. It is not waited for, and nothing
-/// is written.
+/// Returns the description of the current lock holder, or `None` if the lock is free. Does not wait or write anything.
 pub fn holder(root: &Path) -> Option<String> {
     let file = file::open(&root.join(OWN).join(LOCK_FILE)).ok()?;
     match file.try_lock_shared() {
@@ -137,7 +139,7 @@ pub fn holder(root: &Path) -> Option<String> {
     }
 }
 
-/// Returns what the last holder said of itself.
+/// Returns the description that the last holder wrote.
 fn words(root: &Path) -> String {
     let words = file::read_text(&root.join(OWN).join(LOCK_FILE), 1_000).unwrap_or_default();
     words.trim().to_owned()

@@ -1,14 +1,14 @@
-//! Checks names in a workspace, so that none can leave a folder or be mistaken for an option.
+//! Checks names in a workspace, so that no name can leave its folder or look like an option.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
 
-/// The folder of a workspace's own files, in its root.
+/// The folder for mcpkg's files in the workspace's root.
 pub const OWN: &str = ".smctl";
 
 const LONGEST: usize = 100;
 
-/// Whether a name is one of a feature, a set of worktrees or a spec.
+/// Whether this is a valid name of a feature, worktree set or spec.
 pub fn is_name(name: &str) -> bool {
     name.len() <= LONGEST
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -29,12 +29,12 @@ pub fn name(what: &str, name: &str) -> Result<()> {
     ))
 }
 
-/// Whether a name is one of a repository: names as above, with slashes between them.
+/// Whether this is a valid name of a repository: one or more names as in [`is_name`], separated by slashes.
 pub fn is_repo(name: &str) -> bool {
     name.len() <= 255 && name.split('/').all(is_name)
 }
 
-/// Whether git takes a branch's or a tag's name (git-check-ref-format(1)), and none of its options begins so.
+/// Whether git accepts this branch or tag name (git-check-ref-format(1)) and cannot mistake it for an option.
 pub fn is_branch(name: &str) -> bool {
     let forbidden = |c: char| c.is_ascii_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
     !name.is_empty()
@@ -49,12 +49,12 @@ pub fn is_branch(name: &str) -> bool {
         && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
 }
 
-/// Whether a relative path may be a repository's: as [`is_path`], and not in the folder that is the workspace's own.
+/// Whether this is a valid folder for a repository: a valid path as in [`is_path`], outside `.smctl`.
 pub fn is_repo_path(path: &str) -> bool {
     is_path(path) && !path.split('/').next().is_some_and(|part| part.eq_ignore_ascii_case(OWN))
 }
 
-/// Whether a relative path stays below the folder that it is relative to, and no part of it is an option to git.
+/// Whether a relative path stays inside its base folder, and no part of it looks like an option to git.
 pub fn is_path(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     stays_inside(path) && !path.contains('\n') && !path.split('/').any(|part| part.starts_with('-'))

@@ -1,4 +1,4 @@
-//! The same for many repositories, as many at once as there are processors.
+//! Runs a function for many repositories in parallel, with one thread per processor.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mcpkg_base::error::{Error, Result};
 
-/// Returns what `f` makes of each item, in their order. Each of them is tried, also where others fail.
+/// Calls `f` for each item and returns the results in order. A failure does not stop the other calls.
 pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + Sync) -> Vec<Result<R>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
     let next = AtomicUsize::new(0);
@@ -22,7 +22,7 @@ pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + 
         }
     };
     std::thread::scope(|scope| {
-        // This thread is one of them.
+        // The current thread works too.
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         work();
         others.into_iter().for_each(|other| drop(other.join()));
@@ -36,7 +36,7 @@ pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + 
         .collect()
 }
 
-/// Returns what `f` makes of each item, or the first failure in their order.
+/// Calls `f` for each item; returns all results, or the first failure by position.
 pub fn all<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
     each(items, |_, item| f(item)).into_iter().collect()
 }

@@ -18,7 +18,7 @@ use mcpkg_base::git::transaction::Transaction;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
-/// How old what is let go of is at least, where nothing else is said.
+/// The default minimum age of what is deleted.
 const USUAL: &str = "30d";
 
 /// Delete what is kept for undo and restore

@@ -1,4 +1,4 @@
-//! `mcpkg workspace remove`: takes a repository out of a workspace; its files stay.
+//! `mcpkg workspace remove`: removes a repository from a workspace, but keeps its files.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

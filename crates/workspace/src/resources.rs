@@ -1,4 +1,4 @@
-//! The resources of contract 003: they return what the tools of the same names answer.
+//! Serves the resources of contract 003. They return the same data as the tools with the same names.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ const TOML: &str = "application/toml";
 const JSON: &str = "application/json";
 const MARKDOWN: &str = "text/markdown";
 
-/// The resources, in the contract's order.
+/// All resources, in the contract's order.
 pub(super) const RESOURCES: &[Resource] = &[
     Resource {
         uri: "smctl://workspace/config",
@@ -120,18 +120,17 @@ pub(super) const RESOURCES: &[Resource] = &[
     },
 ];
 
-/// The variable of the templates: a spec's name, with its repository where several have it.
+/// The variable in the URI templates: a spec's name, prefixed with the repository if several specs share it.
 const NAME: &str = "name";
 
-/// A resource without a variable: `--as smctl` lists it, other servers show it as a template.
+/// A resource without variables. `--as smctl` lists it as a resource; other servers list it as a template.
 const FIXED: Resource = Resource { shown: Shown::Template, ..Resource::EMPTY };
 
 const LIVE: Live = Live { group: GROUP, read: |_, _| Ok(None), names: |_| Ok(Vec::new()), looked_at_again: false };
 
-/// What belongs to a spec.
 const OF_SPEC: Live = Live { names: specs, ..LIVE };
 
-/// Returns the names of the specs; none where there is no workspace.
+/// Returns the names of the specs; an empty list outside a workspace.
 fn specs(context: &Context) -> Result<Vec<String>> {
     match Workspace::open(context) {
         Ok(workspace) => Ok(spec::names(&workspace)),
@@ -140,7 +139,7 @@ fn specs(context: &Context) -> Result<Vec<String>> {
     }
 }
 
-/// Returns the manifest as it is, without the passwords in its addresses. Whoever mends one that is malformed reads it too.
+/// Returns the manifest's text without passwords, even if the manifest is invalid, so that it can be read and fixed.
 fn config(context: &Context, _: &Values) -> Result<Option<String>> {
     Ok(Some(redact(&root::manifest_text(&root::root_of(context)?)?)))
 }
@@ -150,7 +149,7 @@ fn flow_branches(context: &Context, _: &Values) -> Result<Option<String>> {
     Ok(Some(branches::value(&branches::all(&workspace, &context.cancelled)).to_string()))
 }
 
-/// Returns a document of a spec, to the byte.
+/// Returns a document of a spec, unchanged.
 fn document(context: &Context, values: &Values, which: Which) -> Result<Option<String>> {
     spec::document(&Workspace::open(context)?, values.get(NAME), which).map(Some)
 }

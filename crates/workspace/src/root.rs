@@ -1,4 +1,4 @@
-//! The workspace that a call applies to: its folder and its manifest.
+//! Finds the workspace that a call applies to, and reads its manifest.
 
 use std::path::{Path, PathBuf};
 
@@ -10,36 +10,35 @@ use mcpkg_base::file;
 use mcpkg_core::op::Context;
 use mcpkg_store::projects::Selection;
 
-/// The manifest, below the root.
+/// The path of the manifest, relative to the root.
 pub const MANIFEST: &str = ".smctl/workspace.toml";
 
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    /// Its folder, without links.
+    /// The root folder, with symlinks resolved.
     pub root: PathBuf,
     pub manifest: Manifest,
-    /// The manifest's text, as it was read.
+    /// The manifest's original text.
     pub text: String,
 }
 
 impl Workspace {
-    /// Returns the workspace that applies: the one that the call names, else the one around the folder where the command or
-    /// server was started.
+    /// Opens the workspace named by the call, or else the one around the folder where the command or server was started.
     pub fn open(context: &Context) -> Result<Self> {
         Self::read(&root_of(context)?)
     }
 
-    /// Reads the workspace of a root.
+    /// Opens the workspace with this root.
     pub fn read(root: &Path) -> Result<Self> {
         let text = manifest_text(root)?;
         let manifest = manifest::read(&text, MANIFEST)?;
         Ok(Self { root: root.to_owned(), manifest, text })
     }
 
-    /// Returns a repository by its name.
+    /// Finds a repository by its name.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` with the nearest name.
+    /// `E_INVALID_ARGUMENT` with the closest name.
     pub fn repo(&self, name: &str) -> Result<&Repo> {
         self.manifest.repos.iter().find(|repo| repo.name == name).ok_or_else(|| {
             let known = self.manifest.repos.iter().map(|repo| repo.name.as_str());
@@ -53,7 +52,7 @@ impl Workspace {
         })
     }
 
-    /// Returns the repositories that are named, in the manifest's order; all of them where none is.
+    /// Returns the named repositories in the manifest's order; all repositories if `names` is empty.
     pub fn chosen(&self, names: &[String]) -> Result<Vec<&Repo>> {
         for name in names {
             self.repo(name)?;
@@ -62,10 +61,10 @@ impl Workspace {
         Ok(self.manifest.repos.iter().filter(is_chosen).collect())
     }
 
-    /// As [`Workspace::chosen`], for what needs a repository.
+    /// Like [`Workspace::chosen`], but fails if the workspace has no repositories.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where the workspace has none.
+    /// `E_INVALID_ARGUMENT` if there are none.
     pub fn at_least_one(&self, names: &[String]) -> Result<Vec<&Repo>> {
         let repos = self.chosen(names)?;
         if repos.is_empty() {
@@ -75,33 +74,33 @@ impl Workspace {
         Ok(repos)
     }
 
-    /// Returns the folder of a repository, which may not be there.
+    /// Returns the folder of a repository, whether or not it exists.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where a link leads out of the root.
+    /// `E_IO_INVALID_PATH` if a link leads out of the root.
     pub fn folder(&self, repo: &Repo) -> Result<PathBuf> {
         self.below(&repo.path)
     }
 
-    /// Returns where the worktree of a repository lies in a set, relative to the root.
+    /// Returns the folder of a repository's worktree in a set, relative to the root.
     pub fn worktree(&self, set: &str, repo: &Repo) -> String {
         let path = if repo.path == "." { &repo.name } else { &repo.path };
         format!("{}/{set}/{path}", self.manifest.worktree.base_dir.trim_end_matches('/'))
     }
 
-    /// Returns a path below the root, which may not be there.
+    /// Resolves a path relative to the root, whether or not it exists.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where it leaves the root, by a link too.
+    /// `E_IO_INVALID_PATH` if the path leaves the root, even through a link.
     pub fn below(&self, path: &str) -> Result<PathBuf> {
         below(&self.root, path)
     }
 }
 
-/// Returns a path below a root, which may not be there.
+/// Resolves a path relative to `root`, whether or not it exists.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` where it leaves the root, by a link too.
+/// `E_IO_INVALID_PATH` if the path leaves the root, even through a link.
 pub fn below(root: &Path, path: &str) -> Result<PathBuf> {
     if path == "." {
         return Ok(root.to_owned());
@@ -116,37 +115,37 @@ pub fn below(root: &Path, path: &str) -> Result<PathBuf> {
         .hint("use a path below the workspace, without links that lead out of the workspace"))
 }
 
-/// Returns the folder from which a workspace is looked for.
+/// Returns the folder where the search for a workspace starts.
 pub fn start(selection: &Selection) -> PathBuf {
     let folder = selection.workspace.as_ref().unwrap_or(&selection.directory);
-    // A selection names no folder by a `/` at its end, the root neither.
+    // Selections store folders without a trailing `/`, so the root folder is stored as an empty string.
     PathBuf::from(if folder.is_empty() { "/" } else { folder })
 }
 
-/// Returns the root of the workspace that a call is about.
+/// Returns the root of the workspace that a call applies to.
 pub fn root_of(context: &Context) -> Result<PathBuf> {
     let start = start(&context.selection);
     find(&start).ok_or_else(|| not_found(&start))
 }
 
-/// Returns the text of the manifest of a root, whether or not it is valid.
+/// Returns the text of the manifest below `root`, even if it is invalid.
 pub fn manifest_text(root: &Path) -> Result<String> {
     let path = root.join(MANIFEST);
     file::read_text(&path, file::TEXT).map_err(|error| disk::failed("read", &path, error))
 }
 
-/// Returns the root of the workspace around a folder.
+/// Returns the root of the workspace that contains `folder`.
 pub fn find(folder: &Path) -> Option<PathBuf> {
     around(folder, |root| root.join(MANIFEST).is_file())
 }
 
-/// Returns the nearest folder around `folder`, itself too, that `is_it` holds for; links are resolved first.
+/// Returns `folder` or its nearest parent for which `is_it` is true. Symlinks are resolved first.
 pub fn around(folder: &Path, is_it: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     folder.ancestors().find(|root| is_it(root)).map(Path::to_owned)
 }
 
-/// Returns the failure of a folder that lies in no workspace.
+/// Returns the error for a folder outside any workspace.
 pub fn not_found(start: &Path) -> Error {
     Error::new(Code::WorkspaceNotFound, format!("`{}` is not in a workspace", start.display()))
         .with_details(serde_json::json!({

@@ -1,4 +1,4 @@
-//! `mcpkg workspace status`: how each repository is. One that cannot be looked at is a row as the others are.
+//! `mcpkg workspace status`: shows the state of each repository. A repository that cannot be read still gets a row.
 
 use std::path::Path;
 
@@ -48,26 +48,26 @@ impl Operation for ShowStatus {
     }
 }
 
-/// Returns what `smctl_workspace_status` and the resource `smctl://workspace/status` answer.
+/// Returns the reply of `smctl_workspace_status` and of the resource `smctl://workspace/status`.
 pub fn read(context: &Context) -> Result<Value> {
     let workspace = Workspace::open(context)?;
     let rows = look(context, &workspace)?;
     Ok(data(&workspace, &rows, lock::holder(&workspace.root).as_deref()))
 }
 
-/// A repository as it was found, with its last build.
+/// The state of a repository, and its last build.
 struct Row {
     name: String,
     found: Found,
-    /// How its last build went; null where there was none.
+    /// The result of the last build; null if there was none.
     last_build: Value,
 }
 
-/// What was found in a repository's place.
+/// What is at the repository's path.
 enum Found {
     Work(Status, Option<InProgress>),
     Missing,
-    /// Why it cannot be looked at.
+    /// The reason why the repository cannot be read.
     Broken(String),
 }
 
@@ -75,7 +75,7 @@ fn look(context: &Context, workspace: &Workspace) -> Result<Vec<Row>> {
     let built = build::last(context, workspace)?;
     let found = parallel::each(&workspace.manifest.repos, |_, repo| {
         let found = match found(context, workspace, repo) {
-            // It is about none of them alone.
+            // These errors concern all repositories, so stop here.
             Err(error) if matches!(error.code(), Code::GitNotFound | Code::Cancelled) => return Err(error),
             Err(error) => Found::Broken(error.message().to_owned()),
             Ok(found) => found,
@@ -92,7 +92,7 @@ fn found(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<Found>
     Ok(Found::Work(status, git::operation(&own)))
 }
 
-/// Says what lies instead of a repository that has no `.git`.
+/// Describes what is at the repository's path if there is no `.git`.
 fn without_git(folder: &Path, repo: &Repo) -> Result<Found> {
     let mut entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Missing),
@@ -163,7 +163,7 @@ fn branch(status: &Status) -> &str {
     status.branch.as_deref().unwrap_or("detached")
 }
 
-/// Says what a work tree has that is not committed, such as `2 changed, 1 untracked; merge in progress`.
+/// Summarizes the uncommitted changes of a work tree: `2 changed, 1 untracked; merge in progress`.
 pub fn changes(status: &Status, operation: Option<InProgress>) -> String {
     let counts = [(State::Conflicted, "conflicted"), (State::Changed, "changed"), (State::Untracked, "untracked")]
         .map(|(state, word)| (status.count(state), word));

@@ -1,5 +1,6 @@
-//! What a change of a workspace consists of. A step says from what to what it goes, so that it can be taken back, and a
-//! look at the repository tells whether it was done.
+//! Defines the steps of a change to a workspace. A step contains the old and the new state, so that it can be undone, and so
+//! that
+//! the repository shows whether it was applied.
 
 use std::path::{Path, PathBuf};
 
@@ -7,39 +8,40 @@ use serde::{Deserialize, Serialize};
 
 use super::keep;
 
-/// A step. Folders are relative to the root of the workspace, or absolute where a work tree lies outside of it.
+/// A step. Folders are relative to the workspace's root, or absolute for work trees outside of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Step {
-    /// Moves a ref that no work tree has checked out; `None` stands for a ref that is not there.
+    /// Moves a ref that no work tree has checked out; `None` means that the ref does not exist.
     Ref { repo: String, folder: String, name: String, old: Option<String>, new: Option<String> },
     /// Moves a branch forward together with the work tree that has it checked out.
     Forward { repo: String, folder: String, branch: String, old: String, new: String },
     /// Moves a branch back together with the work tree that has it checked out.
     Back { repo: String, folder: String, branch: String, old: String, new: String },
-    /// Checks something else out in a work tree.
+    /// Switches a work tree to another branch or commit.
     Switch { repo: String, folder: String, from: Head, to: Head },
-    /// Makes a linked work tree in `path` for a branch that is there.
+    /// Creates a linked work tree at `path` for an existing branch.
     AddWorktree { repo: String, folder: String, path: String, branch: String },
-    /// Takes a linked work tree away; what it holds beside its commits is in the commit `kept`.
+    /// Removes a linked work tree. The commit `kept` holds its uncommitted files.
     RemoveWorktree { repo: String, folder: String, path: String, branch: String, kept: Option<String> },
-    /// Moves a linked work tree beside, in one step that a crash leaves done or not: [`Step::RemoveWorktree`] comes when the
-    /// change has landed.
+    /// Renames a linked work tree to a temporary folder. A crash leaves this step either done or not done.
+    /// [`Step::RemoveWorktree`] follows once the change has landed.
     PutAside { repo: String, path: String, aside: String },
-    /// Moves it back, where it is still there.
+    /// Moves such a work tree back, if it still exists.
     BringBack { repo: String, path: String, aside: String },
-    /// Makes a linked work tree again that was removed, with the files of the commit `kept`; `branch` is empty where a commit
-    /// was checked out by itself.
+    /// Recreates a removed work tree with the files of the commit `kept`. `branch` is empty if the work tree was on a commit
+    /// without
+    /// a branch.
     RestoreWorktree { repo: String, folder: String, path: String, branch: String, kept: String },
-    /// Sets what the configuration says of a branch, such as which one it follows.
+    /// Sets git settings of a branch, such as its upstream.
     SetConfig { repo: String, folder: String, branch: String, values: Vec<(String, String)> },
-    /// Takes that out of the configuration.
+    /// Removes git settings of a branch.
     UnsetConfig { repo: String, folder: String, branch: String, values: Vec<(String, String)> },
-    /// Puts a clone in its place that was made beside; `mark` is what the clone is known by until the change has landed.
+    /// Moves a new clone from its temporary folder to its final path. `mark` identifies the clone until the change has landed.
     Place { repo: String, temporary: String, path: String, mark: String },
-    /// Takes such a mark away.
+    /// Removes such a mark.
     Unmark { repo: String, path: String, mark: String },
-    /// Writes a text file of the workspace's own; `None` stands for a file that is not there.
+    /// Writes one of mcpkg's own text files in the workspace; `None` means that the file does not exist.
     Write { path: String, old: Option<String>, new: Option<String> },
 }
 
@@ -47,13 +49,13 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Head {
-    /// A branch, by its name without `refs/heads/`.
+    /// The branch's name without `refs/heads/`.
     Branch(String),
     Detached(String),
 }
 
 impl Step {
-    /// The repository; empty where it is about the workspace itself.
+    /// Returns the repository; empty if the step concerns the workspace itself.
     pub fn repo(&self) -> &str {
         match self {
             Step::Ref { repo, .. }
@@ -73,7 +75,7 @@ impl Step {
         }
     }
 
-    /// Returns the step that takes this one back.
+    /// Returns the step that undoes this one.
     pub fn inverse(self) -> Self {
         match self {
             Step::Ref { repo, folder, name, old, new } => Step::Ref { repo, folder, name, old: new, new: old },
@@ -96,7 +98,7 @@ impl Step {
             Step::BringBack { repo, path, aside } => Step::PutAside { repo, path, aside },
             Step::SetConfig { repo, folder, branch, values } => Step::UnsetConfig { repo, folder, branch, values },
             Step::UnsetConfig { repo, folder, branch, values } => Step::SetConfig { repo, folder, branch, values },
-            // A clone that users may have worked in is never deleted.
+            // Never delete a clone: someone may have worked in it.
             Step::Place { repo, path, mark, .. } | Step::Unmark { repo, path, mark } => {
                 Step::Unmark { repo, path, mark }
             }
@@ -104,7 +106,7 @@ impl Step {
         }
     }
 
-    /// Returns one line for people: what moves, from where to where.
+    /// Describes the step in one line for people: what changes, from what to what.
     pub fn shown(&self) -> String {
         let id = |id: &Option<String>| id.as_deref().map_or("nothing".to_owned(), short);
         match self {
@@ -151,19 +153,19 @@ impl std::fmt::Display for Head {
     }
 }
 
-/// Returns a folder of a step where it really is.
+/// Resolves a step's folder to its full path.
 pub fn whole(root: &Path, folder: &str) -> PathBuf {
     if folder == "." { root.to_owned() } else { root.join(folder) }
 }
 
-/// Returns a folder as steps name it: relative to the root where it lies below.
+/// Returns a folder in the form that steps use: relative to the root if it is below the root.
 pub fn relative(root: &Path, folder: &Path) -> String {
     let below = folder.strip_prefix(root).unwrap_or(folder);
     let below = mcpkg_base::disk::posix(below);
     if below.is_empty() { ".".to_owned() } else { below }
 }
 
-/// Returns the first digits of an id.
+/// Shortens an object id to 9 digits.
 pub fn short(id: &str) -> String {
     id.get(..9).unwrap_or(id).to_owned()
 }

@@ -1,4 +1,4 @@
-//! Submodules that are empty in a work tree that was just made: git fills them in only when it is asked to.
+//! Warns about empty submodules in new work trees. git only fills them if asked to.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::step::Step;
 use mcpkg_base::git::{Git, status};
 use mcpkg_base::shell;
 
-/// Returns what to say of the work trees that steps made below `root`.
+/// Returns warnings about the work trees that these steps created below `root`.
 pub fn warnings(root: &Path, steps: &[Step], cancelled: &CancellationToken) -> Vec<String> {
     let made = steps.iter().filter_map(|step| match step {
         Step::AddWorktree { repo, path, .. }
@@ -19,7 +19,7 @@ pub fn warnings(root: &Path, steps: &[Step], cancelled: &CancellationToken) -> V
     made.filter_map(|(repo, path)| warning(repo, &root.join(path), cancelled)).collect()
 }
 
-/// Returns what to say of a work tree whose submodules are empty.
+/// Returns a warning if the work tree has empty submodules.
 pub fn warning(repo: &str, folder: &Path, cancelled: &CancellationToken) -> Option<String> {
     let empty = status::empty_submodules(&Git::of(folder, cancelled)).unwrap_or_default();
     let names: Vec<String> = empty.iter().map(|path| format!("`{}`", path.display())).collect();

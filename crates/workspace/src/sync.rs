@@ -1,5 +1,5 @@
-//! `mcpkg workspace sync`: fetches, moves forward what can be moved without loss, clones what is missing. Each repository by
-//! itself: one that cannot be reached stops no other.
+//! `mcpkg workspace sync`: fetches, fast-forwards branches, and clones missing repositories. A repository that fails does not
+//! stop the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ impl Operation for Sync {
                 None => foresee(context, &workspace, repo),
             };
             match synced {
-                // It is about none of them alone.
+                // These errors concern all repositories, so stop here.
                 Err(error) if matches!(error.code(), Code::GitNotFound | Code::Cancelled) => Err(error),
                 Err(error) => {
                     Ok(Row { name: repo.name.clone(), state: Outcome::Failed, message: error.message().to_owned() })
@@ -119,7 +119,6 @@ impl Operation for Sync {
     }
 }
 
-/// What became of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Unchanged,
@@ -177,7 +176,7 @@ fn sync(context: &Context, workspace: &Workspace, repo: &Repo, lock: &Lock) -> R
     Ok(done.told())
 }
 
-/// Says what would be done, as of the last fetch.
+/// Returns what a sync would do, as of the last fetch.
 fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Outcome, String)> {
     let folder = workspace.folder(repo)?;
     if is_missing(&folder)? {
@@ -194,7 +193,7 @@ fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Out
     Ok(done.told())
 }
 
-/// Whether nothing is instead of a repository.
+/// Whether the repository's folder is missing or empty.
 fn is_missing(folder: &Path) -> Result<bool> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
@@ -239,17 +238,18 @@ fn unreachable(repo: &Repo, error: Error) -> Error {
     Error::new(Code::RemoteFailed, format!("cannot fetch from origin: {said}")).with_details(details).with_source(error)
 }
 
-/// A branch that is moved.
+/// A branch to update.
 struct Followed {
     branch: Ref,
-    /// The branch of origin's that it follows.
+    /// The branch of `origin` that it tracks.
     upstream: Ref,
-    /// Whether it is yet to follow that.
+    /// Whether tracking still has to be set up.
     is_new: bool,
 }
 
-/// Returns the branches that are moved: the main one, develop, and what is checked out, where they follow one. The first two
-/// may be older than the branch of the same name at origin, which they follow from now on where they followed nothing.
+/// Returns the branches to update: main, develop, and the branch that is checked out, if they have an upstream. If main or
+/// develop
+/// has none and is contained in the branch of the same name at `origin`, it will track that branch from now on.
 fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<Followed>> {
     let all = refs::list(git, &["refs/heads/", "refs/remotes/"])?;
     let named = [&repo.default_branch, &workspace.manifest.flow.develop_branch];
@@ -265,7 +265,7 @@ fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<Fol
         };
         let Some(upstream) = all.iter().find(|other| other.name == upstream) else { continue };
         let is_new = branch.upstream.is_none();
-        // What it follows may be named by the configuration though there is no ref of it here.
+        // The configuration may name an upstream that has no ref here yet.
         if is_new && git.ask(&["config", "--get", &format!("branch.{name}.remote")])?.is_some() {
             continue;
         }
@@ -274,7 +274,7 @@ fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<Fol
     Ok(followed)
 }
 
-/// What was done in a repository, branch by branch.
+/// The outcome in one repository, branch by branch.
 #[derive(Default)]
 struct Done {
     state: Option<Outcome>,
@@ -297,7 +297,7 @@ impl Done {
     }
 }
 
-/// Notes what is to become of a branch; returns whether it is to be moved.
+/// Decides what to do with a branch and records it; returns whether the branch should be moved.
 fn judge(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result<bool> {
     let (name, other) = (branch.short("refs/heads/"), upstream.short("refs/remotes/"));
     if branch.id == upstream.id || refs::contains(git, &branch.id, &upstream.id)? {

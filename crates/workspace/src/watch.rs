@@ -1,7 +1,8 @@
-//! Watches the files that the resources are made of: the one place that names notify.
+//! Watches the files that resources depend on, and signals when their contents may have changed.
 //!
-//! Watched are the manifest, each repository's git folder with its refs and worktrees, the trees of specs and the folder of
-//! worktrees; not the files that git tracks.
+//! It watches the manifest, the git folder of each repository with its refs and worktrees, the trees of specs, and the folder
+//! of
+//! worktrees. It does not watch the files that git tracks. This is the only module that uses the `notify` crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,15 +17,15 @@ use super::root::{self, Workspace};
 use mcpkg_base::git;
 use mcpkg_core::op::{Context, Finding, Health, Ring, Watching};
 
-/// What git writes into its folder and no answer shows: marks of commands that run, and where a fetch led to.
+/// Files in git's folder that no resource depends on, such as the markers of running commands.
 const SILENT: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "gc.pid"];
 
-/// Begins to watch the workspace of a call.
+/// Starts watching the workspace of a call.
 pub(super) fn watch(context: &Context, ring: Ring) -> Box<dyn Watching> {
     Box::new(Watch::new(context, ring))
 }
 
-/// What `mcpkg doctor` says of a workspace that the system cannot watch.
+/// Warns in `mcpkg doctor` if the system cannot watch the workspace.
 pub(super) fn health(context: &Context) -> Vec<Finding> {
     if root::find(&root::start(&context.selection)).is_none() {
         return Vec::new();
@@ -37,41 +38,41 @@ pub(super) fn health(context: &Context) -> Vec<Finding> {
 
 struct Watch {
     watcher: Option<RecommendedWatcher>,
-    /// What is watched, as the system was told.
+    /// The watches registered with the system.
     watched: BTreeMap<PathBuf, Depth>,
     places: Arc<Mutex<Places>>,
-    /// Why the system does not watch all of it.
+    /// The reason why some files are not watched.
     lacks: Option<String>,
 }
 
 /// How much of a folder is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
-    /// What lies in it.
+    /// The entries of the folder itself.
     Folder,
-    /// What lies below it.
+    /// All files below the folder.
     Tree,
-    /// What is to come in it: see [`Places::missing`].
+    /// Only the arrival of certain entries: see [`Places::missing`].
     Arrivals,
 }
 
-/// What of a watched place rings.
+/// The places where a change triggers a signal.
 #[derive(Debug, Default)]
 struct Places {
     folders: BTreeMap<PathBuf, Depth>,
-    /// What is not there yet, and rings once it is.
+    /// Paths that do not exist yet; their creation triggers a signal.
     missing: BTreeSet<PathBuf>,
-    /// What was watched and went away: another one in its place is not watched yet.
+    /// Watched paths that were removed. A new folder at the same path is not watched yet.
     gone: BTreeSet<PathBuf>,
 }
 
 impl Places {
-    /// Adds a folder where it is there, else its arrival.
+    /// Adds a folder, or if it does not exist, watches for its creation.
     fn add(&mut self, folder: PathBuf, depth: Depth) {
         if folder.is_dir() {
             self.put(folder, depth);
         } else if let Some(above) = folder.ancestors().skip(1).find(|above| above.is_dir()) {
-            // The first part of the path that is missing comes first.
+            // Wait for the first missing part of the path.
             let arrives = folder.strip_prefix(above).ok().and_then(|below| below.iter().next());
             self.missing.extend(arrives.map(|name| above.join(name)));
             self.put(above.to_owned(), Depth::Arrivals);
@@ -87,7 +88,7 @@ impl Places {
         };
     }
 
-    /// Whether a change of this path may change what a resource answers.
+    /// Whether a change of this path may affect a resource.
     fn concerns(&self, path: &Path) -> bool {
         if self.missing.contains(path) || self.folders.get(path).is_some_and(|depth| *depth != Depth::Arrivals) {
             return true;
@@ -102,7 +103,7 @@ impl Places {
             || above.any(|folder| self.folders.get(folder) == Some(&Depth::Tree))
     }
 
-    /// Takes an event; returns whether it rings.
+    /// Processes an event; returns whether it triggers a signal.
     fn take(&mut self, event: &Event) -> bool {
         match event.kind {
             EventKind::Access(_) => return false,
@@ -113,7 +114,7 @@ impl Places {
             }
             _ => {}
         }
-        // Without a path the system lost count of what happened.
+        // An event without a path means that the system has lost events.
         event.need_rescan() || event.paths.is_empty() || event.paths.iter().any(|path| self.concerns(path))
     }
 }
@@ -142,7 +143,7 @@ impl Watch {
         watch
     }
 
-    /// Keeps why the system does not watch all of it, and says so once.
+    /// Stores why some files are not watched, and logs it once.
     fn lack(&mut self, why: String) {
         if self.lacks.is_none() {
             tracing::warn!(why, "cannot watch the workspace's files; checking them every few seconds instead");
@@ -172,7 +173,7 @@ impl Watching for Watch {
         };
         let stale: Vec<PathBuf> = self.watched.iter().filter_map(stale).collect();
         for folder in stale {
-            // What is gone is no longer watched.
+            // The folder may be gone, in which case its watch is gone too.
             let _ = watcher.unwatch(&folder);
             self.watched.remove(&folder);
         }
@@ -183,7 +184,7 @@ impl Watching for Watch {
             let mode = if depth.is_tree() { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
             match watcher.watch(&folder, mode) {
                 Ok(()) => drop(self.watched.insert(folder, depth)),
-                // It went away meanwhile, which rings.
+                // The folder was removed in the meantime. Its own event triggers the signal.
                 Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => {}
                 Err(error) => self.lack(error.to_string()),
             }
@@ -207,7 +208,7 @@ impl Depth {
     }
 }
 
-/// Returns what there is to be watched for the workspace of a call; the arrival of its manifest where it has none.
+/// Returns the places to watch for a workspace. Without a manifest, only the creation of one.
 fn places(context: &Context) -> Places {
     let mut places = Places::default();
     let start = root::start(&context.selection);
@@ -218,7 +219,7 @@ fn places(context: &Context) -> Places {
         return places;
     };
     places.add(root.join(OWN), Depth::Folder);
-    // What is wrong with a manifest is told by each read; it rings once the file changes.
+    // Reads already report an invalid manifest. Watching it is enough to notice a fix.
     let Ok(workspace) = Workspace::read(&root) else { return places };
     let manifest = &workspace.manifest;
     let specs = |places: &mut Places, folder: &Path| {
@@ -249,10 +250,10 @@ fn places(context: &Context) -> Places {
     places
 }
 
-/// Returns what kind of file system another machine, or a program, may change files on without this system's knowledge.
+/// Returns the kind of file system if another machine or program could change files on it unnoticed by this system.
 #[cfg(target_os = "linux")]
 fn remote(folder: &Path) -> Option<&'static str> {
-    // The numbers of linux/magic.h; the type's width differs between machines.
+    // The numbers are from linux/magic.h. The type's width differs between architectures.
     let kind = rustix::fs::statfs(folder).ok()?.f_type;
     match u32::try_from(kind & 0xffff_ffff).ok()? {
         0x6969 => Some("NFS"),
@@ -263,7 +264,7 @@ fn remote(folder: &Path) -> Option<&'static str> {
     }
 }
 
-/// Returns what kind of file system another machine, or a program, may change files on without this system's knowledge.
+/// Returns the kind of file system if another machine or program could change files on it unnoticed by this system.
 #[cfg(not(target_os = "linux"))]
 fn remote(_: &Path) -> Option<&'static str> {
     None

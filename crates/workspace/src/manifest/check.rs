@@ -1,4 +1,4 @@
-//! What the entries of a manifest have to be to each other: names and places of their own, dependencies without a cycle.
+//! Checks the repositories of a manifest against each other: unique names and paths, known dependencies, no cycles.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,20 +6,20 @@ use std::ops::Range;
 use super::Manifest;
 use mcpkg_base::error::nearest;
 
-/// Where something stands in the text; `None` where it stands nowhere.
+/// The position of something in the text; `None` if it is not there.
 pub(super) type Place = Option<Range<usize>>;
 
-/// A manifest with the places of what is compared across it.
+/// A manifest with the positions that error messages need.
 pub(super) struct Placed {
     pub(super) manifest: Manifest,
-    /// The place of each repository, and of its dependencies.
+    /// The position of each repository, and those of its dependencies.
     pub(super) repos: Vec<(Place, Vec<Place>)>,
 }
 
-/// What is wrong, and where.
+/// A problem and its position.
 type Found = (Place, String);
 
-/// Returns the names and paths that are taken twice, and the dependencies that are unknown or circular.
+/// Returns duplicate names and paths, and unknown or circular dependencies.
 pub(super) fn repos(placed: &Placed) -> Vec<Found> {
     let mut found = Vec::new();
     let repos = &placed.manifest.repos;
@@ -50,14 +50,14 @@ pub(super) fn repos(placed: &Placed) -> Vec<Found> {
     found
 }
 
-/// Returns the first circle of dependencies: the indices of its repositories, the first one again at the end.
+/// Returns the first dependency cycle as indices of repositories. The first index is repeated at the end.
 fn cycle(placed: &Placed) -> Option<Vec<usize>> {
     let repos = &placed.manifest.repos;
     let index: HashMap<&str, usize> =
         repos.iter().enumerate().map(|(index, repo)| (repo.name.as_str(), index)).collect();
     let mut done = vec![false; repos.len()];
     for start in 0..repos.len() {
-        // The way down from `start`: each repository with how many of its dependencies were followed.
+        // The path from `start`: each repository with the number of its dependencies visited so far.
         let mut way = vec![(start, 0)];
         while let Some((at, next)) = way.last_mut() {
             let depends_on = repos[*at].depends_on.get(*next).map(|name| index.get(name.as_str()).copied());

@@ -1,22 +1,21 @@
-//! Edits a manifest in place: everything else stays byte for byte.
+//! Edits a manifest in place: everything else stays the same, byte for byte.
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use super::{Manifest, read};
 use mcpkg_base::error::{Error, Result};
 
-/// A repository that comes into a manifest.
+/// A repository to add to a manifest.
 pub struct NewRepo<'a> {
     pub name: &'a str,
-    /// Where it is cloned from, without a password.
+    /// The URL to clone from, without a password.
     pub url: &'a str,
-    /// Where it lies; written where it is not the name.
+    /// The folder; only written if it differs from the name.
     pub path: &'a str,
-    /// Its main branch; written where it is not the workspace's.
+    /// The main branch; only written if it differs from the workspace's.
     pub default_branch: &'a str,
 }
 
-/// Returns the manifest of a new workspace.
 pub fn new(name: &str, repos: &[NewRepo<'_>]) -> String {
     let mut document = DocumentMut::new();
     let mut workspace = Table::new();
@@ -29,10 +28,10 @@ pub fn new(name: &str, repos: &[NewRepo<'_>]) -> String {
     document.to_string()
 }
 
-/// Returns `text` with one repository more, at the end of the list.
+/// Returns `text` with one more repository at the end of the list.
 ///
 /// # Errors
-/// `E_WORKSPACE_INVALID` where the text is none of a manifest, or the repository does not fit what it holds.
+/// `E_WORKSPACE_INVALID` if the text is not a valid manifest, or if the repository conflicts with another one.
 pub fn add(text: &str, shown: &str, manifest: &Manifest, repo: &NewRepo<'_>) -> Result<String> {
     let mut document = parse(text)?;
     match document.get_mut("repos") {
@@ -51,10 +50,10 @@ pub fn add(text: &str, shown: &str, manifest: &Manifest, repo: &NewRepo<'_>) -> 
     Ok(text)
 }
 
-/// Returns `text` without the repository called `name`.
+/// Returns `text` without the repository `name`.
 ///
 /// # Errors
-/// `E_WORKSPACE_INVALID` where what is left is not a manifest, such as where others depend on the repository.
+/// `E_WORKSPACE_INVALID` if the result is not a valid manifest, for example because another repository depends on it.
 pub fn remove(text: &str, shown: &str, name: &str) -> Result<String> {
     let mut document = parse(text)?;
     match document.get_mut("repos") {
@@ -71,7 +70,7 @@ pub fn remove(text: &str, shown: &str, name: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Adds an inline table as the list's other entries are written: on a line of its own where they are.
+/// Appends an inline table in the style of the existing entries: on its own line if they are.
 fn push(list: &mut Array, table: InlineTable) {
     let prefix = list.iter().last().and_then(|last| last.decor().prefix()?.as_str().map(str::to_owned));
     let mut new = Value::InlineTable(table);

@@ -1,6 +1,6 @@
-//! `.smctl/workspace.toml`, the workspace's manifest. Faults are reported with their place, and edits are made in place.
+//! Reads and edits the workspace's manifest, `.smctl/workspace.toml`.
 //!
-//! The keys are those of contract 003's original; the ones that it has no use for are kept and not read.
+//! The keys are those of the original smctl (contract 003). mcpkg preserves the keys that it does not use.
 
 mod check;
 mod edit;
@@ -17,102 +17,98 @@ pub use read::read;
 
 use mcpkg_base::error::{Code, Error};
 
-/// How long a command of a build may run, where the manifest says nothing.
+/// The default time limit of a build command.
 pub const COMMAND: Duration = Duration::from_secs(1800);
 
-/// What a workspace holds.
+/// The parsed manifest of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     pub name: String,
-    /// Its repositories, in the manifest's order.
+    /// The repositories, in the manifest's order.
     pub repos: Vec<Repo>,
-    /// How its branches and tags are named.
     pub flow: Flow,
-    /// Where its worktrees lie.
     pub worktree: Worktrees,
-    /// Where its specs lie.
     pub spec: Specs,
     pub gate: Gate,
-    /// What the manifest says that nothing reads, such as a mistyped key, each with its place.
+    /// Warnings about keys that mcpkg ignores, such as typos, each with its position.
     pub warnings: Vec<String>,
 }
 
-/// A repository of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repo {
-    /// Its name, which is a path's last part or more of them.
+    /// The name: one or more path components, such as `api` or `libs/api`.
     pub name: String,
-    /// Address to clone from, without a password.
+    /// The URL to clone from, without a password.
     pub url: String,
-    /// Where it lies, below the root; `.` where the root is the repository.
+    /// The folder, relative to the root; `.` if the root itself is the repository.
     pub path: String,
     pub default_branch: String,
-    /// Whether new specs are written here.
+    /// Whether new specs are created in this repository.
     pub smctl_home: bool,
-    /// The command that builds it, as a list of arguments.
+    /// The build command, as a list of arguments.
     pub build: Vec<String>,
-    /// The command that tests it.
+    /// The test command.
     pub test: Vec<String>,
-    /// The command that takes away what builds left, where there is one.
+    /// The command that removes build results, if any.
     pub clean: Option<Vec<String>>,
-    /// The repositories that are built before it.
+    /// The repositories that must be built first.
     pub depends_on: Vec<String>,
-    /// How long each of its commands may run.
+    /// The time limit of each command.
     pub timeout: Duration,
 }
 
-/// How branches and tags are named.
+/// The names of branches and tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The branch that releases are on.
+    /// The branch of released versions.
     pub main_branch: String,
     /// The branch that features are merged into.
     pub develop_branch: String,
-    /// Before the name of a feature.
+    /// The prefix of feature branches.
     pub feature_prefix: String,
-    /// Before the version of a release.
+    /// The prefix of release branches.
     pub release_prefix: String,
-    /// Before the name of a hotfix.
+    /// The prefix of hotfix branches.
     pub hotfix_prefix: String,
-    /// Before a version in its tag.
+    /// The prefix of version tags.
     pub tag_prefix: String,
-    /// The file that changes are written to, in each repository; `None` where there is none.
+    /// The changelog file of each repository; `None` if no changelog is written.
     pub changelog: Option<String>,
 }
 
-/// Where worktrees lie, and what becomes of their branches.
+/// The settings for worktrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worktrees {
-    /// Their folder, below the root.
+    /// The folder of all worktrees, relative to the root.
     pub base_dir: String,
-    /// Whether removing a set deletes those of its branches that are merged.
+    /// Whether removing a set also deletes its merged branches.
     pub cleanup_on_remove: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Specs {
-    /// Their folder, in the root and in each repository.
+    /// The folder of specs in the root and in each repository.
     pub openspec_dir: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// Where it answers; embedded in mcpkg where `None`.
+    /// The URL of a remote gate; `None` for the embedded gate.
     pub url: Option<String>,
-    /// How long it may take to answer.
+    /// The time limit of a request to the gate.
     pub timeout: Duration,
 }
 
-/// A fault of a manifest, with its place; lines and columns begin at 1.
+/// An error in a manifest, with its position; lines and columns start at 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub line: usize,
     pub column: usize,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and how to fix it.
     pub message: String,
 }
 
-/// Returns the failure of a manifest with faults; `shown` is its path.
+/// Returns the error for an invalid manifest. `shown` is its path.
 fn invalid(shown: &str, faults: &[Fault]) -> Error {
     let first = faults.first().map_or(String::new(), |fault| {
         let more = faults.len() - 1;

@@ -1,4 +1,4 @@
-//! Reads a manifest: reports every fault with its place and the key that was probably meant.
+//! Parses a manifest, and reports every error with its position and the key that was probably meant.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::names;
 use mcpkg_base::error::{Result, nearest};
 use mcpkg_base::redact::without_password;
 
-/// The tables, and the keys of each.
+/// The known tables and their keys.
 const TABLES: [(&str, &[&str]); 7] = [
     ("workspace", &["name", "root"]),
     (
@@ -29,12 +29,12 @@ const TABLES: [(&str, &[&str]); 7] = [
     ("worktree", &["base_dir", "cleanup_on_remove"]),
     ("spec", &["openspec_dir"]),
     ("gate", &["url", "timeout_secs"]),
-    // Kept for contract 003's original, and not read.
+    // Used by the original smctl; mcpkg ignores these tables.
     ("logging", &[]),
     ("verify", &[]),
 ];
 
-/// The keys of a repository.
+/// The known keys of a repository.
 const REPO: [&str; 10] = [
     "name",
     "url",
@@ -48,13 +48,13 @@ const REPO: [&str; 10] = [
     "timeout_secs",
 ];
 
-/// The most seconds that anything is waited for.
+/// The highest value of any timeout, in seconds.
 const DAY: u64 = 86_400;
 
-/// Reads a manifest. `shown` is how its path is named in failures.
+/// Parses a manifest. Error messages call it `shown`.
 ///
 /// # Errors
-/// `E_WORKSPACE_INVALID` with all faults in details.findings.
+/// `E_WORKSPACE_INVALID` with all errors in `details.findings`.
 pub fn read(text: &str, shown: &str) -> Result<Manifest> {
     let mut reader = Reader { text, faults: Vec::new(), warnings: Vec::new() };
     let document = match Document::parse(text) {
@@ -80,7 +80,7 @@ pub fn read(text: &str, shown: &str) -> Result<Manifest> {
     }
 }
 
-/// What is read, and what was found wrong with it.
+/// The text being parsed, and the problems found so far.
 struct Reader<'t> {
     text: &'t str,
     faults: Vec<Fault>,
@@ -244,7 +244,7 @@ impl Reader<'_> {
         (repo, places)
     }
 
-    /// Returns the tables of the repositories, each with its place: `[[repos]]`, or a list of inline tables.
+    /// Returns the repositories' tables with their positions. Accepts `[[repos]]` and a list of inline tables.
     fn repo_tables<'d>(&mut self, document: &'d toml_edit::Table) -> Vec<(&'d dyn TableLike, Option<Range<usize>>)> {
         match document.get("repos") {
             None => Vec::new(),
@@ -270,7 +270,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns a table of the manifest, and warns of its keys that nothing reads.
+    /// Returns a table of the manifest, and warns about unknown keys in it.
     fn table<'d>(&mut self, document: &'d toml_edit::Table, name: &str) -> Option<&'d dyn TableLike> {
         let item = document.get(name)?;
         let Some(table) = item.as_table_like() else {
@@ -357,7 +357,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a command: a text that is split as a shell splits words, or a list of arguments. No shell ever reads it.
+    /// Parses a command: either a list of arguments, or a string that is split like a shell command. It is never run by a
+    /// shell.
     fn command(&mut self, table: &dyn TableLike, key: &str) -> Option<Vec<String>> {
         let item = table.get(key)?;
         let words = match item.as_str() {

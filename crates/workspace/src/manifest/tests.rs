@@ -1,4 +1,4 @@
-//! Manifests: each key, each fault with its place, edits that leave the rest to the byte.
+//! Tests manifests: every key, every error with its position, and edits that keep the rest byte for byte.
 
 use proptest::prelude::*;
 
@@ -132,7 +132,7 @@ proptest! {
         let _ = read_text(&text);
     }
 
-    /// X15: whatever comments and blanks a manifest has, adding a repository and taking it out gives the same bytes.
+    /// X15: whatever comments and blank lines a manifest has, adding and then removing a repository restores the same bytes.
     #[test]
     fn x15_adding_and_removing_gives_the_same_bytes(
         comments in prop::collection::vec("(# [a-z ]{0,12})?\n{1,2}", 4),

@@ -1,4 +1,4 @@
-//! Which repositories have the branches of specs.
+//! Finds the repositories that have the branch of a spec.
 
 use std::collections::HashMap;
 
@@ -11,34 +11,32 @@ use mcpkg_base::error::Result;
 use mcpkg_base::git::{self, Git, refs};
 use mcpkg_core::op::Context;
 
-/// Where git keeps the branches of this clone.
+/// The ref prefix of local branches.
 const LOCAL: &str = "refs/heads/";
 
-/// Where git keeps what it knows of the branches of `origin`.
+/// The ref prefix of the branches of `origin`.
 const REMOTE: &str = "refs/remotes/origin/";
 
-/// A repository that has a branch.
+/// A branch in one repository.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub(super) struct Branch {
     pub(super) repo_name: String,
     pub(super) branch: String,
-    /// Whether this clone has it.
+    /// Whether the local clone has it.
     pub(super) local: bool,
     /// Whether `origin` has it, as of the last fetch.
     pub(super) remote: bool,
-    /// Whether all that was committed on it is in the branch that features are merged into. One that nothing was
-    /// committed on yet is not merged.
+    /// Whether all of its commits are in the develop branch. A branch without commits of its own does not count as merged.
     pub(super) merged: bool,
 }
 
 /// The branches of all repositories.
 pub(super) struct Branches {
     repos: Vec<OfRepo>,
-    /// Why repositories were left out, a line for each.
+    /// One line per repository that could not be read.
     pub(super) warnings: Vec<String>,
 }
 
-/// The branches of a repository.
 struct OfRepo {
     name: String,
     refs: HashMap<String, Ref>,
@@ -50,7 +48,7 @@ struct Ref {
 }
 
 impl Branches {
-    /// Asks git for the branches of each repository that is there. One that cannot be read is left out, with a warning.
+    /// Lists the branches of each repository that exists. A repository that cannot be read is skipped with a warning.
     pub(super) fn of(context: &Context, workspace: &Workspace) -> Self {
         let mut all = Self { repos: Vec::new(), warnings: Vec::new() };
         let repos = &workspace.manifest.repos;
@@ -58,7 +56,7 @@ impl Branches {
         for (repo, asked) in repos.iter().zip(asked) {
             match asked {
                 Ok(Some(refs)) => all.repos.push(OfRepo { name: repo.name.clone(), refs }),
-                // It is not cloned yet, which `workspace status` tells.
+                // The repository is not cloned yet. `workspace status` reports that.
                 Ok(None) => {}
                 Err(error) => all.warnings.push(format!("cannot read the branches of '{}': {error}", repo.name)),
             }
@@ -79,7 +77,7 @@ impl Branches {
     }
 }
 
-/// Returns the branches of a repository by their full names; `None` where it is not there.
+/// Returns the branches of a repository by full name; `None` if the repository does not exist.
 fn of_repo(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<Option<HashMap<String, Ref>>> {
     let folder = workspace.folder(repo)?;
     if git::folder(&folder).is_none() {

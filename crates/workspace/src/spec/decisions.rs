@@ -1,30 +1,29 @@
-//! The decisions of a design: what was chosen, and why.
+//! Finds the decisions in a design, and checks that each has a choice and a rationale.
 //!
-//! A decision is written below its own heading with the labels **Choice:** and **Rationale:**, or as a paragraph or an
-//! item that begins with what was chosen in bold and goes on with the reasons.
+//! There are two ways to write a decision: below its own heading, with the labels **Choice:** and **Rationale:**; or as a
+//! paragraph or list item that starts with the choice in bold and continues with the reasons.
 
 use super::markdown::{Block, Kind, Markdown, Section};
 
-/// The heading that decisions stand below.
+/// The heading of the section with decisions.
 pub(super) const TITLE: &str = "Decisions";
 
-/// Labels of what was chosen.
+/// Labels for the choice.
 const CHOICE: [&str; 3] = ["choice", "decision", "chosen"];
 
-/// Labels of the reasons.
+/// Labels for the reasons.
 const RATIONALE: [&str; 5] = ["rationale", "why", "reason", "reasons", "reasoning"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
-    /// Its line, from 1.
+    /// The line, counted from 1.
     pub(super) line: usize,
-    /// Whether it says what was chosen.
+    /// Whether the choice is stated.
     pub(super) has_choice: bool,
-    /// Whether it says why.
+    /// Whether a reason is stated.
     pub(super) has_rationale: bool,
 }
 
-/// A part of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Choice,
@@ -33,12 +32,11 @@ enum Part {
 }
 
 impl Decision {
-    /// Whether it says what was chosen, and why.
     pub(super) const fn is_complete(self) -> bool {
         self.has_choice && self.has_rationale
     }
 
-    /// Returns what it does not say.
+    /// Returns what is missing, such as `no rationale`.
     pub(super) const fn lacks(self) -> &'static str {
         match (self.has_choice, self.has_rationale) {
             (false, false) => "neither choice nor rationale",
@@ -54,12 +52,11 @@ impl Decision {
     }
 }
 
-/// Returns the decisions of a design in order.
 pub(super) fn of(design: &Markdown) -> Vec<Decision> {
     design.titled(TITLE).flat_map(below).collect()
 }
 
-/// Returns the decisions in a section and those below it.
+/// Returns the decisions of a section and its subsections.
 fn below(sections: &[Section]) -> Vec<Decision> {
     let Some((own, rest)) = sections.split_first() else { return Vec::new() };
     let mut decisions: Vec<Decision> = own.blocks.iter().filter_map(stated).collect();
@@ -70,7 +67,7 @@ fn below(sections: &[Section]) -> Vec<Decision> {
     let Some(level) = rest.iter().map(|section| section.level).min() else { return decisions };
     let mut begins: Vec<usize> = (0..rest.len()).filter(|at| rest[*at].level == level).collect();
     begins.push(rest.len());
-    // What stands before the first heading of that level is deeper, and belongs to none.
+    // Sections before the first heading at that level are nested deeper and are ignored.
     for pair in begins.windows(2) {
         let own = &rest[pair[0]];
         let deeper = &rest[pair[0] + 1..pair[1]];
@@ -83,7 +80,7 @@ fn below(sections: &[Section]) -> Vec<Decision> {
     decisions
 }
 
-/// Returns the decision that a block states by itself: the choice in bold, and the reasons after it.
+/// Returns the decision of a block that starts with the choice in bold and continues with the reasons.
 fn stated(block: &Block) -> Option<Decision> {
     let lead = block.leads.first().filter(|lead| block.text[..lead.start].trim().is_empty())?;
     let (label, rest) = (&block.text[lead.clone()], &block.text[lead.end..]);
@@ -92,7 +89,7 @@ fn stated(block: &Block) -> Option<Decision> {
     (!is_label && !label.trim().is_empty() && !rest.trim().is_empty()).then_some(complete)
 }
 
-/// Returns the decision that stands below one heading, with its labels.
+/// Returns the decision written with labels below one heading.
 fn one(own: &Section, deeper: &[Section]) -> Decision {
     let mut decision = Decision { line: own.line, has_choice: false, has_rationale: false };
     for (at, section) in std::iter::once(own).chain(deeper).enumerate() {
@@ -104,7 +101,7 @@ fn one(own: &Section, deeper: &[Section]) -> Decision {
     decision
 }
 
-/// Fills in what a block says, which begins as a piece of `part`; returns the part that goes on after it.
+/// Records what a block states. `part` is the part that the block starts in; returns the part that continues after the block.
 fn labelled(block: &Block, mut part: Option<Part>, decision: &mut Decision) -> Option<Part> {
     let says = |text: &str| !text.trim_matches(|c: char| c.is_whitespace() || c == ':').is_empty();
     if !matches!(block.kind, Kind::Paragraph | Kind::Item { .. }) {
@@ -112,7 +109,7 @@ fn labelled(block: &Block, mut part: Option<Part>, decision: &mut Decision) -> O
         return part;
     }
     if block.leads.is_empty() {
-        // A label without emphasis.
+        // A label without emphasis, such as `Choice: SQLite`.
         if let Some((label, rest)) = block.text.split_once(':')
             && part_of(label) != Part::Other
         {

@@ -1,5 +1,4 @@
-//! A spec's metadata, `.openspec.yaml`: reads it, reports faults with their place, and edits it in
-//! place.
+//! Reads and edits the metadata of a spec, `.openspec.yaml`. Edits keep everything else unchanged; errors have their line.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,43 +6,42 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
-/// The file of the metadata, in the folder of its spec.
+/// The metadata file in a spec's folder.
 pub(super) const FILE: &str = ".openspec.yaml";
 
-/// The schema that a new spec names: OpenSpec's own.
+/// The schema of new specs: OpenSpec's own.
 const SCHEMA: &str = "spec-driven";
 
-/// The most values that the aliases of a file may stand for, so that few lines cannot become many.
+/// The most values that aliases in one file may expand to. This prevents a small file from expanding into a huge one.
 const MAX_ALIASED: usize = 1_000;
 
-/// What the metadata says.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
-    /// The day on which the spec was made.
+    /// The day the spec was created.
     pub(super) created: Option<String>,
-    /// What its author says of it.
+    /// The status that its author set.
     pub(super) status: Option<String>,
-    /// The branch that it is worked on in.
+    /// The branch for work on the spec.
     pub(super) branch: Option<String>,
-    /// What is wrong with it.
+    /// Problems in the file.
     pub(super) faults: Vec<Fault>,
-    /// The keys of OpenSpec's that it does not have.
+    /// Keys that OpenSpec expects and the file lacks.
     pub(super) missing: Vec<&'static str>,
 }
 
-/// What is wrong with the metadata.
+/// A problem in the metadata.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub(super) line: usize,
-    /// What is wrong, for a reader.
+    /// A description of the problem, for people.
     pub(super) message: String,
 }
 
 type Keys = BTreeMap<String, Spanned<Value>>;
 
 impl Metadata {
-    /// Reads metadata; what is malformed is among its faults.
+    /// Parses metadata. Reports invalid parts in `faults`.
     pub(super) fn read(text: &str) -> Self {
         let keys = match keys(text) {
             Ok(keys) => keys,
@@ -66,12 +64,12 @@ impl Metadata {
         read
     }
 
-    /// Returns metadata that cannot be read, for this reason.
+    /// Returns empty metadata with `why` as its fault.
     pub(super) fn unreadable(why: &str) -> Self {
         Self { faults: vec![Fault { line: 1, message: why.to_owned() }], ..Self::default() }
     }
 
-    /// Returns the text of a key; another kind of value is a fault, and none stands for a key that is missing.
+    /// Returns the text of a key, or `None` if it is missing or null. Another type of value is recorded as a fault.
     fn text(&mut self, keys: &Keys, key: &str) -> Option<String> {
         let value = keys.get(key)?;
         match &value.value {
@@ -85,15 +83,15 @@ impl Metadata {
     }
 }
 
-/// Returns the metadata of a new spec.
 pub(super) fn new(created: &str, branch: &str) -> String {
-    // A branch's name may hold what YAML takes for more than a text.
+    // JSON quoting keeps a branch name such as `yes` a string in YAML.
     let branch = Value::String(branch.to_owned());
     format!("schema: {SCHEMA}\ncreated: {created}\nstatus: draft\nbranch: {branch}\n")
 }
 
-/// Returns metadata that says of its spec that it was archived on a day, with all else as it was to the byte; `None`
-/// where the text is written in a form that cannot be edited so.
+/// Marks the metadata as archived on `day`, and keeps the rest byte for byte. Returns `None` if the file's style, such as a
+/// flow
+/// mapping, does not allow that.
 pub(super) fn archived(text: &str, day: &str) -> Option<String> {
     let before = keys(text).ok()?;
     let edited = set(text, "archived", day).and_then(|text| set(&text, "status", "archived"))?;
@@ -135,7 +133,7 @@ fn keys(text: &str) -> Result<Keys, Fault> {
     read.map(Option::unwrap_or_default).map_err(|error| {
         let said = error.to_string();
         let first = said.lines().next().unwrap_or_default();
-        // The line stands in the finding.
+        // Remove the position from the message, because the finding has it already.
         let why = first.strip_prefix("error: ").unwrap_or(first);
         let why = why.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(why, |(_, why)| why);
         Fault { line: error.location().map_or(1, |at| line(&at)), message: format!("is not valid metadata: {why}") }
@@ -179,7 +177,7 @@ mod tests {
         let text = "# ours\nschema: spec-driven # theirs\nstatus: 'draft' # now\nparent:   a\r\ncreated: 2026-02-11";
         let expected = "# ours\nschema: spec-driven # theirs\nstatus: archived # now\nparent:   a\r\ncreated: 2026-02-11\narchived: 2026-03-01\n";
         assert_eq!(archived(text, "2026-03-01").as_deref(), Some(expected));
-        // Once more, on another day.
+        // Archive the spec again on another day.
         let again = archived(expected, "2026-03-02").unwrap();
         assert_eq!(again, expected.replace("2026-03-01", "2026-03-02"));
         assert_eq!(archived("", "2026-03-01").as_deref(), Some("archived: 2026-03-01\nstatus: archived\n"));

@@ -1,7 +1,7 @@
-//! Specs of changes, in OpenSpec's layout: a folder with a proposal, a design and tasks.
+//! Manages specs of changes in OpenSpec's layout: a folder with a proposal, a design and tasks.
 //!
-//! The root of a workspace has a tree of them, and each repository has one. Documents are the users' files: they are read
-//! below the root alone, and nothing of them is kept in the database.
+//! The root of a workspace and each repository can have a tree of specs. The documents are the users' files: mcpkg reads them
+//! only below the root, and does not store them in the database.
 
 mod branches;
 mod decisions;
@@ -30,15 +30,14 @@ use trees::Trees;
 
 pub use opened::Which;
 
-/// The operations of specs.
 pub const OPS: &[Entry] = operations::OPS;
 
-/// Returns a document of a spec, to the byte.
+/// Returns a document of a spec, unchanged.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is no such spec, or it has no such document; `E_INVALID_ARGUMENT` where several specs have the name;
-/// `E_IO_INVALID_PATH` where a link leads out of the workspace, or the document is one; `E_FILE_FAILED` where it is too large or
-/// no UTF-8.
+/// `E_NOT_FOUND` if the spec or the document does not exist; `E_INVALID_ARGUMENT` if several specs have this name;
+/// `E_IO_INVALID_PATH` if the document is a link, or if a link leads out of the workspace; `E_FILE_FAILED` if the document is
+/// too large or not UTF-8.
 pub fn document(workspace: &Workspace, name: &str, which: Which) -> Result<String> {
     let mut trees = Trees::of(workspace);
     let found = trees.find(name)?;
@@ -49,28 +48,29 @@ pub fn document(workspace: &Workspace, name: &str, which: Which) -> Result<Strin
     })
 }
 
-/// Returns what `smctl_spec_status` answers where no spec is named.
+/// Returns the reply of `smctl_spec_status` without a name: all specs.
 pub fn list(context: &Context, workspace: &Workspace) -> Result<Value> {
     let (all, warnings) = status::all(context, workspace);
     Ok(with(status::object(&all)?, warnings))
 }
 
-/// Returns what `smctl_spec_status` answers for a spec.
+/// Returns the reply of `smctl_spec_status` for one spec.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the nearest name; `E_INVALID_ARGUMENT` where several have it; `E_IO_INVALID_PATH` where a link leads out of
-/// the workspace.
+/// `E_NOT_FOUND` with the closest name; `E_INVALID_ARGUMENT` if several specs have this name; `E_IO_INVALID_PATH` if a link
+/// leads
+/// out of the workspace.
 pub fn status(context: &Context, workspace: &Workspace, name: &str) -> Result<Value> {
     let (status, warnings) = status::one(context, workspace, name)?;
     Ok(with(status.value()?, warnings))
 }
 
-/// Returns the names of the open specs, each as it has to be written: with its repository where several have the name.
+/// Returns the names of open specs. A name that several repositories share is prefixed with its repository.
 pub fn names(workspace: &Workspace) -> Vec<String> {
     named::open(workspace)
 }
 
-/// Adds the warnings as the tool's answer has them.
+/// Adds the warnings to a reply, as the tool does.
 fn with(mut object: Value, warnings: Vec<String>) -> Value {
     if !warnings.is_empty() {
         object["warnings"] = warnings.into();

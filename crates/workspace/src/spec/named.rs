@@ -1,4 +1,4 @@
-//! Which spec a call means, and the names that a shell completes.
+//! Finds the spec that a call names, and completes names of specs in a shell.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use mcpkg_base::git::{Git, LOCAL};
 use mcpkg_base::process::Limits;
 use mcpkg_core::op::{Context, Names};
 
-/// The open specs of the workspace around the folder where the command is typed.
+/// Completes the open specs of the workspace around the current folder.
 pub(super) const OPEN: Names = Names::Stored(|typed| {
     let Some(root) = root::find(&root::start(typed.selection)) else { return Ok(Vec::new()) };
     Ok(typed.matching(open(&Workspace::read(&root)?)))
 });
 
-/// Returns the names of the open specs, each as it has to be written: with its repository where several have the name.
+/// Returns the names of the open specs. A name that several repositories share is prefixed with its repository.
 pub(super) fn open(workspace: &Workspace) -> Vec<String> {
     let mut all = Trees::of(workspace).all();
     all.retain(|found| !found.is_archived);
@@ -24,10 +24,10 @@ pub(super) fn open(workspace: &Workspace) -> Vec<String> {
     all.iter().map(|found| if is_alone(found) { found.name.clone() } else { found.qualified() }).collect()
 }
 
-/// Returns the name that a call gives. In the shell none stands for the spec of the current branch.
+/// Returns the spec's name from the call. In a shell, the name may be missing and defaults to the spec of the current branch.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where an agent gives none, or the current branch has none or several.
+/// `E_INVALID_ARGUMENT` if an agent gives no name, or if the current branch has no spec or several.
 pub(super) fn given(context: &Context, workspace: &Workspace, name: Option<String>) -> Result<String> {
     match name {
         Some(name) => Ok(name),
@@ -39,17 +39,17 @@ pub(super) fn given(context: &Context, workspace: &Workspace, name: Option<Strin
     }
 }
 
-/// Returns the open spec that is worked on in the branch of the current folder; `None` where there is none.
+/// Returns the open spec of the branch in the current folder; `None` if there is none.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where there are several.
+/// `E_INVALID_ARGUMENT` if there are several.
 pub(super) fn of_branch(context: &Context, workspace: &Workspace) -> Result<Option<String>> {
     let Some(branch) = current_branch(context) else { return Ok(None) };
     let mut trees = Trees::of(workspace);
     let mut names = Vec::new();
     for found in trees.all().into_iter().filter(|found| !found.is_archived) {
         let name = found.qualified();
-        // One that cannot be read is told of where it is asked for.
+        // Skip specs that cannot be read here; commands that name such a spec report the error.
         if let Ok(spec) = Spec::open(&mut trees, found)
             && spec.branch(&workspace.manifest.flow.feature_prefix) == branch
         {
@@ -71,7 +71,7 @@ pub(super) fn of_branch(context: &Context, workspace: &Workspace) -> Result<Opti
 fn current_branch(context: &Context) -> Option<String> {
     let folder = Path::new(&context.selection.directory);
     let git = Git::new(folder, Limits::new(LOCAL, &context.cancelled));
-    // Outside of a repository git fails, and no branch is the current one either.
+    // Outside a repository git fails, and there is no current branch either.
     let printed = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"]).ok().flatten()?;
     Some(String::from_utf8(printed).ok()?.trim_end().to_owned())
 }

@@ -1,4 +1,4 @@
-//! A spec as it is read from its folder.
+//! Reads a spec and its documents from its folder.
 
 use std::ffi::OsStr;
 use std::rc::Rc;
@@ -13,25 +13,23 @@ use super::trees::{Found, Trees};
 use mcpkg_base::disk::folder::{Folder, Kind};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Bytes of the largest document that is read.
+/// The largest document that is read, in bytes.
 pub(super) const MAX_DOCUMENT: u64 = 4 << 20;
 
-/// The depth of folders below `specs/` that spec files are looked for in.
+/// How deep below `specs/` to look for spec files.
 const MAX_DEPTH: usize = 8;
 
-/// A document of a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Why, and what changes.
+    /// Why there is a change, and what changes.
     Proposal,
-    /// How, and why so.
+    /// How the change is made, and why in this way.
     Design,
-    /// What is to be done.
+    /// The work to do.
     Tasks,
 }
 
 impl Which {
-    /// The name of its file.
     pub const fn file(self) -> &'static str {
         match self {
             Self::Proposal => "proposal.md",
@@ -42,30 +40,26 @@ impl Which {
 }
 
 pub(super) struct Spec {
-    /// Where it was found.
     pub(super) found: Found,
-    /// Its folder, relative to the workspace's root.
+    /// The folder, relative to the workspace's root.
     pub(super) folder: String,
     pub(super) proposal: Document,
     pub(super) design: Document,
     pub(super) tasks: Document,
-    /// `None` where it has no metadata.
+    /// `None` if there is no metadata file.
     pub(super) metadata: Option<Metadata>,
-    /// Whether there is a Markdown file below `specs/`.
     pub(super) has_spec_file: bool,
 }
 
-/// A document as it was found.
 pub(super) enum Document {
-    /// It is not there.
     Missing,
-    /// It is there and cannot be read, for this reason.
+    /// The document exists but cannot be read, for this reason.
     Unreadable(String),
     Read(Markdown),
 }
 
 impl Document {
-    /// What it holds, where it could be read.
+    /// Returns the content, if the document could be read.
     pub(super) fn markdown(&self) -> Option<&Markdown> {
         match self {
             Self::Read(markdown) => Some(markdown),
@@ -83,10 +77,10 @@ impl Document {
 }
 
 impl Spec {
-    /// Reads a spec. What is wrong with its documents is not a failure.
+    /// Opens a spec. Unreadable documents are not errors; they become [`Document::Unreadable`].
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where its folder is missing.
+    /// `E_NOT_FOUND` if the folder is missing.
     pub(super) fn open(trees: &mut Trees, found: Found) -> Result<Self> {
         let folder = folder_of(trees, &found)?;
         let metadata = match text(&folder, OsStr::new(metadata::FILE)) {
@@ -105,17 +99,16 @@ impl Spec {
         })
     }
 
-    /// Its tasks in order.
     pub(super) fn tasks(&self) -> Vec<Task> {
         self.tasks.markdown().map(tasks::of).unwrap_or_default()
     }
 
-    /// The questions that are open.
+    /// Returns the open questions of the design.
     pub(super) fn questions(&self) -> Vec<Question> {
         self.design.markdown().map(questions::of).unwrap_or_default()
     }
 
-    /// Whether a section of the proposal says something.
+    /// Whether the proposal has a section with this title that is not empty.
     pub(super) fn proposes(&self, title: &str) -> bool {
         let sections = self.proposal.markdown().into_iter().flat_map(|proposal| proposal.titled(title));
         sections.flatten().any(|section| section.blocks.iter().any(|block| block.says_something()))
@@ -126,26 +119,26 @@ impl Spec {
         self.design.markdown().is_some_and(|design| decisions::of(design).iter().any(|decision| decision.is_complete()))
     }
 
-    /// The branch that it is worked on in: the one that its metadata names, else that of the feature of its name.
+    /// Returns the branch of the spec: the one in its metadata, or else the feature branch with the spec's name.
     pub(super) fn branch(&self, feature_prefix: &str) -> String {
         let named = self.metadata.as_ref().and_then(|metadata| metadata.branch.clone());
         named.unwrap_or_else(|| format!("{feature_prefix}{}", self.found.plain_name()))
     }
 }
 
-/// Returns the folder of a spec.
+/// Opens the folder of a spec.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where it is gone.
+/// `E_NOT_FOUND` if the folder no longer exists.
 pub(super) fn folder_of(trees: &mut Trees, found: &Found) -> Result<Rc<Folder>> {
     let gone = || Error::new(Code::NotFound, format!("Spec '{}' no longer exists", found.qualified()));
     trees.open(&found.path)?.ok_or_else(gone)
 }
 
-/// Returns a text file of a folder; `None` where nothing is there.
+/// Reads a text file in a folder; `None` if there is no such file.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` where it is a link or no file; `E_FILE_FAILED` where it is too large or no UTF-8.
+/// `E_IO_INVALID_PATH` if it is a link or not a regular file; `E_FILE_FAILED` if it is too large or not UTF-8.
 pub(super) fn text(folder: &Folder, name: &OsStr) -> Result<Option<String>> {
     if folder.entry(name)?.is_none() {
         return Ok(None);
@@ -155,7 +148,7 @@ pub(super) fn text(folder: &Folder, name: &OsStr) -> Result<Option<String>> {
     String::from_utf8(bytes).map(Some).map_err(no_text)
 }
 
-/// Whether a Markdown file lies in a folder, or in one below it. What cannot be read holds none.
+/// Whether a folder contains a Markdown file at any depth. Unreadable folders count as empty.
 fn has_markdown(trees: &mut Trees, path: &std::path::Path, depth: usize) -> bool {
     let Ok(Some(folder)) = trees.open(path) else { return false };
     let names = folder.names().unwrap_or_default();

@@ -6,7 +6,7 @@ use super::markdown::Markdown;
 use super::metadata::{self, Metadata};
 use super::{decisions, questions, tasks};
 
-/// Pieces of Markdown, whole and cut off, of which documents are put together.
+/// Fragments of Markdown, complete and cut off, from which the tests build documents.
 const PIECES: [&str; 44] = [
     "# ",
     "## Decisions\n",
@@ -63,7 +63,7 @@ fn document() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
 }
 
-/// A block that holds no task, question or decision, whatever stands around it.
+/// Generates blocks that never contain a task, question or decision.
 fn noise() -> impl Strategy<Value = &'static str> {
     proptest::sample::select(
         &[
@@ -80,7 +80,7 @@ fn noise() -> impl Strategy<Value = &'static str> {
     )
 }
 
-/// What a document is made of, for the test of lines.
+/// A part of a generated document, for the test of line numbers.
 #[derive(Clone, Debug)]
 enum Piece {
     Noise(&'static str),

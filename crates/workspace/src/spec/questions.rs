@@ -1,19 +1,20 @@
-//! The questions of a design that nobody answered.
+//! Finds the unanswered questions in a design.
 
 use super::markdown::{Block, Kind, Markdown};
 
-/// The heading that questions stand below.
+/// The heading of the section with questions.
 const TITLE: &str = "Open Questions";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) text: String,
-    /// Its line, from 1.
+    /// The line, counted from 1.
     pub(super) line: usize,
 }
 
-/// Returns the open questions of a design: the outermost items below the heading that are neither struck through nor
-/// checked, and do not say that there is none.
+/// Returns the open questions of a design: top-level list items below the heading that are not struck through, not checked,
+/// and
+/// do not say `None`.
 pub(super) fn of(design: &Markdown) -> Vec<Question> {
     let blocks = design.titled(TITLE).flatten().flat_map(|section| &section.blocks);
     let open = blocks.filter(|block| is_open(block));
@@ -25,7 +26,7 @@ fn is_open(block: &Block) -> bool {
     checked != Some(true) && !block.struck && !block.is_blank() && !says_none(&block.text)
 }
 
-/// Whether an item says that there is no question, such as `None`, `(None)` or `None at this time.`
+/// Whether an item says that there are no questions: `None`, `(None)` or `None at this time.`
 fn says_none(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.next().is_some_and(|word| word.eq_ignore_ascii_case("none")) && !text.trim_end().ends_with('?')

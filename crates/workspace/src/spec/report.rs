@@ -1,4 +1,4 @@
-//! Reports what is wrong with a spec, and what is left to do.
+//! Checks a spec, and reports errors and unfinished parts.
 
 use std::collections::HashSet;
 
@@ -11,41 +11,39 @@ use super::opened::{Document, Spec, Which};
 use super::scaffold;
 use super::{decisions, scaffold::SPECS};
 
-/// The sections of the proposal that have to say something.
+/// The sections of the proposal that must not be empty.
 const REQUIRED: [&str; 2] = ["Why", "What Changes"];
 
-/// Something that was found.
+/// A problem in a spec.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub(super) struct Finding {
     /// The file, relative to the workspace's root.
     pub(super) file: String,
-    /// The line, from 1; `None` where the whole file is meant.
+    /// The line, counted from 1; `None` if the problem concerns the whole file.
     pub(super) line: Option<usize>,
-    /// What is wrong with it, or missing.
+    /// What is wrong or missing.
     pub(super) message: String,
-    /// Whether the finding is an open task or question.
     #[serde(skip)]
     pub(super) is_open: bool,
 }
 
 impl Finding {
-    /// Returns it as compilers write it: `FILE:LINE: MESSAGE`.
+    /// Formats the finding like a compiler message: `FILE:LINE: MESSAGE`.
     pub(super) fn shown(&self) -> String {
         let line = self.line.map_or(String::new(), |line| format!(":{line}"));
         format!("{}{line}: {}", self.file, self.message)
     }
 }
 
-/// What was found in a spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
-    /// What keeps it from being valid.
+    /// Problems that make the spec invalid.
     pub(super) errors: Vec<Finding>,
-    /// What else is left to do.
+    /// Everything else that is left to do.
     pub(super) warnings: Vec<Finding>,
 }
 
-/// Returns what is wrong with a spec. `branches` are the repositories' that have its branch; `None` where nobody looked.
+/// Checks a spec. `branches` lists where the spec's branch exists; `None` skips that check.
 pub(super) fn of(spec: &Spec, feature_prefix: &str, branches: Option<&[Branch]>) -> Report {
     let mut checks = Checks { spec, report: Report::default() };
     checks.metadata();
@@ -103,7 +101,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Looks at a document: at what all of them have in common, and with `check` at what this one has to say.
+    /// Runs the checks that all documents share, and then `check`, which is specific to this document.
     fn document(&mut self, which: Which, document: &Document, check: fn(&mut Self, &Markdown)) {
         match document {
             Document::Missing => self.refuse(which.file(), None, "is missing"),
@@ -162,7 +160,7 @@ impl Checks<'_> {
         }
     }
 
-    /// What a scaffold or its author left to be filled in.
+    /// Warns about placeholders from the template or the author that were not filled in.
     fn left_over(&mut self, which: Which, markdown: &Markdown) {
         for mark in &markdown.marks {
             self.warn(which.file(), Some(mark.line), format!("{} is left", mark.word));
@@ -196,7 +194,7 @@ fn left_over(block: &Block, comments: &HashSet<String>) -> Option<&'static str> 
     }
 }
 
-/// The most characters of a user's text in a finding.
+/// The most characters of the user's text that a finding quotes.
 const SHORT: usize = 120;
 
 fn short(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! How far a spec is.
+//! Computes how complete a spec is.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -12,23 +12,23 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// Where a spec is between its first line and the archive.
+/// The phase of a spec between its creation and its archiving.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Nothing was written into it yet.
+    /// Unchanged since it was created from the template.
     New,
-    /// It is not valid.
+    /// Not valid yet.
     Draft,
-    /// It is valid, and has open tasks or questions.
+    /// Valid, with open tasks or questions.
     Active,
-    /// All is done and answered.
+    /// Valid, with no open tasks or questions.
     Done,
-    /// It stands in the archive.
+    /// In the archive.
     Archived,
 }
 
 impl Phase {
-    /// The word for it.
+    /// Returns the phase's name in replies: `Draft`.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::New => "New",
@@ -52,7 +52,7 @@ impl Phase {
     }
 }
 
-/// How far a spec is, as contract 003's tool answers it.
+/// The status of a spec, with the fields of contract 003's tool.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Status {
     pub(super) name: String,
@@ -60,7 +60,7 @@ pub(super) struct Status {
     pub(super) qualified: String,
     pub(super) phase: Phase,
     pub(super) path: String,
-    /// The day on which it was made.
+    /// The day the spec was created.
     pub(super) created: Option<String>,
     pub(super) has_proposal: bool,
     pub(super) has_design: bool,
@@ -93,14 +93,14 @@ impl Status {
         }
     }
 
-    /// Returns it as contract 003's tool answers it.
+    /// Returns the status as JSON, in the format of contract 003's tool.
     pub(super) fn value(&self) -> Result<Value> {
         let failed = |error| Error::internal("a status cannot be written as JSON").with_source(error);
         serde_json::to_value(self).map_err(failed)
     }
 }
 
-/// Returns how far each spec of a workspace is, and what could not be read, a line each.
+/// Returns the status of every spec in a workspace, and one warning per spec that could not be read.
 pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec<String>) {
     let mut trees = Trees::of(workspace);
     let branches = Branches::of(context, workspace);
@@ -109,7 +109,7 @@ pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec
         let name = found.qualified();
         match Spec::open(&mut trees, found) {
             Ok(spec) => all.push(Status::of(&spec, workspace, &branches)),
-            // It was archived or deleted a moment ago.
+            // The spec was archived or deleted in the meantime.
             Err(error) if error.code() == Code::NotFound => {}
             Err(error) => unread.push(format!("cannot read the spec '{name}': {error}")),
         }
@@ -117,7 +117,7 @@ pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec
     (all, [trees.refused(), unread, branches.warnings].concat())
 }
 
-/// Returns how far the spec is that a name means, and what could not be read, a line each.
+/// Returns the status of the named spec, and one warning per repository whose branches could not be read.
 pub(super) fn one(context: &Context, workspace: &Workspace, name: &str) -> Result<(Status, Vec<String>)> {
     let mut trees = Trees::of(workspace);
     let found = trees.find(name)?;
@@ -126,7 +126,7 @@ pub(super) fn one(context: &Context, workspace: &Workspace, name: &str) -> Resul
     Ok((Status::of(&spec, workspace, &branches), branches.warnings))
 }
 
-/// Returns the object of several specs.
+/// Returns several specs as one JSON object.
 pub(super) fn object(specs: &[Status]) -> Result<Value> {
     let specs = specs.iter().map(Status::value).collect::<Result<Vec<_>>>()?;
     Ok(json!({ "specs": specs }))

@@ -1,4 +1,4 @@
-//! The tasks of a spec: the checkboxes in tasks.md.
+//! Finds the tasks of a spec: the checkboxes in tasks.md.
 
 use serde::Serialize;
 
@@ -6,19 +6,17 @@ use super::markdown::{Kind, Markdown};
 
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub(super) struct Task {
-    /// What is to be done.
     pub(super) text: String,
-    /// Whether it is done.
     pub(super) done: bool,
-    /// The heading that it stands below.
+    /// The heading above the task.
     pub(super) section: String,
-    /// The number of items around it.
+    /// How many list items it is nested in.
     pub(super) depth: usize,
-    /// Its line, from 1.
+    /// The line, counted from 1.
     pub(super) line: usize,
 }
 
-/// Returns the tasks of a document in order. A checkbox without text is none.
+/// Returns the tasks of a document in order. Ignores checkboxes without text.
 pub(super) fn of(document: &Markdown) -> Vec<Task> {
     let tasks = document.blocks().filter_map(|(section, block)| match block.kind {
         Kind::Item { depth, checked: Some(done) } if !block.is_blank() => Some(Task {

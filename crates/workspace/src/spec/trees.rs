@@ -1,4 +1,4 @@
-//! The trees of specs in a workspace: that of the root, and that of each repository.
+//! Finds specs in a workspace: in the tree of the root, and in one tree per repository.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,62 +11,59 @@ use mcpkg_base::disk::folder::{Folder, Kind};
 use mcpkg_base::disk::folders::Folders;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What stands for the root where a repository is named. No repository can be called so.
+/// The name of the root's tree, used instead of a repository's name. No repository can have this name.
 pub(super) const ROOT: &str = "_workspace";
 
-/// The folder of archived specs, beside the others.
+/// The folder of archived specs, next to the open ones.
 pub(super) const ARCHIVE: &str = "archive";
 
-/// The folder of a tree in which specs stand.
+/// The folder of a tree that contains the specs.
 const CHANGES: &str = "changes";
 
-/// The most specs that are looked at in a folder.
+/// The most specs that are read in one folder.
 const MAX_SPECS: usize = 10_000;
 
-/// A tree of specs.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
-    /// The repository, or [`ROOT`].
+    /// The repository's name, or [`ROOT`].
     pub(super) repo: String,
-    /// The folder in which its specs stand, which may not be there.
+    /// The folder of its specs, which may not exist.
     pub(super) changes: PathBuf,
 }
 
-/// A spec that was found.
+/// The location of a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The repository, or [`ROOT`].
+    /// The repository's name, or [`ROOT`].
     pub(super) repo: String,
-    /// The name of its folder.
     pub(super) name: String,
     pub(super) path: PathBuf,
-    /// Whether it stands in the archive.
     pub(super) is_archived: bool,
 }
 
 impl Found {
-    /// Its name with that of its repository.
+    /// Returns the name with its repository: `api:login`.
     pub(super) fn qualified(&self) -> String {
         format!("{}:{}", self.repo, self.name)
     }
 
-    /// The name that it had before it was archived.
+    /// Returns the spec's original name, without the date that archiving adds.
     pub(super) fn plain_name(&self) -> &str {
         if self.is_archived { undated(&self.name).unwrap_or(&self.name) } else { &self.name }
     }
 }
 
-/// The trees of a workspace, whose folders are held open while they are read and written.
+/// The trees of a workspace. Folders stay open between reads and writes, so that they cannot be swapped for links.
 pub(super) struct Trees {
     pub(super) root: PathBuf,
     folders: Folders,
     trees: Vec<Tree>,
-    /// Trees that cannot be read, each with the reason.
+    /// Trees that cannot be read, each with its error.
     refused: Vec<(String, Error)>,
 }
 
 impl Trees {
-    /// Returns the trees of a workspace; which specs there are is read when they are asked for.
+    /// Returns the trees of a workspace. Specs are only read when they are needed.
     pub(super) fn of(workspace: &Workspace) -> Self {
         let mut trees = Self {
             root: workspace.root.clone(),
@@ -92,7 +89,7 @@ impl Trees {
     /// Returns the tree of a repository, or of [`ROOT`].
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` with the nearest name; `E_IO_INVALID_PATH` where it leads out of the workspace.
+    /// `E_INVALID_ARGUMENT` with the closest name; `E_IO_INVALID_PATH` if the tree is outside the workspace.
     pub(super) fn tree(&mut self, repo: &str) -> Result<Tree> {
         if let Some(tree) = self.trees.iter().find(|tree| tree.repo == repo) {
             return Ok(tree.clone());
@@ -107,8 +104,9 @@ impl Trees {
             .suggest(repo, known, all))
     }
 
-    /// Returns all specs: of each tree the open ones by name, then the archived ones. Trees that cannot be read are left
-    /// out; [`Trees::refused`] has them.
+    /// Returns all specs, tree by tree: first the open ones by name, then the archived ones. Trees that cannot be read are
+    /// skipped,
+    /// and [`Trees::refused`] lists them.
     pub(super) fn all(&mut self) -> Vec<Found> {
         let mut all = Vec::new();
         for tree in self.trees.clone() {
@@ -123,17 +121,18 @@ impl Trees {
         all
     }
 
-    /// Returns why trees were left out, a line for each.
+    /// Returns one warning per tree that was skipped.
     pub(super) fn refused(&self) -> Vec<String> {
         self.refused.iter().map(|(repo, error)| format!("cannot read the specs of '{repo}': {error}")).collect()
     }
 
-    /// Returns the spec that a name means: `NAME`, or `REPO:NAME`. An archived one is found by the name of its folder,
-    /// and by the name that it had where no open one has it.
+    /// Finds a spec by `NAME` or `REPO:NAME`. An archived spec is found by the name of its folder, or by its original name if
+    /// there is no open spec with that name.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` with the nearest name; `E_INVALID_ARGUMENT` where several have the name, or there is no such
-    /// repository; `E_IO_INVALID_PATH` where its tree leads out of the workspace.
+    /// `E_NOT_FOUND` with the closest name; `E_INVALID_ARGUMENT` if several specs have the name, or if there is no such
+    /// repository;
+    /// `E_IO_INVALID_PATH` if the tree is outside the workspace.
     pub(super) fn find(&mut self, wanted: &str) -> Result<Found> {
         let (repo, name) = match wanted.split_once(':') {
             Some((repo, name)) => (Some(self.tree(repo)?), name),
@@ -176,7 +175,7 @@ impl Trees {
         for name in folder.names()?.into_iter().take(MAX_SPECS) {
             let Some(text) = name.to_str() else { continue };
             let is_own = !is_archived && text == ARCHIVE;
-            // Neither a link nor a file is a spec.
+            // Links and files are not specs.
             if !is_own && !text.starts_with('.') && is_folder(&folder, &name)? {
                 let (repo, name) = (repo.to_owned(), text.to_owned());
                 found.push(Found { repo, path: path.join(&name), name, is_archived });
@@ -185,32 +184,32 @@ impl Trees {
         Ok(found)
     }
 
-    /// Opens a folder below the root; `None` where nothing is there.
+    /// Opens a folder below the root; `None` if it does not exist.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where a link leads out of the root.
+    /// `E_IO_INVALID_PATH` if a link leads out of the root.
     pub(super) fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
         self.folders.open(path)
     }
 
-    /// Makes a folder below the root and those above it, and opens it.
+    /// Creates a folder below the root, with its parents, and opens it.
     pub(super) fn make(&mut self, path: &Path) -> Result<Rc<Folder>> {
         self.folders.make_all(path)?;
         self.open(path)?.ok_or_else(|| Error::internal("a folder that was just created is missing"))
     }
 
-    /// Removes those folders that are empty, the deepest first; the others are left.
+    /// Removes those of the folders that are empty, deepest first.
     pub(super) fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
         self.folders.remove_empty(paths);
     }
 
-    /// Returns a path relative to the root, with `/` between its parts.
+    /// Returns a path relative to the root, with `/` as the separator.
     pub(super) fn relative(&self, path: &Path) -> String {
         mcpkg_base::disk::posix(path.strip_prefix(&self.root).unwrap_or(path))
     }
 }
 
-/// Whether mcpkg gave this name to what it writes beside its place: `.NAME.UUID`.
+/// Whether this is the name of a temporary folder of mcpkg: `.NAME.UUID`.
 pub(super) fn is_temporary(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let uuid = name.strip_prefix('.').and_then(|name| name.rsplit_once('.')).map(|(_, uuid)| uuid);
@@ -221,10 +220,10 @@ fn is_folder(folder: &Folder, name: &OsStr) -> Result<bool> {
     Ok(folder.entry(name)?.is_some_and(|entry| entry.kind == Kind::Folder))
 }
 
-/// Of the specs that were archived under one name, returns the last one of each repository.
+/// Returns the last archived spec per repository, for specs with the same original name.
 fn latest<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
     let mut latest: Vec<&Found> = Vec::new();
-    // The names of a repository's are in order, and begin with the day.
+    // The specs of a repository are sorted by name, and the names start with the date.
     for spec in found {
         match latest.last_mut() {
             Some(last) if last.repo == spec.repo => *last = spec,
@@ -241,7 +240,7 @@ fn ambiguous(name: &str, several: &[&Found]) -> Error {
         .hint(format!("choose one of them, such as {}", names[0]))
 }
 
-/// Returns the name after a day, such as `login` of `2026-02-11-login`.
+/// Removes the date from an archived name: `2026-02-11-login` -> `login`.
 fn undated(name: &str) -> Option<&str> {
     let (day, rest) = name.split_at_checked(11)?;
     let day = day.strip_suffix('-')?;

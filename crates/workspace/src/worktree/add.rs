@@ -1,5 +1,4 @@
-//! `mcpkg worktree add`: creates a worktree of each repository on one branch, in all of them or in
-//! none.
+//! `mcpkg worktree add`: creates a worktree on one branch in every repository, or in none.
 
 use std::path::{Path, PathBuf};
 
@@ -95,7 +94,7 @@ impl Operation for Add {
             operation: "worktree add",
             subject: self.name.clone(),
             uuid: context.clock.uuid(),
-            // All refs together, so that all of them are locked before the first one is made.
+            // Put all refs first, so that all of them are locked before the first one is created.
             land: looked
                 .iter()
                 .flat_map(|looked| &looked.refs)
@@ -123,7 +122,7 @@ impl Operation for Add {
     }
 }
 
-/// What has to be done in a repository.
+/// The planned steps for one repository.
 struct Looked {
     place: PathBuf,
     is_there: bool,
@@ -213,7 +212,7 @@ fn in_use(repo: &Repo, branch: &str, place: &Path) -> Error {
         ))
 }
 
-/// Refuses a place where something is already.
+/// Refuses a path that is already taken.
 fn free(repo: &Repo, place: &Path) -> Result<()> {
     let is_free = match std::fs::read_dir(place) {
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,

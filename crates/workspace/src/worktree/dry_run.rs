@@ -1,11 +1,11 @@
-//! What a command would do, shown instead of doing it.
+//! Builds the reply to `--dry-run`.
 
 use serde_json::{Value, json};
 
 use crate::step::Step;
 use mcpkg_core::op::{Body, Reply, Table};
 
-/// Returns the reply to `--dry-run`: `data` is that of the command, and each step is told in a line.
+/// Returns the reply to `--dry-run`: the command's `data`, and one line per step.
 pub fn reply<'s>(sentence: &str, steps: impl IntoIterator<Item = &'s Step>, mut data: Value) -> Reply {
     let steps: Vec<String> = steps.into_iter().map(Step::shown).collect();
     data["dry_run"] = true.into();

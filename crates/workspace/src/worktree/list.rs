@@ -1,4 +1,4 @@
-//! `mcpkg worktree list`: the sets, and how each of their worktrees is.
+//! `mcpkg worktree list`: lists the sets and the state of their worktrees.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,7 +49,7 @@ impl Operation for List {
     }
 }
 
-/// Returns what `smctl_worktree_list` and the resource `smctl://worktree/list` answer.
+/// Returns the reply of `smctl_worktree_list` and of the resource `smctl://worktree/list`.
 pub fn read(context: &Context) -> Result<Value> {
     Ok(data(&looked_at(context, &Workspace::open(context)?)?))
 }

@@ -1,7 +1,7 @@
-//! Worktree sets: a worktree of each repository for one change, next to the checkouts that users work in.
+//! Manages worktree sets: one worktree per repository for a change, next to your normal checkouts.
 //!
-//! A set called NAME lies in `<base_dir>/NAME/<path of the repository>`. Which there are is what git knows of them; a
-//! folder alone is none.
+//! The set NAME is in `<base_dir>/NAME/<path of the repository>`. Only worktrees that git knows count; a plain folder does
+//! not.
 
 mod add;
 mod cd;
@@ -13,7 +13,6 @@ pub mod set;
 
 use mcpkg_core::op::Entry;
 
-/// The operations of sets of worktrees.
 pub const OPS: &[Entry] = &[
     Entry::of::<add::Add>(),
     Entry::of::<list::List>(),

@@ -1,5 +1,8 @@
-//! `mcpkg worktree remove`: takes a set away, in two passes. The first one looks at every worktree of the set and changes
-//! nothing; the second one keeps what each holds, moves all of them aside, and lets go of them when that has succeeded.
+//! `mcpkg worktree remove`: removes a set of worktrees in two passes.
+//!
+//! The first pass examines every worktree and changes nothing. The second pass saves the contents of each worktree, moves all
+//! of
+//! them aside, and deletes them once that has succeeded.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -96,7 +99,7 @@ impl Operation for Remove {
                     snapshot::take(&git, &temporary, &look.ignored, &message).map(Some)
                 });
                 kept.into_iter().collect::<Result<_>>().inspect_err(|_| {
-                    // What was kept so far nobody refers to.
+                    // No ref points to the commits made so far, so only these temporary files must be removed.
                     let _ = carry::remove_tree(&temporary);
                 })?
             }
@@ -132,7 +135,7 @@ impl Operation for Remove {
     }
 }
 
-/// A branch that goes with its worktree: everything of it is in another one.
+/// A branch to delete with its worktree, because another branch contains all of its commits.
 struct Merged {
     name: String,
     id: String,
@@ -209,7 +212,7 @@ impl Remove {
 fn look(member: &Member<'_>) -> Result<Look> {
     let mut look = match &member.status {
         Some(status) => keep::look(&member.worktree.path, status)?,
-        // Its folder is gone: there is nothing to lose.
+        // Its folder no longer exists, so there is nothing to lose.
         None => Look::default(),
     };
     if let Some(operation) = member.operation {
@@ -222,7 +225,7 @@ fn look(member: &Member<'_>) -> Result<Look> {
     Ok(look)
 }
 
-/// The most lines of a refusal that its message has.
+/// The most lines of reasons in an error message.
 const LINES: usize = 10;
 
 fn refuse(set: &str, members: &[Member<'_>], looks: &[Look], force: bool) -> Result<()> {
@@ -258,7 +261,7 @@ fn refuse(set: &str, members: &[Member<'_>], looks: &[Look], force: bool) -> Res
     })
 }
 
-/// Returns the branch of a worktree where it is merged and nobody else needs it.
+/// Returns the worktree's branch if it is merged and no longer needed.
 fn merged(context: &Context, workspace: &Workspace, member: &Member<'_>) -> Result<Option<Merged>> {
     let Some(name) = member.worktree.branch.as_deref() else { return Ok(None) };
     let short = name.strip_prefix("refs/heads/").unwrap_or(name);

@@ -1,4 +1,4 @@
-//! `mcpkg worktree restore`: brings a set back that was removed, with the changes that it had.
+//! `mcpkg worktree restore`: restores a removed set with its uncommitted changes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -79,7 +79,7 @@ impl Operation for Restore {
             return Ok(dry_run::reply(&format!("Would restore the worktree set '{}'", self.name), &plan.land, data));
         };
         let carried = journal::carry_out(context, &workspace.root, &lock, &plan);
-        // Only where nobody else has something there.
+        // This only succeeds if nothing else has files there.
         let _ = std::fs::remove_dir(workspace.root.join(crate::carry::TEMPORARY));
         let warnings = carried?;
         let rows = made.iter().map(|made| {
@@ -92,14 +92,13 @@ impl Operation for Restore {
     }
 }
 
-/// A worktree that is made again.
 struct Remade {
     refs: Vec<Step>,
     step: Step,
     data: Value,
 }
 
-/// Returns what the last removal of a set kept, by repository.
+/// Returns what the last removal of a set kept in each repository.
 fn newest<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<Vec<(&'w Repo, Kept)>> {
     let of_repos = parallel::each(&workspace.manifest.repos, |_, repo| {
         let folder = workspace.folder(repo)?;
@@ -167,7 +166,7 @@ fn remake(context: &Context, workspace: &Workspace, repo: &Repo, set: &str, kept
     Ok(Remade { refs: made, step, data })
 }
 
-/// Whether a removed worktree had anything that was not committed.
+/// Whether a removed worktree had uncommitted changes.
 fn has_changes(git: &Git<'_>, head: &str, kept: &str) -> Result<bool> {
     if !trees::changed(git, head, kept)?.is_empty() {
         return Ok(true);
@@ -178,7 +177,7 @@ fn has_changes(git: &Git<'_>, head: &str, kept: &str) -> Result<bool> {
     }
 }
 
-/// Its files were of another commit than the branch has now: put back, they would take back what came since.
+/// Refuses to restore onto a moved branch: the old files would revert the commits made since.
 fn moved(repo: &Repo, name: &str, kept: &Kept) -> Error {
     let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
     Error::new(Code::FlowMoved, format!("{}: {branch} has been moved since the set was removed", repo.name))

@@ -1,4 +1,4 @@
-//! The sets of worktrees that there are, as git knows them.
+//! Finds the existing sets of worktrees, based on what git has registered.
 
 use std::path::{Path, PathBuf};
 
@@ -13,38 +13,36 @@ use mcpkg_base::git::worktrees::{self, Worktree};
 use mcpkg_base::git::{self, Git, Operation as InProgress};
 use mcpkg_core::op::Context;
 
-/// A worktree of a set.
 #[derive(Clone, Debug)]
 pub struct Member<'w> {
     pub set: String,
     pub repo: &'w Repo,
-    /// What git knows of it.
     pub worktree: Worktree,
-    /// How its files are; `None` where its folder is missing.
+    /// The state of its files; `None` if its folder is missing.
     pub status: Option<Status>,
-    /// What was begun in it and not ended.
+    /// The git operation in progress, such as a merge.
     pub operation: Option<InProgress>,
 }
 
 impl Member<'_> {
-    /// Its branch without `refs/heads/`, or `detached`.
+    /// Returns the branch without `refs/heads/`, or `detached`.
     pub fn branch(&self) -> &str {
         let branch = self.worktree.branch.as_deref().unwrap_or("detached");
         branch.strip_prefix("refs/heads/").unwrap_or(branch)
     }
 
-    /// How many of its tracked files were changed, conflicted ones too.
+    /// Counts the tracked files with changes, including conflicts.
     fn modified(&self) -> usize {
         self.status.as_ref().map_or(0, |status| status.count(State::Changed) + status.count(State::Conflicted))
     }
 
-    /// Returns it as tools tell of it.
+    /// Returns the worktree as JSON for tools.
     pub fn data(&self) -> Value {
         row(&self.repo.name, self.branch(), &self.worktree.path, self.status.as_ref(), self.modified())
     }
 }
 
-/// Returns a worktree that was just made, as tools tell of it.
+/// Returns a new worktree as JSON for tools.
 pub fn made(repo: &Repo, branch: &str, path: &Path) -> Value {
     row(&repo.name, branch, path, Some(&Status::default()), 0)
 }
@@ -63,7 +61,7 @@ fn row(repo: &str, branch: &str, path: &Path, status: Option<&Status>, modified:
 /// Returns the folder of a set.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` where a link leads out of the workspace.
+/// `E_IO_INVALID_PATH` if a link leads out of the workspace.
 pub fn folder(workspace: &Workspace, set: &str) -> Result<PathBuf> {
     workspace.below(&format!("{}/{set}", workspace.manifest.worktree.base_dir.trim_end_matches('/')))
 }
@@ -73,13 +71,12 @@ pub fn place(workspace: &Workspace, set: &str, repo: &Repo) -> Result<PathBuf> {
     workspace.below(&workspace.worktree(set, repo))
 }
 
-/// Returns the worktrees of all sets, in the order of their sets and then of the manifest, without their status.
-///
-/// # Errors
-/// A repository that cannot be asked has none.
+/// Returns the worktrees of all sets without their status, sorted by set and then in the manifest's order. Skips repositories
+/// that
+/// git cannot read.
 pub fn registered<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<Member<'w>>> {
     let base = workspace.below(&workspace.manifest.worktree.base_dir)?;
-    // git resolves links before it writes a path down.
+    // git resolves links before it records a path.
     let base = base.canonicalize().unwrap_or(base);
     let repos: Vec<&'w Repo> = workspace.manifest.repos.iter().collect();
     let of_repos = parallel::each(&repos, |_, repo: &&'w Repo| {
@@ -99,7 +96,7 @@ pub fn registered<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec
     });
     let mut members: Vec<Member<'w>> =
         of_repos.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-    // It keeps the order of repositories within a set.
+    // A stable sort keeps the order of repositories within a set.
     members.sort_by(|a, b| a.set.cmp(&b.set));
     Ok(members)
 }
@@ -110,7 +107,7 @@ fn member<'w>(base: &Path, repo: &'w Repo, worktree: Worktree) -> Option<Member<
     Some(Member { set, repo, worktree, status: None, operation: None })
 }
 
-/// Looks at the files of each worktree.
+/// Reads the status of each worktree.
 pub fn look(context: &Context, members: &mut [Member<'_>], extra: Extra) -> Result<()> {
     let looked = parallel::each(members, |_, member| {
         let Some(own) = git::own_folder(&member.worktree.path) else { return Ok((None, None)) };
@@ -126,7 +123,7 @@ pub fn look(context: &Context, members: &mut [Member<'_>], extra: Extra) -> Resu
 /// Returns the worktrees of one set, without their status.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the nearest name.
+/// `E_NOT_FOUND` with the closest name.
 pub fn of<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<Vec<Member<'w>>> {
     let all = registered(context, workspace)?;
     let known: Vec<String> = all.iter().map(|member| member.set.clone()).collect();

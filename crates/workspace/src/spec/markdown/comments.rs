@@ -1,6 +1,6 @@
-//! HTML in Markdown: the comments in it, and the text that a reader sees.
+//! Separates HTML in Markdown into visible text and comments.
 
-/// Returns the text of HTML without its tags, and the comments in it, trimmed. What is not closed goes on to the end.
+/// Returns the text without tags, and the trimmed comments. An unclosed tag or comment extends to the end.
 pub(super) fn apart(html: &str) -> (String, Vec<String>) {
     let (mut text, mut comments) = (String::new(), Vec::new());
     let mut rest = html;

@@ -1,16 +1,15 @@
-//! From a byte of a text to its line.
+//! Converts byte offsets in a text to line numbers.
 
-/// Where the lines of a text begin.
+/// The offsets at which lines start.
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    /// Returns the lines of a text.
     pub(super) fn of(text: &str) -> Self {
         let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self(std::iter::once(0).chain(after).collect())
     }
 
-    /// Returns the line, from 1, of a byte.
+    /// Returns the line number of a byte offset, counted from 1.
     pub(super) fn of_byte(&self, at: usize) -> usize {
         self.0.partition_point(|begins| *begins <= at)
     }

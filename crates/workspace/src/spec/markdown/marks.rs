@@ -1,19 +1,19 @@
-//! The words that say that something is left to do.
+//! Finds words that mark unfinished work, such as TODO.
 
 use std::ops::Range;
 
-/// The words, as editors highlight them.
+/// The words that editors usually highlight.
 const WORDS: [&str; 3] = ["TODO", "FIXME", "TBD"];
 
-/// A word that says that something is left to do.
+/// A word that marks unfinished work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub word: &'static str,
-    /// Its line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
-/// Returns the marks in a range of a text, each with its byte. A part of a longer word is none.
+/// Returns the marks in a range of a text, with their byte offsets. Ignores matches inside longer words.
 pub(super) fn find(text: &str, range: Range<usize>) -> impl Iterator<Item = (&'static str, usize)> {
     let within = text.get(range.clone()).unwrap_or_default();
     WORDS.into_iter().flat_map(move |word| {
@@ -38,7 +38,7 @@ mod tests {
         let text = "TODO: x, TODOS, my_TODO, (FIXME) TBD.";
         let found: Vec<_> = find(text, 0..text.len()).collect();
         assert_eq!(found, [("TODO", 0), ("FIXME", 26), ("TBD", 33)]);
-        // What stands before the range tells that a word is a part of another.
+        // A letter just before the range also makes the match part of a longer word.
         assert_eq!(find("aTODO", 1..5).count(), 0);
     }
 }

@@ -1,6 +1,6 @@
-//! Markdown as the rules of specs look at it: sections, and the paragraphs, items and comments in them.
+//! Splits Markdown into the parts that spec rules check: sections, paragraphs, list items and comments.
 //!
-//! A parser reads it, so that a heading, an item or a checkbox inside a fence or a comment is none.
+//! It uses a real parser, so that a heading, item or checkbox inside a code block or comment is not mistaken for a real one.
 
 use std::ops::Range;
 
@@ -15,58 +15,56 @@ pub(super) use marks::Mark;
 
 #[derive(Debug, Default)]
 pub(super) struct Markdown {
-    /// Its sections in order; the first is what stands before the first heading.
+    /// The sections in order. The first one holds the text before the first heading.
     pub(super) sections: Vec<Section>,
-    /// The words of its prose that say that something is left to do.
+    /// Words in the prose that mark unfinished work.
     pub(super) marks: Vec<Mark>,
 }
 
-/// A heading and what stands below it, up to the next heading of any level.
+/// A heading and its content, up to the next heading of any level.
 #[derive(Debug, Default)]
 pub(super) struct Section {
-    /// The heading's level, from 1; 0 for what stands before the first heading.
+    /// The heading's level from 1; 0 for the text before the first heading.
     pub(super) level: u8,
     pub(super) title: String,
-    /// The heading's line, from 1.
+    /// The heading's line, counted from 1.
     pub(super) line: usize,
-    /// What stands below it.
+    /// The content.
     pub(super) blocks: Vec<Block>,
 }
 
-/// A paragraph, an item, a row of a table, or what else holds text.
+/// A paragraph, list item, table row or other element with text.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) kind: Kind,
-    /// Its first line, from 1.
+    /// Its first line, counted from 1.
     pub(super) line: usize,
-    /// Its text as a reader sees it, without that of blocks inside of it.
+    /// The visible text, without the text of nested blocks.
     pub(super) text: String,
-    /// Where in the text there are emphasised words that a line of the document begins with, such as **Choice:**.
+    /// The ranges of emphasized text at the start of a line, such as **Choice:**.
     pub(super) leads: Vec<Range<usize>>,
-    /// Whether it begins with text that is struck through.
+    /// Whether the text starts with a strikethrough.
     pub(super) struck: bool,
 }
 
-/// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A paragraph, also one inside of an item or a quote.
+    /// A paragraph, possibly inside a list item or quote.
     Paragraph,
-    /// An item of a list: how many items it is inside of, and whether it is checked, where it has a checkbox.
+    /// A list item.
     Item {
-        /// The number of items around it.
+        /// How many list items it is nested in.
         depth: usize,
-        /// Whether its checkbox is checked.
+        /// Whether its checkbox is checked; `None` without a checkbox.
         checked: Option<bool>,
     },
     Code,
-    /// A row of a table.
     Row,
     Comment,
 }
 
 impl Markdown {
-    /// Reads a document. Every text is Markdown, so that nothing can be wrong with it.
+    /// Parses a document. Any text is valid Markdown, so this cannot fail.
     pub(super) fn read(text: &str) -> Self {
         let options = Options::ENABLE_TABLES
             | Options::ENABLE_STRIKETHROUGH
@@ -79,8 +77,9 @@ impl Markdown {
         reader.finish()
     }
 
-    /// Returns the sections with this title, each with those below it. Case, a number before the title and a colon after
-    /// it do not count.
+    /// Returns the sections with this title, each followed by its subsections. Ignores case, a leading number such as `2.`,
+    /// and a
+    /// trailing colon.
     pub(super) fn titled(&self, title: &str) -> impl Iterator<Item = &[Section]> {
         let title = title.to_lowercase();
         let begins = move |section: &Section| section.level > 0 && normalized(&section.title) == title;
@@ -91,7 +90,7 @@ impl Markdown {
         })
     }
 
-    /// Returns all blocks with the section that each stands in.
+    /// Returns all blocks, each with its section.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (&Section, &Block)> {
         self.sections.iter().flat_map(|section| section.blocks.iter().map(move |block| (section, block)))
     }
@@ -102,50 +101,48 @@ impl Block {
         Self { kind, line, text, leads: Vec::new(), struck: false }
     }
 
-    /// Whether it says something: a comment does not.
+    /// Whether the block has visible text. Comments do not count.
     pub(super) fn says_something(&self) -> bool {
         self.kind != Kind::Comment && !self.is_blank()
     }
 
-    /// Whether it has no text.
     pub(super) fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
 }
 
-/// Returns a title in the form that it is compared in.
+/// Returns the form of a title used for comparison.
 fn normalized(title: &str) -> String {
     let title = title.trim().trim_end_matches(':').trim_end();
     let unnumbered = title.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')'));
-    // A number is one only where a space follows.
+    // Strip the number only if a space follows it.
     let title = if unnumbered.starts_with(' ') { unnumbered } else { title };
     title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// What a text that is being read belongs to.
+/// The element that the current text belongs to.
 enum Open {
     Block(Block),
-    /// A heading that begins a section.
     Heading(Section),
-    /// HTML, to be taken apart at its end, with its first line.
+    /// HTML, which is split at its end, with its first line.
     Html(String, usize),
-    /// What is not part of the text: the metadata before it.
+    /// Text to ignore: the metadata at the top of the document.
     Nothing,
 }
 
-/// Makes sections and blocks of a parser's events.
+/// Builds sections and blocks from the parser's events.
 struct Reader<'t> {
     text: &'t str,
     lines: Lines,
     document: Markdown,
     open: Option<Open>,
-    /// How many items are open.
+    /// The number of open list items.
     items: usize,
-    /// How many items and quotes are open: a heading inside of one begins no section.
+    /// The number of open list items and quotes. Headings inside them do not start a section.
     containers: usize,
-    /// How many emphases are open, of which the outermost began a line.
+    /// The number of open emphases, if the outermost one started a line; otherwise 0.
     lead: usize,
-    /// Whether nothing was read of the current line of a block.
+    /// Whether the current line of the block is still empty.
     line_begins: bool,
     in_code: bool,
 }
@@ -196,7 +193,7 @@ impl<'t> Reader<'t> {
                 let section = Section { level: *level as u8, line, ..Section::default() };
                 self.begin(Open::Heading(section));
             }
-            // The first paragraph of an item is the item's own text.
+            // The first paragraph of an item is the item's own text, not a separate block.
             Tag::Paragraph if self.is_fresh_item() => {}
             Tag::Paragraph | Tag::Heading { .. } => self.block(Kind::Paragraph, line),
             Tag::Item => {
@@ -270,7 +267,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Adds text to what is open.
+    /// Appends text to the open element.
     fn push(&mut self, text: &str) {
         match &mut self.open {
             Some(Open::Block(block)) => {
@@ -334,7 +331,7 @@ impl<'t> Reader<'t> {
         self.document.marks.extend(found.map(|(word, at)| Mark { word, line: self.lines.of_byte(at) }));
     }
 
-    /// Returns the line of what begins in a range, which may begin with the white space before it.
+    /// Returns the line where a range starts, ignoring leading white space.
     fn line(&self, range: &Range<usize>) -> usize {
         let text = self.text.get(range.clone()).unwrap_or_default();
         self.lines.of_byte(range.start + (text.len() - text.trim_start().len()))

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Returns the items of a text as `line depth [ ] text`.
+/// Lists the items of a text as `line depth [ ] text`.
 fn items(text: &str) -> Vec<String> {
     let document = Markdown::read(text);
     let shown = document.blocks().filter_map(|(_, block)| match block.kind {

@@ -1,4 +1,4 @@
-//! `mcpkg spec archive`.
+//! `mcpkg spec archive`: moves a completed spec to the archive.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl Operation for Archive {
     }
 }
 
-/// Refuses a spec that is not valid, or has open tasks or questions.
+/// Refuses a spec that is invalid or has open tasks or questions.
 fn check_complete(spec: &Spec, workspace: &Workspace) -> Result<()> {
     let report = report::of(spec, &workspace.manifest.flow.feature_prefix, None);
     if !report.errors.is_empty() {
@@ -125,7 +125,7 @@ fn check_complete(spec: &Spec, workspace: &Workspace) -> Result<()> {
     ))
 }
 
-/// Returns where an archived spec goes.
+/// Returns the path of the spec in the archive.
 fn target(trees: &mut Trees, found: &Found, day: &str) -> Result<PathBuf> {
     let changes = found.path.parent().unwrap_or(&found.path);
     let (archive, name) = (changes.join(ARCHIVE), format!("{day}-{}", found.name));
@@ -143,16 +143,16 @@ fn target(trees: &mut Trees, found: &Found, day: &str) -> Result<PathBuf> {
     Ok(target)
 }
 
-/// Writes the metadata and moves the folder; returns what could not be done also. Where the move fails the metadata is
-/// put back. A process that is killed in between leaves an open spec whose metadata says that it is archived: validation
-/// tells of it, and archiving it again completes the work.
+/// Marks the metadata as archived and moves the folder; returns a warning if only a part of this succeeded. If the move fails,
+/// the metadata is restored. If the process is killed in between, the spec stays open with metadata that says `archived`:
+/// validation reports this, and archiving the spec again completes the move.
 fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, day: &str) -> Result<Option<String>> {
     let (Some(changes), Some(archive)) = (found.path.parent(), target.parent()) else {
         return Err(Error::internal("a spec's folder has no parent folder"));
     };
     let folder = opened::folder_of(trees, found)?;
     let (from, to) = (found.path.file_name().unwrap_or_default(), target.file_name().unwrap_or_default());
-    // What a process that was killed left: the lock is held here.
+    // We hold the lock, so temporary files here are left over from a killed process.
     for name in folder.names()?.iter().filter(|name| is_temporary(name)) {
         folder.remove(name)?;
     }
@@ -170,7 +170,7 @@ fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, d
     });
     if let Err(error) = moved {
         if let (Some(before), Some(_)) = (&before, &after) {
-            // The folder's own handle: it may have been moved though the database refused the event.
+            // Write through the open folder: it may already have been moved before the database refused the event.
             put(context, &folder, before)?;
         }
         if !had_archive {

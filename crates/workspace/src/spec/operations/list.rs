@@ -1,4 +1,4 @@
-//! `mcpkg spec list`.
+//! `mcpkg spec list`: lists the specs of a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,7 +39,6 @@ impl Operation for List {
     }
 }
 
-/// Returns specs as a table.
 pub(super) fn table(specs: &[status::Status]) -> Table {
     let rows = specs.iter().map(|spec| {
         vec![

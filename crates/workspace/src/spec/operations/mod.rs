@@ -1,4 +1,4 @@
-//! `mcpkg spec ...`.
+//! Contains the `mcpkg spec` commands, one file per command.
 
 mod archive;
 mod list;
@@ -24,13 +24,13 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<archive::Archive>(),
 ];
 
-/// The resources of a spec come and go with it.
+/// These operations add or remove the resources of a spec.
 const CHANGES: Changes = Changes { resources: true, reach: Reach::Everybody, ..Changes::NO_LIST };
 
-/// The most findings in a message; the details have all of them.
+/// The most findings in an error message; the details contain all of them.
 const SHOWN: usize = 10;
 
-/// Returns what validation answers for a spec.
+/// Returns the reply of validation for one spec.
 fn validated(found: &Found, report: &Report) -> serde_json::Value {
     json!({
         "repo": found.repo,
@@ -46,7 +46,7 @@ fn validated(found: &Found, report: &Report) -> serde_json::Value {
     })
 }
 
-/// Returns the failure of a spec that is not what an operation asks for; `why` says what it is, such as `is not valid`.
+/// Returns the error for a spec with findings. `why` continues the sentence: `is not valid`.
 fn invalid(found: &Found, report: &Report, why: &str, because: &[Finding]) -> Error {
     let shown: String = because.iter().take(SHOWN).map(|finding| format!("\n  {}", finding.shown())).collect();
     let more = because.len().saturating_sub(SHOWN);

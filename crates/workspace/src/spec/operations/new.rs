@@ -1,4 +1,4 @@
-//! `mcpkg spec new`.
+//! `mcpkg spec new`: creates a spec with template documents.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -126,14 +126,14 @@ impl Operation for New {
     }
 }
 
-/// Returns the tree that a new spec goes to.
+/// Chooses the tree for a new spec.
 fn tree(workspace: &Workspace, trees: &mut Trees, repo: Option<&str>) -> Result<Tree> {
     let repos = &workspace.manifest.repos;
     let home = || repos.iter().find(|repo| repo.smctl_home).or_else(|| repos.iter().find(|repo| repo.path == "."));
     let repo = repo.or_else(|| home().map(|repo| repo.name.as_str())).unwrap_or(ROOT);
     let tree = trees.tree(repo)?;
     if let Some(repo) = repos.iter().find(|repo| repo.name == tree.repo) {
-        // The folder of a repository that is not cloned yet would be in its way.
+        // If the repository is not cloned yet, creating its folder would block the clone.
         let folder = workspace.folder(repo)?;
         if trees.open(&folder)?.is_none() {
             let message = format!("The repository '{}' is missing: `{}`", repo.name, folder.display());
@@ -156,7 +156,7 @@ fn check_free(trees: &mut Trees, tree: &Tree, name: &str) -> Result<()> {
         .hint(format!("choose another name, or archive that spec: `mcpkg spec archive {}:{name}`", tree.repo)))
 }
 
-/// Writes the files beside their place and renames their folder, so that a spec is there whole or not at all.
+/// Writes the files into a temporary folder and renames it, so that a spec is never half written.
 fn make(context: &Context, trees: &mut Trees, tree: &Tree, name: &str, files: &[(&str, String)]) -> Result<()> {
     sweep(trees, &tree.changes, files)?;
     let above = missing(trees, &tree.changes)?;
@@ -182,7 +182,7 @@ fn make(context: &Context, trees: &mut Trees, tree: &Tree, name: &str, files: &[
     result
 }
 
-/// Removes what a process that was killed left beside its place. The workspace's lock is held: whoever made it is gone.
+/// Removes what a killed process left behind. We hold the workspace's lock, so no running process needs these files.
 fn sweep(trees: &mut Trees, changes: &Path, files: &[(&str, String)]) -> Result<()> {
     let Some(folder) = trees.open(changes)? else { return Ok(()) };
     for left in folder.names()?.iter().filter(|name| is_temporary(name)).map(|name| changes.join(name)) {
@@ -204,7 +204,7 @@ fn write(trees: &mut Trees, temporary: &Path, files: &[(&str, String)]) -> Resul
     Ok(())
 }
 
-/// Returns those of a folder and the ones above it, up to the workspace's root, that are not there; the deepest first.
+/// Returns the missing folders from `folder` up to the workspace's root, deepest first.
 fn missing(trees: &mut Trees, folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     let mut missing = Vec::new();
     for above in folder.ancestors() {

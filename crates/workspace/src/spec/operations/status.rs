@@ -1,4 +1,4 @@
-//! `mcpkg spec status`.
+//! `mcpkg spec status`: shows how complete a spec is.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

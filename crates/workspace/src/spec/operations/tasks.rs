@@ -1,4 +1,4 @@
-//! `mcpkg spec tasks`.
+//! `mcpkg spec tasks`: lists the tasks of a spec.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg spec validate`.
+//! `mcpkg spec validate`: checks a spec for errors and unfinished parts.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,27 +1,26 @@
-//! The documents of a new spec: headings, with comments that say what to write below them.
+//! Provides the documents of a new spec: headings, with comments that explain what to write below them.
 
 use std::collections::HashSet;
 
 use super::markdown::{Kind, Markdown};
 use super::metadata;
 
-/// The folder of the spec files.
 pub(super) const SPECS: &str = "specs";
 
-/// The documents, with the spec's name as `NAME`.
+/// The templates. `NAME` stands for the spec's name.
 const DOCUMENTS: [(&str, &str); 3] = [
     ("proposal.md", include_str!("proposal.md")),
     ("design.md", include_str!("design.md")),
     ("tasks.md", include_str!("tasks.md")),
 ];
 
-/// Returns the files of a new spec with their texts. `created` is a day, such as `2026-02-11`.
+/// Returns the files of a new spec with their contents. `created` is a day, such as `2026-02-11`.
 pub(super) fn files(name: &str, created: &str, branch: &str) -> Vec<(&'static str, String)> {
     let documents = DOCUMENTS.into_iter().map(|(file, text)| (file, text.replace("NAME", name)));
     std::iter::once((metadata::FILE, metadata::new(created, branch))).chain(documents).collect()
 }
 
-/// Returns the comments of the documents, which tell that nothing was written in their place.
+/// Returns the comments in the templates. If one of them is still in a document, its section was not filled in.
 pub(super) fn comments() -> HashSet<String> {
     let documents = DOCUMENTS.iter().map(|(_, text)| Markdown::read(text));
     let comments = documents.flat_map(|document| {
