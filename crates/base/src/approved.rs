@@ -1,8 +1,9 @@
-//! What this user approved on this machine, kept outside of every database.
+//! Stores what this user has approved on this machine, outside any database.
 //!
-//! A database may come from somebody else, so that none of its rows acts by itself: what puts files back, or writes
-//! where nothing was ever deployed to, counts only where a record here names its SHA-256. Records are files of mode 0600
-//! in the user's state folder, each on the disk when it counts.
+//! A database may come from somebody else, so mcpkg does not act on its rows alone. Restoring files, or writing to a new
+//! folder,
+//! requires a record here with the matching SHA-256. Records are files of mode 0600 in the user's state folder. A record is
+//! synced to disk before it counts.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,57 +16,63 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
 
-/// How a file is called that is going to be a record.
+/// The name prefix of a file that will become a record.
 const BEGUN: &str = ".mcpkg-";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The journal of an apply that this machine began; the SHA-256 is of what never changes in its rows.
+    /// The journal of an apply that this machine started; the SHA-256 covers the parts of its rows that never change.
     Journal,
-    /// A folder that this user deployed to; the SHA-256 is of its path.
+    /// A folder that you deployed to; the SHA-256 covers its path.
     Root,
-    /// A folder that this user synced a project with; the SHA-256 is of both.
+    /// A folder that you synced a project with; the SHA-256 covers both.
     Sync,
-    /// The files that a sync of this machine is writing; the SHA-256 is of the project, the folder and all that is written.
+    /// The files that a sync on this machine is writing; the SHA-256 covers the project, the folder and everything written.
     SyncWrites,
-    /// A request that this user consented to, until it is used; the SHA-256 is of what never changes in its row.
+    /// A request that you approved, until it is used; the SHA-256 covers the parts of its row that never change.
     Consent,
-    /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
+    /// The URL that a content source is fetched from; the SHA-256 covers its kind and URL.
     Source,
-    /// A registry of tools that this user added; the SHA-256 is of its kind, its place and where its token is kept.
+    /// A tool registry that you added; the SHA-256 covers its kind, its location and where its token is stored.
     Registry,
-    /// A description of an API that this user imported; the SHA-256 is of where it came from, where it is served, and where its
-    /// secrets are kept.
+    /// An API description that you imported; the SHA-256 covers where it came from, the URL of the API, and where its secrets
+    /// are
+    /// stored.
     Catalog,
-    /// An MCP server that this user lets mcpkg run; the SHA-256 is of what is started or asked, of where its secrets are kept, and of
-    /// what is believed of its tools.
+    /// An MCP server that mcpkg may run; the SHA-256 covers the command or URL, where its secrets are stored, and the trusted
+    /// claims
+    /// about its tools.
     Plugin,
-    /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
+    /// Permissions of a tool beyond its sandbox; the SHA-256 covers the tool and the permissions.
     ToolGrant,
-    /// What the build of a tool left on this machine; the SHA-256 is of the archive, where it was built, and what it left.
+    /// The output of building a tool on this machine; the SHA-256 covers the archive, where it was built, and the output.
     ToolBuild,
-    /// A setting that lets tools do more; the SHA-256 is of its name and its value.
+    /// A setting that gives tools more rights; the SHA-256 covers its name and value.
     ToolSetting,
-    /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
+    /// The place a secret for tools is read from; the SHA-256 covers the variable, the tools and the reference.
     ToolSecret,
-    /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
+    /// A trusted signer, a policy, or an approved archive of a tool; the SHA-256 covers its content.
     Trust,
-    /// Who published a tool that this user installed; the SHA-256 is of the tool's name. It stays when the tool goes.
+    /// The publisher of a tool that you installed; the SHA-256 covers the tool's name. The record stays after the tool is
+    /// removed.
     ToolPublisher,
-    /// A change of a workspace's repositories that this machine began; the SHA-256 is of its steps.
+    /// A change to a workspace's repositories that this machine started; the SHA-256 covers its steps.
     Flow,
-    /// The programs that a git repository's own configuration names; the SHA-256 is of its folder and these settings.
+    /// The programs in a git repository's own configuration; the SHA-256 covers its folder and these settings.
     Repository,
-    /// The commands of a workspace's repository that agents may run; the SHA-256 is of its folder, its origin and the commands.
+    /// The commands of a workspace's repository that agents may run; the SHA-256 covers its folder, its origin and the
+    /// commands.
     WorkspaceBuild,
-    /// The text of a workflow that this user approved of a draft, or saved at a terminal; the SHA-256 is of its project and text.
+    /// The text of a workflow whose draft you approved, or that you saved at a terminal; the SHA-256 covers its project and
+    /// text.
     Workflow,
-    /// That for a time an asker's plans of nothing but reads of one catalog need no consent of their own; the SHA-256 is of the
-    /// asker, the project and the catalog with its address.
+    /// A permission, limited in time, for plans that only read from one catalog, so that they need no approval each. The
+    /// SHA-256
+    /// covers who asks, the project, and the catalog with its URL.
     Reads,
-    /// A run that was begun on this machine, until it ends; the SHA-256 is of its id and its plan.
+    /// A run that was started on this machine, until it ends; the SHA-256 covers its id and plan.
     Run,
-    /// The root of Sigstore's that this user put instead of the embedded one; there is one record.
+    /// The Sigstore root that you use instead of the embedded one. There is only one such record.
     SigstoreRoot,
 }
 
@@ -98,15 +105,14 @@ impl Kind {
     }
 }
 
-/// The records of a user.
 #[derive(Clone, Debug)]
 pub struct Approved {
     folder: Option<PathBuf>,
 }
 
 impl Approved {
-    /// Returns the records of this user: `mcpkg/approved` in the user's state directory (XDG), or data directory where
-    /// the system has no such thing.
+    /// Returns the records of this user in `mcpkg/approved`, below the state directory (XDG), or below the data directory on
+    /// systems without a state directory.
     pub fn of_user() -> Self {
         let folder = etcetera::base_strategy::choose_native_strategy().ok().map(|strategy| {
             let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
@@ -115,23 +121,22 @@ impl Approved {
         Self { folder }
     }
 
-    /// Returns the records below `folder`.
     pub fn below(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
     }
 
-    /// The folder of the records, where the user has a home.
+    /// Returns the folder of the records, if the user has a home folder.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Keeps a record with what is to be known of it; it is on the disk when this returns. `sha256` is in hex.
+    /// Writes a record with a note about it, and syncs it to disk. `sha256` is in hex.
     ///
     /// # Errors
-    /// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// `E_UNAPPROVED` if the user has no home folder, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn put(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
         let folder = self.made(kind)?;
-        // Whoever writes a record holds its folder: what else is begun there was left by somebody who was killed.
+        // Writers lock the folder, so with the lock held, unfinished files are left over from a killed process.
         let held = disk::hold_folder(&folder);
         if held.is_held() {
             remove_begun(&folder);
@@ -144,13 +149,14 @@ impl Approved {
         Ok(())
     }
 
-    /// Keeps a record as [`Approved::put`] does, but does not wait until it is on the disk: after a loss of power it may not be
-    /// there, and what it is about needs approval again.
+    /// Like [`Approved::put`], but does not wait for the disk. After a power loss the record may be missing, and its subject
+    /// needs
+    /// approval again.
     pub fn put_unsynced(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
         disk::write_unsynced(&self.made(kind)?.join(sha256), note.to_string().as_bytes(), 0o600)
     }
 
-    /// Returns the folder of a kind of records, and makes it where it is not there.
+    /// Returns the folder for a kind of record; creates it if needed.
     fn made(&self, kind: Kind) -> Result<PathBuf> {
         let Some(folder) = &self.folder else {
             return Err(Error::new(Code::Unapproved, "Cannot find your state directory: HOME is not set")
@@ -161,7 +167,7 @@ impl Approved {
         Ok(folder)
     }
 
-    /// Whether there is a record, also one that is damaged.
+    /// Whether a record exists, even a damaged one.
     pub fn has(&self, kind: Kind, sha256: &str) -> Result<bool> {
         match &self.folder {
             Some(folder) => Ok(disk::metadata(&folder.join(kind.folder()).join(sha256))?.is_some()),
@@ -169,7 +175,7 @@ impl Approved {
         }
     }
 
-    /// Returns the note of a record, where there is one.
+    /// Returns the note of a record, if the record exists.
     pub fn get(&self, kind: Kind, sha256: &str) -> Result<Option<Value>> {
         match &self.folder {
             Some(folder) => read(&folder.join(kind.folder()).join(sha256)),
@@ -177,7 +183,7 @@ impl Approved {
         }
     }
 
-    /// Takes a record away; one that is gone is not a failure.
+    /// Deletes a record. A missing record is not an error.
     pub fn withdraw(&self, kind: Kind, sha256: &str) -> Result<()> {
         match &self.folder {
             Some(folder) => disk::remove(&folder.join(kind.folder()).join(sha256)),
@@ -185,7 +191,7 @@ impl Approved {
         }
     }
 
-    /// Returns all records of a kind with their notes, in no order.
+    /// Returns all records of a kind with their notes, in no particular order.
     pub fn all(&self, kind: Kind) -> Result<Vec<(String, Value)>> {
         let Some(folder) = self.folder.as_ref().map(|folder| folder.join(kind.folder())) else { return Ok(Vec::new()) };
         let entries = match fs::read_dir(&folder) {
@@ -195,7 +201,7 @@ impl Approved {
         let mut notes = Vec::new();
         for entry in entries {
             let path = entry.map_err(|error| disk::failed("read", &folder, error))?.path();
-            // Others are files that were not finished.
+            // Other names belong to unfinished files.
             if let Some(sha256) = path.file_name().and_then(|name| name.to_str()).filter(|name| name.len() == 64) {
                 notes.extend(read(&path)?.map(|note| (sha256.to_owned(), note)));
             }
@@ -204,7 +210,7 @@ impl Approved {
     }
 }
 
-/// Removes the files that were begun in a folder of records. What cannot be removed is not a record either.
+/// Removes unfinished files from a folder of records. It ignores failures, because these files never count as records.
 fn remove_begun(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(BEGUN) {
@@ -213,7 +219,7 @@ fn remove_begun(folder: &Path) {
     }
 }
 
-/// Reads a record; one that is damaged approves nothing.
+/// Reads a record. A damaged record counts as missing.
 fn read(path: &Path) -> Result<Option<Value>> {
     match file::read_own(path, file::TEXT) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
@@ -246,7 +252,7 @@ mod tests {
             assert_eq!(fs::metadata(file).expect("a file").permissions().mode() & 0o777, 0o600);
             assert_eq!(fs::metadata(scratch.path().join("a")).expect("a folder").permissions().mode() & 0o777, 0o700);
         }
-        // What a killed process began is not a record, and goes with the next one.
+        // A file that a killed process left unfinished is not a record, and the next write removes it.
         let begun = scratch.path().join("a/roots/.mcpkg-begun");
         fs::write(&begun, "{").expect("written");
         assert_eq!(approved.all(Kind::Root).expect("read").len(), 1);

@@ -1,10 +1,10 @@
-//! Unified diffs.
+//! Computes unified diffs.
 
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-/// Returns the unified diff that makes `after` of `before`, with three lines of context; empty where they are equal.
-/// `old` and `new` are the names in its first two lines.
+/// Returns the unified diff from `before` to `after` with three lines of context; empty if they are equal. `old` and `new` are
+/// the names in its first two lines.
 pub fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
     if before == after {
         return String::new();
@@ -12,22 +12,22 @@ pub fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
     TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(old, new).to_string()
 }
 
-/// A part of a text that differs, with the lines around it.
+/// A changed part of a text with the lines around it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hunk {
-    /// The first line of it in the earlier text, from 1; where it has none there, the line before it.
+    /// Its first line in the old text, counted from 1. If it has no lines there, the line before it.
     pub old_start: usize,
-    /// How many lines it has there.
+    /// The number of its lines in the old text.
     pub old_lines: usize,
-    /// The same of the later text.
+    /// Its first line in the new text, counted in the same way.
     pub new_start: usize,
-    /// How many lines it has there.
+    /// The number of its lines in the new text.
     pub new_lines: usize,
-    /// Its lines, each after a blank, `-` or `+`, without the line's end.
+    /// Its lines without line ends, each prefixed with a blank, `-` or `+`.
     pub lines: Vec<String>,
 }
 
-/// Returns the parts of which [`unified`] makes its text.
+/// Returns the hunks of the same diff as [`unified`].
 pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     let diff = TextDiff::from_lines(before, after);
     let hunk = |ops: &Vec<similar::DiffOp>| {

@@ -1,4 +1,4 @@
-//! The user's own editor on a text: `$VISUAL`, else `$EDITOR`. And their pager: `$MCPKG_PAGER`, else `$PAGER`, else `less`.
+//! Runs the user's editor (`$VISUAL`, then `$EDITOR`) and pager (`$MCPKG_PAGER`, `$PAGER`, then `less`).
 
 use std::io::Write;
 use std::path::Path;
@@ -9,8 +9,9 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::process::{Environment, Program};
 
-/// Runs the editor on a scratch file called after `name`, and returns the file with what it left there. `otherwise` says what
-/// to do where no editor is set.
+/// Opens the editor on a temporary file named after `name`; returns the file and its content afterwards. `otherwise` is the
+/// hint for
+/// a user without an editor.
 pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<(NamedTempFile, Vec<u8>)> {
     let failed = |what: String| Error::new(Code::EditorFailed, what);
     let editor = ["VISUAL", "EDITOR"]
@@ -37,16 +38,16 @@ pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<
     }
 }
 
-/// The user's pager: what shows a text that is longer than the terminal.
+/// The user's pager, for text that is longer than the terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pager {
     line: String,
-    /// Whether the user named it, who is told then that it cannot be started.
+    /// Whether the user chose it. If so, mcpkg reports when it cannot be started.
     pub is_named: bool,
 }
 
 impl Pager {
-    /// Returns the one of this process's environment: none where a variable is empty, or says `cat`.
+    /// Returns the pager from the environment; `None` if the variable is empty or `cat`.
     pub fn of_user() -> Option<Self> {
         Self::named(["MCPKG_PAGER", "PAGER"].iter().find_map(|variable| std::env::var(variable).ok()).as_deref())
     }
@@ -59,10 +60,10 @@ impl Pager {
         }
     }
 
-    /// Shows a text until the user leaves it. `less` shows colours, and gives the terminal back as it was.
+    /// Shows a text until the user quits the pager.
     ///
     /// # Errors
-    /// `E_EDITOR_FAILED` where it cannot be started, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// `E_EDITOR_FAILED` if it cannot be started, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn show(&self, text: &str) -> Result<()> {
         let failed = |what: String| Error::new(Code::EditorFailed, what);
         let pager = &self.line;
@@ -72,7 +73,7 @@ impl Pager {
         let (program, args) = words(pager)
             .ok_or_else(|| failed(format!("Cannot split the pager `{pager}` into words: a quote is not closed")))?;
         let mut program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
-        // As git has it: what the user sets themselves counts.
+        // The same options as git sets, unless the user has set their own: show colors, and restore the terminal afterwards.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 program = program.variable(name, value);
@@ -85,7 +86,7 @@ impl Pager {
     }
 }
 
-/// Keeps the scratch file of a text that was refused, and says where: what the user wrote must not be lost.
+/// Keeps the temporary file of a rejected text, and adds its path to the error, so that the user's text is not lost.
 pub fn keep(scratch: NamedTempFile, refused: Error) -> Error {
     match scratch.keep() {
         Ok((_, path)) => refused.hint(format!("your text is saved in `{}`", path.display())),
@@ -93,13 +94,14 @@ pub fn keep(scratch: NamedTempFile, refused: Error) -> Error {
     }
 }
 
-/// Returns the program and the arguments that an editor's variable holds: a path, which may have blanks in it, or words as
-/// a shell splits them. No shell runs, so `~` and variables are not filled in.
+/// Splits an editor variable into a program and arguments: either a path, which may contain blanks, or words split by shell
+/// rules.
+/// No shell runs, so `~` and variables are not expanded.
 fn words(editor: &str) -> Option<(String, Vec<String>)> {
     if Path::new(editor).is_file() {
         return Some((editor.to_owned(), Vec::new()));
     }
-    // A path there has backslashes, which the shell's rules take for quotes.
+    // Windows paths contain backslashes, which shell rules would treat as quotes.
     let words =
         if cfg!(windows) { editor.split_whitespace().map(str::to_owned).collect() } else { shlex::split(editor)? };
     let mut words = words.into_iter();

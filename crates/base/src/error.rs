@@ -1,4 +1,4 @@
-//! What can go wrong: one [`Error`] with a [`Code`], and the one table that says what each code means to each face.
+//! Defines [`Error`] with its [`Code`], and the one table that says how each code appears on each interface.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,68 +7,67 @@ use serde_json::Value;
 
 use crate::redact::redacted;
 
-/// The result of everything in this crate that can fail.
+/// The result type of all fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Who is at fault for a failure. This decides how much of it each face shows.
+/// Who caused a failure. This decides how much of it users and agents see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The caller: the message names the thing and says what to do.
     Caller,
-    /// The machine (disk full, file damaged): every face shows the same message.
+    /// The machine, for example a full disk or a damaged file. Users and agents see the same message.
     Machine,
-    /// mcpkg itself: a bug. Agents see no internals; the shell shows the cause chain with `-v`.
+    /// mcpkg itself: a bug. Agents see no internals; the shell shows the cause with `-v`.
     Us,
 }
 
 macro_rules! codes {
     ($($variant:ident $name:literal $exit:literal $rpc:literal $smctl:literal $blame:ident $reason:literal [$($action:literal)*] $about:literal;)*) => {
-        /// A stable name for a kind of failure. The table in this file is the only place that lists them.
+        /// A stable name for a kind of failure. They are all listed in the table in this file.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $(#[doc = $about] $variant,)*
         }
 
         impl Code {
-            /// Every code, in the order of the documentation.
+            /// All codes, in the order of the documentation.
             pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
 
-            /// The name that users and agents see, such as `E_NOT_FOUND`.
+            /// Returns the name that users and agents see: `E_NOT_FOUND`.
             pub const fn name(self) -> &'static str {
                 match self { $(Code::$variant => $name,)* }
             }
 
-            /// The exit status of the shell command.
+            /// Returns the exit status of the shell command.
             pub const fn exit(self) -> u8 {
                 match self { $(Code::$variant => $exit,)* }
             }
 
-            /// The JSON-RPC code when an MCP method other than `tools/call` fails.
+            /// Returns the JSON-RPC code for a failed MCP method other than `tools/call`.
             pub const fn rpc(self) -> i32 {
                 match self { $(Code::$variant => $rpc,)* }
             }
 
-            /// The JSON-RPC code when a tool or a resource of contract 003 fails.
+            /// Returns the JSON-RPC code for a failed tool or resource of contract 003.
             pub const fn smctl(self) -> i32 {
                 match self { $(Code::$variant => $smctl,)* }
             }
 
-            /// Whose fault it is.
             pub const fn blame(self) -> Blame {
                 match self { $(Code::$variant => Blame::$blame,)* }
             }
 
-            /// Contract 000's `reason_code`: why, for programs.
+            /// Returns contract 000's `reason_code`, which tells programs why the call failed.
             pub const fn reason(self) -> &'static str {
                 match self { $(Code::$variant => $reason,)* }
             }
 
-            /// Contract 000's `next_actions`: what a program can do next; the details may name others.
+            /// Returns contract 000's `next_actions`: what a program can do next. The details of an error may list others.
             pub const fn next_actions(self) -> &'static [&'static str] {
                 match self { $(Code::$variant => &[$($action),*],)* }
             }
 
-            /// One line for the reference page.
+            /// Returns the description for the reference page.
             pub const fn about(self) -> &'static str {
                 match self { $(Code::$variant => $about,)* }
             }
@@ -77,7 +76,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // variant, name, exit, rpc, smctl, blame, reason_code, next_actions, about
+    // Columns: variant, name, exit, rpc, smctl, blame, reason_code, next_actions, about
     InvalidArgument      "E_INVALID_ARGUMENT"              2 -32602 -32602 Caller  "invalid_argument" ["fix_arguments" "retry_command"] "An argument is missing, malformed, or in conflict with another argument.";
     NoProject            "E_NO_PROJECT"                    1 -32602 -32000 Caller  "no_project" ["select_project" "retry_command"] "The call needs a project, but no project is selected.";
     NotFound             "E_NOT_FOUND"                     1 -32602 -32000 Caller  "not_found" [] "The named project, prompt, resource, revision or file does not exist.";
@@ -213,7 +212,7 @@ codes! {
     HttpFailed           "E_HTTP_FAILED"                   1 -32603 -32000 Machine "http_failed" ["retry_command"] "An API cannot be reached, returned a status other than 2xx, or sent an unreadable response; details have the status and the start of the response.";
 }
 
-/// A failure: a code for programs, a message for people, hints that say what to do next.
+/// A failure: a code for programs, a message for people, and hints about what to do next.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -228,7 +227,7 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// Removes passwords of URLs from a text: callers also pass URLs where a name is expected.
+/// Redacts passwords in URLs. Callers sometimes pass a URL where a name is expected.
 fn safe(text: String) -> String {
     let safe = match redacted(&text) {
         Cow::Borrowed(_) => None,
@@ -247,7 +246,7 @@ fn safe_value(value: Value) -> Value {
 }
 
 impl Error {
-    /// Returns an error of `code` whose message names the thing, without a final period.
+    /// Creates an error. The message names the thing that failed and has no final period.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
@@ -259,12 +258,12 @@ impl Error {
         }))
     }
 
-    /// Returns an internal error: `what` failed, which should be impossible.
+    /// Creates an internal error: `what` should never fail.
     pub fn internal(what: impl Into<String>) -> Self {
         Self::new(Code::Internal, what)
     }
 
-    /// Returns the failure of reading or writing `path`, a file of the user's.
+    /// Creates the error for failing to read or write a user's file.
     pub fn file(verb: &str, path: &std::path::Path, source: std::io::Error) -> Self {
         let code = match source.kind() {
             std::io::ErrorKind::StorageFull => Code::DiskFull,
@@ -284,14 +283,14 @@ impl Error {
         self
     }
 
-    /// Adds a line that says what to do: to a person at a shell, and to an agent, which has tools and their arguments.
+    /// Adds a hint with two texts: commands for a person at a shell, tools and arguments for an agent.
     #[must_use]
     pub fn hint_for(mut self, shell: impl Into<String>, agent: impl Into<String>) -> Self {
         self.0.for_agents.push((self.0.hints.len(), safe(agent.into())));
         self.hint(shell)
     }
 
-    /// Replaces the hints by those for an agent: its own hints, and `said` applied to the others.
+    /// Switches to the hints for an agent: its own hints where there are any, and the result of `said` for the others.
     #[must_use]
     pub fn for_agent(mut self, said: impl Fn(&str) -> Option<String>) -> Self {
         let own = std::mem::take(&mut self.0.for_agents);
@@ -300,14 +299,13 @@ impl Error {
         self
     }
 
-    /// Applies `change` to each hint.
     #[must_use]
     pub fn with_hints(mut self, change: impl Fn(&str) -> String) -> Self {
         self.0.hints.iter_mut().for_each(|hint| *hint = change(hint));
         self
     }
 
-    /// Adds the hint "did you mean" with the nearest of `known`, or else `otherwise` unless that is empty.
+    /// Adds the hint "did you mean" with the closest of `known`, or the hint `otherwise` if none is close and it is not empty.
     #[must_use]
     pub fn suggest<'a>(
         self,
@@ -319,31 +317,29 @@ impl Error {
         if hint.is_empty() { self } else { self.hint(hint) }
     }
 
-    /// Attaches data for programs, such as the name or URI that was not found.
+    /// Attaches data for programs, such as the name that was not found.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.0.details = Some(safe_value(details));
         self
     }
 
-    /// Keeps the cause, which `-v` and the log show.
+    /// Attaches the cause, which `-v` and the log show.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
     }
 
-    /// What kind of failure it is.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// The sentence for people and models.
+    /// Returns the message for people and models.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What to do next, a line each.
     pub fn hints(&self) -> &[String] {
         &self.0.hints
     }
@@ -352,7 +348,7 @@ impl Error {
         self.0.details.as_ref()
     }
 
-    /// The message that an agent may see: a bug's internals stay in the log.
+    /// Returns the message for agents. The internals of a bug are only logged.
     pub fn public_message(&self) -> &str {
         match self.code().blame() {
             Blame::Us => "Internal error; see the server's log",
@@ -373,12 +369,12 @@ impl std::error::Error for Error {
     }
 }
 
-/// Returns the member of `known` that `wanted` was probably meant to be, for "did you mean" hints.
+/// Returns the member of `known` that was probably meant by `wanted`, for "did you mean" hints.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|name| (wanted.to_lowercase(), name.to_lowercase(), name))
-        // In a short name, one letter is a large part.
+        // In a short name, a single different letter lowers the similarity too much.
         .filter(|(wanted, known, _)| {
             let is_short = known.chars().count() == 3 || known.chars().count() == 4;
             strsim::jaro_winkler(wanted, known) > 0.85 || is_short && strsim::damerau_levenshtein(wanted, known) == 1
@@ -403,7 +399,7 @@ mod tests {
                 Code::InvalidArgument => 2,
                 Code::Internal => 70,
                 Code::Cancelled => 130,
-                // Those of contract 003's original.
+                // The exit statuses of the original smctl (contract 003).
                 Code::WorkspaceNotFound | Code::WorkspaceInvalid | Code::WorkspaceExists => 4,
                 Code::SpecInvalid => 5,
                 Code::BuildFailed => 6,

@@ -1,8 +1,8 @@
-//! Bytes in hex.
+//! Converts bytes to hex and back.
 
 use uuid::Uuid;
 
-/// Returns bytes as lower-case hex digits, two for each.
+/// Encodes bytes as lowercase hex.
 pub fn encode(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
     let mut text = String::with_capacity(2 * bytes.len());
@@ -10,13 +10,13 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the end of an id, by which people name it.
+/// Returns the last 12 digits of an id, by which people refer to it.
 pub fn tail(id: Uuid) -> String {
     let id = id.simple().to_string();
     id[id.len() - 12..].to_owned()
 }
 
-/// Returns the bytes that lower-case hex digits stand for; `None` for any other text.
+/// Decodes lowercase hex; `None` for any other text.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -1,33 +1,38 @@
-//! Decides which paths stay below their root. The user's files, rows of a database, archives and files from sandboxes all follow
-//! this one rule: no `..`, no absolute path, and nothing in git's own folder. [`Folders`](crate::disk::folders::Folders) resolves
-//! links, and checks the real path with the same function.
+//! Decides whether a path stays inside its root folder.
+//!
+//! The user's files, rows of a database, archives and files from sandboxes all follow this one rule: no `..`, no absolute
+//! path, and
+//! nothing in git's own folder. [`Folders`](crate::disk::folders::Folders) resolves links, and checks the real path with the
+//! same
+//! functions.
 
 use std::path::{Component, Path};
 
-/// Whether a relative path, with `/` between its parts, stays below the folder that it is joined to and outside git's own folder.
+/// Whether a relative path, with `/` as the separator, stays inside its base folder and outside git's own folder.
 pub fn stays_inside(relative: &str) -> bool {
     !relative.contains(['\0', '\\'])
         && !relative.split('/').any(|part| matches!(part, "" | "." | ".."))
         && is_below(Path::new(""), Path::new(relative))
 }
 
-/// Whether a path lies below `root`, and outside git's own folder there. `root` itself does not.
+/// Whether a path is below `root`, and outside git's own folder there. `root` itself is not below `root`.
 pub fn is_below(root: &Path, path: &Path) -> bool {
     path != root && is_at_or_below(root, path)
 }
 
-/// Whether a path is `root`, or lies below it as [`is_below`] says.
+/// Whether a path is `root`, or is below it in the sense of [`is_below`].
 pub fn is_at_or_below(root: &Path, path: &Path) -> bool {
     path.strip_prefix(root).is_ok_and(|below| below.components().all(is_plain))
 }
 
-/// Whether a part of a path leads down, but not into git's own folder.
+/// Whether a part of a path leads down, and not into git's own folder.
 fn is_plain(part: Component<'_>) -> bool {
     matches!(part, Component::Normal(name) if !is_gits(&name.to_string_lossy()))
 }
 
-/// Whether some file system takes a name for `.git`: in upper or lower case, with dots or blanks at its end, as a stream or a short
-/// name (NTFS), or with characters that HFS+ ignores.
+/// Whether any file system treats a name as `.git`. This covers upper and lower case, trailing dots or blanks, NTFS streams
+/// and
+/// short names, and characters that HFS+ ignores.
 pub fn is_gits(name: &str) -> bool {
     let is_ignored =
         |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
@@ -42,7 +47,7 @@ pub fn is_gits(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Spellings of git's own folder.
+    /// Spellings that some file system treats as `.git`.
     const GITS: [&str; 9] =
         [".git", ".GIT", ".Git", ".git.", ".git ", ".git. .", ".git::$INDEX_ALLOCATION", "GIT~1", ".g\u{200c}it"];
 

@@ -1,22 +1,22 @@
-//! Writing JSON straight into an output buffer, and reading it without losing digits.
+//! Writes JSON directly into a buffer, and reads JSON without losing digits.
 
 use base64::Engine;
 use wide::u8x16;
 
-/// The encoder for this processor.
+/// The base64 encoder for this processor.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 static STANDARD: std::sync::LazyLock<base64::engine::Simd> =
     std::sync::LazyLock::new(|| base64::engine::Simd::standard(base64::engine::general_purpose::PAD));
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 use base64::engine::general_purpose::STANDARD;
 
-/// Bytes that are looked at together: a bit for each fits a word.
+/// How many bytes are checked at once, so that one bit per byte fits into a `u64`.
 const BLOCK: usize = 64;
 
-/// The most bytes that a block takes in JSON, and what a copy of a whole block after them needs.
+/// The most bytes that a block takes as JSON, plus room to copy a whole block after it.
 const ESCAPED: usize = BLOCK * 6 + BLOCK;
 
-/// How each byte stands in a JSON string, and in how many bytes; none where it stands as it is.
+/// The escape sequence of each byte in a JSON string, and its length; 0 for bytes that need no escape.
 static ESCAPES: [([u8; 8], usize); 256] = {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut escapes = [([0; 8], 0); 256];
@@ -34,11 +34,12 @@ static ESCAPES: [([u8; 8], usize); 256] = {
     escapes
 };
 
-/// Reads JSON as it is. A number that no 64 bits hold becomes a text of its very digits: rounded it would be another one, and one
-/// that is out of range would make all of the rest unreadable.
+/// Parses JSON without rounding. A number that does not fit into 64 bits becomes a string of its exact digits: rounding would
+/// change
+/// it, and a number out of range would make the whole document unreadable.
 ///
 /// # Errors
-/// What serde_json says of a text that is not JSON.
+/// The error of serde_json if the text is not valid JSON.
 pub fn exact(text: &[u8]) -> serde_json::Result<serde_json::Value> {
     let mut quoted: Vec<u8> = Vec::new();
     let mut from = 0;
@@ -60,10 +61,10 @@ pub fn exact(text: &[u8]) -> serde_json::Result<serde_json::Value> {
     }
 }
 
-/// The fewest digits of a whole number that may need more than 64 bits.
+/// The smallest number of digits that may need more than 64 bits.
 const MANY: usize = 19;
 
-/// Returns where numbers stand that may not fit: long ones, and those with an exponent.
+/// Returns the ranges of numbers that may not fit: long ones, and those with an exponent.
 fn numbers(text: &[u8]) -> Vec<(usize, usize)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < text.len() {
@@ -93,7 +94,7 @@ const fn is_of_number(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
 }
 
-/// Whether a number is one of 64 bits. What is not a number at all is left to the reader of JSON.
+/// Whether a number fits into 64 bits. Invalid numbers count as fitting, so that the JSON parser reports them.
 fn fits(number: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(number) else { return true };
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -106,8 +107,9 @@ fn fits(number: &[u8]) -> bool {
     }
 }
 
-/// Appends `text` as the inside of a JSON string. The bytes are UTF-8 that was checked when it was stored; a piece may
-/// end inside a character, since bytes above 0x7f are copied as they are.
+/// Appends `text` as the inside of a JSON string. The text was checked to be UTF-8 when it was stored. A piece may end inside
+/// a
+/// character, because bytes above 0x7f are copied unchanged.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     let rest = push_blocks(out, text);
     for block in rest.chunks(BLOCK) {
@@ -124,9 +126,11 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Appends what comes in whole blocks with another one after them, and returns the rest. Each piece between two escapes is
-/// written as a block, of which the next piece writes over what is too much: copies of a fixed length take a quarter of
-/// the time of those of many short lengths.
+/// Appends the whole blocks of the text that are followed by another block; returns the rest. Each piece between two escapes
+/// is
+/// copied as a full block, and the next piece overwrites the excess: copies of a fixed length take a quarter of the time of
+/// many
+/// short copies of varying length.
 fn push_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
     const ZEROED_AT_ONCE: usize = 8 << 10;
     let (mut rest, mut end) = (text, out.len());
@@ -137,7 +141,7 @@ fn push_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
         let Some(to) = out[end..].first_chunk_mut::<ESCAPED>() else { break };
         let (mut specials, mut from, mut at) = (specials(&blocks[..BLOCK]), 0, 0);
         while specials != 0 {
-            // Below the length of a block by its type; the mask shows the compiler that it is.
+            // The index is always below BLOCK. The modulo lets the compiler skip the bounds check.
             let next = specials.trailing_zeros() as usize % BLOCK;
             let (escape, length) = &ESCAPES[usize::from(blocks[next])];
             to[at..at + BLOCK].copy_from_slice(&blocks[from..from + BLOCK]);
@@ -154,7 +158,7 @@ fn push_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
     rest
 }
 
-/// Returns which bytes of at most a block a JSON string must escape: the lowest bit stands for the first byte.
+/// Returns a bit mask of the bytes that JSON must escape, for at most one block. The lowest bit stands for the first byte.
 fn specials(block: &[u8]) -> u64 {
     const LANES: usize = 16;
     let lanes = |bytes: &[u8; LANES]| {
@@ -172,7 +176,7 @@ fn specials(block: &[u8]) -> u64 {
         return found;
     }
     match block.last_chunk::<LANES>() {
-        // Some of these bytes were looked at already, and give the same bits again.
+        // The last lanes may overlap earlier ones, which sets the same bits again.
         Some(last) => found | lanes(last) << (block.len() - LANES),
         None => match (block.first_chunk(), block.last_chunk()) {
             (Some(first), Some(last)) => {
@@ -190,7 +194,7 @@ pub fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
     let text = text.as_ref();
     out.reserve(text.len() + 2);
     out.push(b'"');
-    // Most names, URIs and descriptions are short and stand as they are.
+    // Most names, URIs and descriptions are short and need no escapes.
     if text.len() <= BLOCK && specials(text) == 0 {
         out.extend_from_slice(text);
     } else {
@@ -199,7 +203,7 @@ pub fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
     out.push(b'"');
 }
 
-/// Appends a member of an object where there is a text; `head` is what stands before it, as in `,"key":`.
+/// Appends a member of an object if there is a text. `head` precedes it: `,"key":`.
 pub fn push_member(out: &mut Vec<u8>, head: &str, text: Option<impl AsRef<[u8]>>) {
     if let Some(text) = text {
         out.extend_from_slice(head.as_bytes());
@@ -207,10 +211,10 @@ pub fn push_member(out: &mut Vec<u8>, head: &str, text: Option<impl AsRef<[u8]>>
     }
 }
 
-/// Appends base64 of bytes that come in pieces.
+/// Encodes bytes that arrive in pieces as base64.
 #[derive(Default)]
 pub struct Base64 {
-    /// The bytes left over from the last piece: fewer than three.
+    /// The bytes left over from the last piece, at most two.
     carry: Vec<u8>,
 }
 
@@ -231,13 +235,13 @@ impl Base64 {
         self.carry.extend_from_slice(&piece[whole..]);
     }
 
-    /// Appends what is left, padded.
+    /// Appends the remaining bytes, padded.
     pub fn finish(self, out: &mut Vec<u8>) {
         encode(out, &self.carry);
     }
 }
 
-/// Bytes that are encoded at once: few enough that what is zeroed for them is still in the cache when it is written.
+/// How many bytes are encoded at once. The buffer is zeroed first, and this size keeps it in the cache until it is written.
 const ENCODED_AT_ONCE: usize = 24 << 10;
 
 fn encode(out: &mut Vec<u8>, bytes: &[u8]) {

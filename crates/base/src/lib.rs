@@ -1,5 +1,6 @@
-//! What everything else stands on: errors and the table of codes, the clock, redaction, files and folders, processes, git and HTTP.
-//! No program is started and no other host is asked outside of this crate.
+//! Provides the basics for all other crates: errors and their codes, the clock, redaction, files and folders, processes, git
+//! and
+//! HTTP. No other crate starts programs or contacts other hosts.
 
 pub mod approved;
 pub mod clock;

@@ -1,6 +1,6 @@
-//! Which machine this is.
+//! Identifies this machine.
 
-/// Returns the id of the machine: what is `given`, else what the environment says, else its host name.
+/// Returns the machine's id: `given`, or else the id in the environment, or else the host name.
 pub fn id(given: Option<&str>) -> String {
     let environment = ["AGENTPACK_MACHINE_ID", "HOSTNAME", "COMPUTERNAME"];
     let mut said = given.map(str::to_owned).into_iter().chain(environment.iter().filter_map(|v| std::env::var(v).ok()));
@@ -8,7 +8,7 @@ pub fn id(given: Option<&str>) -> String {
     id.or_else(|| host().map(|host| normal(&host)).filter(|id| !id.is_empty())).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Returns a machine's id in lower case, with one `-` for each run of what is not a letter, digit, `_` or `-`.
+/// Normalizes a machine's id: lowercase, with a `-` for each run of characters other than letters, digits, `_` and `-`.
 pub fn normal(id: &str) -> String {
     let mut normal = String::new();
     for c in id.trim().chars().flat_map(char::to_lowercase) {
@@ -21,13 +21,13 @@ pub fn normal(id: &str) -> String {
     normal.trim_matches('-').to_owned()
 }
 
-/// Returns the name that `hostname` prints.
+/// Returns the host name, as printed by `hostname`.
 #[cfg(unix)]
 fn host() -> Option<String> {
     Some(rustix::system::uname().nodename().to_string_lossy().into_owned())
 }
 
-/// The environment says it there.
+/// Returns nothing: on this system the environment has the name.
 #[cfg(not(unix))]
 fn host() -> Option<String> {
     None

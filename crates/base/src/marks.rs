@@ -1,33 +1,34 @@
-//! Replaces characters that a person cannot see, or that move other text, by visible marks.
+//! Replaces characters that are invisible, or that move other text, with visible marks.
 //!
-//! Names, descriptions, diffs and arguments come from other people and from agents. A terminal would carry out their escapes,
-//! turn lines around, and show nothing at all for zero-width, filler and tag characters.
+//! Names, descriptions, diffs and arguments come from other people and from agents. A terminal would execute their escape
+//! sequences, reverse lines, and show nothing for zero-width, filler and tag characters.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// The letters of tags: each stands for the ASCII character that is this much below it.
+/// The Unicode tag characters. Each is [`TAG_BASE`] plus the ASCII character that it stands for.
 const TAGS: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007e}';
 const TAG_BASE: u32 = 0xe0000;
 
-/// Returns a text of several lines with its hidden characters as marks. Line ends and tabs stay.
+/// Marks the hidden characters of a text with several lines. Line ends and tabs stay.
 ///
-/// `^[` stands for ESC, `\x9b` for a control character beyond ASCII, `<U+202E>` for a character that turns the line around or has no
+/// Examples: `^[` for ESC, `\x9b` for a control character beyond ASCII, `<U+202E>` for a character that reverses text or has
+/// no
 /// width, and `<tags: Hi>` for tag characters.
 pub fn text(text: &str) -> Cow<'_, str> {
     marked(text, |c| !matches!(c, '\n' | '\t'))
 }
 
-/// Returns a text as one line with its hidden characters as marks, line ends and tabs among them.
+/// Marks the hidden characters of a single line, including line ends and tabs.
 pub fn line(text: &str) -> Cow<'_, str> {
     marked(text, |_| true)
 }
 
-/// Returns JSON whose strings escape each hidden character; its value is the same.
+/// Escapes the hidden characters in the strings of a JSON text, so that its value stays the same.
 pub fn json(text: &str) -> Cow<'_, str> {
-    // JSON already escapes the control characters of ASCII but one in strings. Line ends stand between strings.
+    // Strings in JSON already escape all ASCII control characters except DEL. Line ends only occur between strings.
     let acts = |c: char| is_hidden(c) && (!c.is_ascii_control() || c == '\x7f');
     if !text.chars().any(acts) {
         return Cow::Borrowed(text);
@@ -42,14 +43,15 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Returns a value as JSON on one line. In a run of blanks all but the first are escaped, so that no run can push the text after it
-/// to another place on the screen.
+/// Formats a value as JSON on one line. In a run of blanks, all except the first are escaped, so that blanks cannot push the
+/// text
+/// after them out of view.
 pub fn quoted(value: &Value) -> String {
     let compact = value.to_string();
     let mut quoted = String::with_capacity(compact.len());
     let mut after_blank = false;
     for c in compact.chars() {
-        // Compact JSON has blanks in strings only.
+        // Compact JSON contains blanks only inside strings.
         let is_blank = c.is_whitespace();
         match is_hidden(c) || is_blank && (after_blank || !matches!(c, ' ' | '\u{3000}')) {
             true => escape(&mut quoted, c),
@@ -60,7 +62,7 @@ pub fn quoted(value: &Value) -> String {
     quoted
 }
 
-/// Returns what the tag characters of a text spell, if it has any.
+/// Returns the text that is spelled by the tag characters, if there are any.
 pub fn tags(text: &str) -> Option<String> {
     let spelled: String = text.chars().filter_map(untagged).collect();
     (!spelled.is_empty()).then_some(spelled)
@@ -102,7 +104,7 @@ fn marked(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a terminal acts on a character or shows nothing for it.
+/// Whether a terminal reacts to a character or shows nothing for it.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -112,7 +114,7 @@ fn is_hidden(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a hidden character is part of an emoji: it changes the look of the character before it, or joins two of them.
+/// Whether a hidden character is part of an emoji: it changes the character before it, or joins two of them.
 fn joins(before: char, c: char, next: Option<char>) -> bool {
     let is_picture = |c: char| {
         matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{27ff}'
@@ -151,7 +153,7 @@ mod tests {
         {
             assert_eq!(text(plain), plain);
         }
-        // What no sign needs is shown: bytes hide in these.
+        // Other invisible characters are marked, because they can hide data.
         assert_eq!(text("⚠\u{fe0f}\u{fe0f}a\u{fe01}\u{200d}"), "⚠\u{fe0f}<U+FE0F>a<U+FE01><U+200D>");
     }
 

@@ -1,8 +1,8 @@
-//! Numbers of things in sentences.
+//! Formats counts and lists of names for sentences.
 
 use std::fmt::Display;
 
-/// Returns a number with its noun, such as `1 file`, `2 files` and `2 repositories`.
+/// Returns a number with its noun: `1 file`, `2 files`, `2 repositories`.
 pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) {
         return format!("1 {noun}");
@@ -13,7 +13,7 @@ pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String
     }
 }
 
-/// Returns the first `most` of some names, and how many others there are: `a, b and 3 more`.
+/// Returns the first `most` names and the number of others: `a, b and 3 more`.
 pub fn first<N: AsRef<str>>(names: impl IntoIterator<Item = N>, most: usize) -> String {
     let mut names = names.into_iter();
     let mut text = String::new();

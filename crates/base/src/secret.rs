@@ -1,9 +1,11 @@
-//! Secrets by reference: where one is kept is stored and shown, and its value is read at the last moment.
+//! Reads secrets through references: a reference is stored and shown, and its value is read only when it is needed.
 //!
-//! `env:NAME` is a variable, `file:PATH` a file that this user alone may read, `command:ARGV...` what a program prints. The
-//! value is in no row, log, error or argument: [`Secret`] prints nothing and converts to nothing but by
-//! [`Secret::expose`], where it goes into a request's header, a program's variable or its standard input; and
-//! [`crate::redact`] knows it from the moment it was read, so that it is taken out of whatever comes back.
+//! `env:NAME` is an environment variable, `file:PATH` a file that only this user may read, `command:ARGV...` the output of a
+//! program. The value never appears in a row, log, error or argument. [`Secret`] prints nothing, and only [`Secret::expose`]
+//! returns
+//! the value, for a request's header, a program's variable or its standard input. Once a value has been read,
+//! [`crate::redact`]
+//! removes it from everything that comes back.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -21,20 +23,20 @@ use crate::process::{Capture, Environment, Failure, Limits, Program, is_passed_o
 use crate::redact;
 use crate::shell;
 
-/// Bytes of the longest secret.
+/// The longest secret, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// How long a program may take to print one. It asks nobody: its standard input is empty.
+/// How long the program of a `command:` reference may take. It cannot prompt, because its standard input is empty.
 const COMMAND: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes a value over. Line ends after it are dropped, as files and programs have them.
+    /// Creates a secret. Trailing line ends are removed, because files and programs usually add one.
     ///
     /// # Errors
-    /// `E_SECRET_MISSING` where it is empty, longer than 64 KiB or holds a NUL; `from` says where it was looked for.
+    /// `E_SECRET_MISSING` if the value is empty, is longer than 64 KiB or contains a NUL. The message names `from`.
     pub fn new(value: String, from: &Reference) -> Result<Self> {
         let value = Zeroizing::new(value);
         let trimmed = value.trim_end_matches(['\r', '\n']);
@@ -43,7 +45,8 @@ impl Secret {
             _ if trimmed.len() > LONGEST => Err(from.missing("it is longer than 64 KiB")),
             _ if trimmed.contains('\0') => Err(from.missing("it contains a NUL character")),
             _ => {
-                // What every program is given is not a secret, and stands in texts that have to be read.
+                // Variables that every program gets are not secret. Redacting their values would make ordinary texts
+                // unreadable.
                 if !matches!(from, Reference::Environment(name) if is_passed_on(name)) {
                     redact::learn(trimmed);
                 }
@@ -52,7 +55,7 @@ impl Secret {
         }
     }
 
-    /// Returns the value, for the one place that sends it.
+    /// Returns the value. Only call this where the value is sent.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -64,24 +67,24 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where a secret is kept.
+/// The place where a secret is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// In a variable of this process.
+    /// A variable of this process.
     Environment(String),
-    /// In a file; `~/` is the home folder.
+    /// A file; `~/` is the home folder.
     File(PathBuf),
-    /// A program prints it. Who takes a reference out of a database has this user approve it first.
+    /// The output of a program. If the reference comes from a database, callers must first ask the user for approval.
     Command(Vec<String>),
 }
 
 impl FromStr for Reference {
     type Err = Error;
 
-    /// Parses `env:NAME`, `file:PATH` or `command:ARGV...`, whose words are split as a shell does.
+    /// Parses `env:NAME`, `file:PATH` or `command:ARGV...`. The words of a command are split as in a shell.
     ///
     /// # Errors
-    /// The text is not repeated, since it may be the secret itself.
+    /// The message does not repeat the text, because it could be the secret itself.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why).hint(FORMS));
         match text.split_once(':') {
@@ -119,7 +122,7 @@ impl Reference {
     /// Reads the secret.
     ///
     /// # Errors
-    /// `E_SECRET_MISSING` where it is not there, others may read its file, or its program fails.
+    /// `E_SECRET_MISSING` if it does not exist, if others may read its file, or if its program fails.
     pub fn resolve(&self, cancelled: &CancellationToken) -> Result<Secret> {
         let value = match self {
             Self::Environment(name) => std::env::var(name).map_err(|error| match error {
@@ -145,7 +148,7 @@ impl Reference {
 
     fn printed(&self, words: &[String], cancelled: &CancellationToken) -> Result<String> {
         let Some((program, args)) = words.split_first() else { return Err(self.missing("it does not name a program")) };
-        // Password managers are configured by variables, such as GNUPGHOME.
+        // Password managers are configured through variables, such as GNUPGHOME.
         let program = Program::new(program).args(args).environment(Environment::Inherited);
         let program = program.capture(Capture { head: LONGEST, tail: 0 });
         let output = program.run(&[], &Limits::new(COMMAND, cancelled)).map_err(|failure| match failure {
@@ -155,7 +158,7 @@ impl Reference {
             Failure::Cancelled => Error::new(Code::Cancelled, "The call was cancelled while a secret was being read"),
         })?;
         if !output.status.success() {
-            // What it printed may hold the secret.
+            // Do not show the output, because it may contain the secret.
             return Err(self
                 .missing(&format!("the program ended with {}", output.status))
                 .hint("run the program by hand to see why"));
@@ -170,7 +173,7 @@ impl Reference {
     }
 }
 
-/// Returns whether `name` can be a variable's.
+/// Whether `name` is a valid name of a variable.
 pub fn is_variable(name: &str) -> bool {
     let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
     begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -1,10 +1,10 @@
-//! Words for command lines that users copy.
+//! Quotes words for command lines that users copy.
 
 use shlex::Quoter;
 
-/// Returns a word as a POSIX shell reads it back: as it is where that is plain, else in quotes.
+/// Quotes a word for a POSIX shell, if it needs quotes.
 pub fn quote(word: &str) -> String {
-    // A word with U+0000 cannot stand on a command line at all; it is shown as it is.
+    // A word with U+0000 cannot appear on a command line at all, so it is shown unchanged.
     Quoter::new().allow_nul(true).quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
 }
 

@@ -1,4 +1,4 @@
-//! Time, ids and randomness: the one place they come from, so that a test can fix them.
+//! Provides time, ids and randomness. Everything gets them from here, so that tests can fix the time.
 
 pub mod span;
 
@@ -10,34 +10,31 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result};
 
-/// Milliseconds since the Unix epoch, UTC.
 pub type Millis = i64;
 
-/// A source of time and of ids; cheap to clone.
+/// A source of time and ids. It is cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
     fixed: Option<Arc<AtomicI64>>,
 }
 
 impl Clock {
-    /// Returns the system's clock.
     pub fn system() -> Self {
         Self::default()
     }
 
-    /// Returns a clock that stands at `now` until [`Clock::advance`] moves it.
+    /// Returns a clock that stays at `now` until [`Clock::advance`] moves it.
     pub fn fixed(now: Millis) -> Self {
         Self { fixed: Some(Arc::new(AtomicI64::new(now))) }
     }
 
-    /// Moves a fixed clock by `by` milliseconds, backwards too; the system's clock is not moved.
+    /// Moves a fixed clock by `by` milliseconds, which may be negative. Does nothing to the system's clock.
     pub fn advance(&self, by: Millis) {
         if let Some(fixed) = &self.fixed {
             fixed.fetch_add(by, Ordering::Relaxed);
         }
     }
 
-    /// Returns the current time in milliseconds.
     pub fn now(&self) -> Millis {
         match &self.fixed {
             Some(fixed) => fixed.load(Ordering::Relaxed),
@@ -45,7 +42,7 @@ impl Clock {
         }
     }
 
-    /// Returns a new UUID of version 7, which sorts by time.
+    /// Returns a new version 7 UUID. These sort by time.
     pub fn uuid(&self) -> Uuid {
         match &self.fixed {
             Some(_) => {
@@ -58,24 +55,24 @@ impl Clock {
 }
 
 impl Clock {
-    /// Returns 32 random bytes of the system, which nobody can guess.
+    /// Returns 32 unpredictable random bytes from the system.
     pub fn secret(&self) -> Result<[u8; 32]> {
         let mut bytes = [0; 32];
         self.fill(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Fills a buffer with random bytes of the system, which nobody can guess.
+    /// Fills a buffer with unpredictable random bytes from the system.
     pub fn fill(&self, bytes: &mut [u8]) -> Result<()> {
         getrandom::fill(bytes)
             .map_err(|error| Error::internal("the system returned no random bytes").with_source(error.to_string()))
     }
 }
 
-/// The times that can be written: from the year -9999 to the end of 9999.
+/// The times that can be formatted: from the year -9999 to the end of 9999.
 const WRITABLE: std::ops::RangeInclusive<Millis> = -377_705_023_201_000..=253_402_207_199_999;
 
-/// Returns the system's time, moved into the years that can be written where its clock is set to any other.
+/// Returns the system's time. If its clock is outside the range that can be formatted, returns the closest time in the range.
 #[expect(clippy::disallowed_methods, reason = "the one place that asks the system")]
 fn system_now() -> Millis {
     let millis = |span: Duration| Millis::try_from(span.as_millis()).unwrap_or(Millis::MAX);
@@ -86,39 +83,36 @@ fn system_now() -> Millis {
     now.clamp(*WRITABLE.start(), *WRITABLE.end())
 }
 
-/// Whether the system's clock is in the years of HTTP's dates: a server whose clock is not sends none.
+/// Whether HTTP dates can express the system's time. If not, a server sends no date.
 pub fn has_http_date() -> bool {
     (0..*WRITABLE.end()).contains(&system_now())
 }
 
-/// Returns a new UUID of version 7; also where the system's clock stands before 1970, of which the version knows nothing.
+/// Returns a new version 7 UUID. Works even if the clock is set to a time before 1970, which that version cannot express.
 pub fn unique() -> Uuid {
     if system_now() >= 0 { Uuid::now_v7() } else { uuid_at(0) }
 }
 
 fn uuid_at(millis: u64) -> Uuid {
     let mut tail = [0; 10];
-    // Without randomness ids of one millisecond are equal, and the second one is refused where it is stored.
+    // Without randomness, ids from the same millisecond are equal, and storing the second one fails.
     let _ = getrandom::fill(&mut tail);
     uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid()
 }
 
-/// Returns `millis` as RFC 3339 in UTC with second precision, such as `2026-11-21T10:00:00Z`.
+/// Formats `millis` as RFC 3339 in UTC, in whole seconds: `2026-11-21T10:00:00Z`.
 pub fn rfc3339(millis: Millis) -> String {
     jiff::Timestamp::from_second(millis.div_euclid(1000))
         .map(|time| time.to_string())
         .unwrap_or_else(|_| millis.to_string())
 }
 
-/// Returns the time that an RFC 3339 text says; `None` for any other text.
+/// Parses an RFC 3339 time; `None` for any other text.
 pub fn from_rfc3339(text: &str) -> Option<Millis> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }
 
-/// Writes a time as [`rfc3339`] does.
-///
-/// # Errors
-/// What the serializer returns.
+/// Serializes a time in the format of [`rfc3339`].
 pub fn as_rfc3339<S: serde::Serializer>(millis: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&rfc3339(*millis))
 }
@@ -152,7 +146,7 @@ mod tests {
         assert_eq!(rfc3339(*WRITABLE.end()), "9999-12-30T21:59:59Z");
         assert_eq!(from_rfc3339("2026-11-21T12:00:00+02:00").map(rfc3339).as_deref(), Some("2026-11-21T10:00:00Z"));
         assert_eq!((from_rfc3339("yesterday"), from_rfc3339("")), (None, None));
-        // What no clock says, but a row may.
+        // No clock returns these values, but a damaged row may contain them.
         for odd in [Millis::MIN, Millis::MAX] {
             assert_eq!(rfc3339(odd), odd.to_string());
         }

@@ -1,4 +1,4 @@
-//! Spans of time as users write them: `90m`, `12h`, `30d`, `2w`.
+//! Parses and formats durations as users write them: `90m`, `12h`, `30d`, `2w`.
 
 use super::Millis;
 
@@ -7,19 +7,19 @@ const HOUR: Millis = 60 * MINUTE;
 const DAY: Millis = 24 * HOUR;
 const WEEK: Millis = 7 * DAY;
 
-/// The units, the longest first.
+/// The units, longest first.
 const UNITS: [(&str, Millis); 4] = [("w", WEEK), ("d", DAY), ("h", HOUR), ("m", MINUTE)];
 
-/// The longest span: a hundred years.
+/// The longest duration: a hundred years.
 pub const LONGEST: Millis = 36_525 * DAY;
 
-/// What a refusal of [`parse`] is hinted with.
+/// The hint for text that [`parse`] rejects.
 pub const HINT: &str = "give a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks)";
 
-/// Returns a span of time in milliseconds.
+/// Parses a duration into milliseconds.
 ///
 /// # Errors
-/// What is wrong with the text, such as `has no unit`.
+/// A phrase that says what is wrong with the text: `has no unit`.
 pub fn parse(text: &str) -> Result<Millis, &'static str> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> Result<Millis, &'static str> {
     }
 }
 
-/// Returns a span as [`parse`] reads it, in its longest whole unit; below a minute nothing is left of it.
+/// Formats a duration with the largest unit that gives a whole number. Durations below a minute become `0m`.
 pub fn shown(span: Millis) -> String {
     let (name, unit) = UNITS.into_iter().find(|(_, unit)| span >= *unit && span % unit == 0).unwrap_or(("m", MINUTE));
     format!("{}{name}", span / unit)

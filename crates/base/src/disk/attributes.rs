@@ -1,4 +1,4 @@
-//! A file's attributes other than its bytes and mode: its times, owner and extended attributes.
+//! Reads and sets a file's attributes other than its content and mode: times, owner and extended attributes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,11 +7,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of extended attributes that are kept of a file; Linux takes 64 KiB for one of them.
+/// The most bytes of extended attributes that are kept per file. Linux allows 64 KiB for a single attribute.
 #[cfg(unix)]
 const MAX_EXTENDED: usize = 256 << 10;
 
-/// The attributes of a file other than its bytes and its mode.
+/// The attributes of a file other than its content and mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attributes {
@@ -27,23 +27,23 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Reads a column; what cannot be read is as good as nothing.
+    /// Parses the value of a database column. An invalid value counts as missing.
     pub fn from_column(column: Option<&str>) -> Option<Self> {
         serde_json::from_str(column?).ok()
     }
 
-    /// Returns what the column holds.
+    /// Returns the value for a database column.
     pub fn to_column(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
-    /// Without the time: what a file that takes the place of another one gets of it.
+    /// Drops the modification time. A file that replaces another one gets the rest of its attributes.
     #[must_use]
     pub fn without_time(self) -> Self {
         Self { modified: None, ..self }
     }
 
-    /// Returns the attributes of an open file, as far as the system reports them.
+    /// Reads the attributes of an open file, as far as the system supports them.
     #[cfg(unix)]
     pub fn of(file: &File) -> Self {
         use std::os::unix::fs::MetadataExt;
@@ -64,7 +64,7 @@ impl Attributes {
         attributes
     }
 
-    /// Sets these attributes on an open file, as far as the user is allowed to.
+    /// Sets these attributes on an open file, as far as the user has permission.
     #[cfg(unix)]
     pub fn give(&self, file: &File) {
         use rustix::fs::{Gid, Timespec, Timestamps, Uid, XattrFlags};
@@ -78,7 +78,7 @@ impl Attributes {
         {
             let mode = file.metadata().map(|metadata| metadata.permissions());
             told("owner", rustix::fs::fchown(file, Some(Uid::from_raw(user)), Some(Gid::from_raw(group))));
-            // A new owner takes some bits of the mode away.
+            // Changing the owner clears some bits of the mode, so set the mode again.
             let _ = mode.and_then(|mode| file.set_permissions(mode));
         }
         for (name, value) in &self.extended {
@@ -94,13 +94,13 @@ impl Attributes {
         }
     }
 
-    /// Returns nothing: the system has no such attributes that mcpkg knows.
+    /// Returns empty attributes: mcpkg does not support attributes on this system.
     #[cfg(not(unix))]
     pub fn of(_: &File) -> Self {
         Self::default()
     }
 
-    /// Does nothing: the system has no such attributes that mcpkg knows.
+    /// Does nothing: mcpkg does not support attributes on this system.
     #[cfg(not(unix))]
     pub fn give(&self, _: &File) {}
 }
@@ -111,7 +111,7 @@ fn is_of(file: &File, user: u32, group: u32) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.uid() == user && metadata.gid() == group)
 }
 
-/// The names of a file's extended attributes, except those that only the system sets.
+/// Returns the names of a file's extended attributes, without those that only the system can set.
 #[cfg(unix)]
 fn extended_names(file: &File) -> Vec<String> {
     let mut names = Vec::with_capacity(MAX_EXTENDED);

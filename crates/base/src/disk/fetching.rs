@@ -1,4 +1,4 @@
-//! Temporary folders in a cache, for fetching commits and laying out files.
+//! Creates temporary folders in a cache, for fetching commits and laying out files.
 //!
 //! A fetch that was killed leaves its folder behind; the next fetch removes it. A lock that the system holds for the
 //! process shows whether a fetch is still running.
@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// How the folders begin.
+/// The name prefix of these folders.
 const PREFIX: &str = ".fetching-";
 
-/// Held while a folder is made and locked, and while others are looked through, so that none is found in between.
+/// This lock is held while a folder is created and locked, and while old folders are swept, so that a sweep never finds a
+/// folder without its lock.
 const MAKING: &str = ".fetching.lock";
 
-/// A folder to work in; removed when dropped.
+/// A temporary folder, removed when dropped.
 pub struct Fetching {
     folder: tempfile::TempDir,
     lock: PathBuf,
@@ -22,7 +23,7 @@ pub struct Fetching {
 }
 
 impl Fetching {
-    /// Makes a folder in `of_url`, a folder of `cache`, and removes those that killed fetches left in the cache.
+    /// Creates a folder in `of_url`, a folder of `cache`. Also removes folders that killed fetches left in the cache.
     pub fn begin(cache: &Path, of_url: &Path) -> Result<Self> {
         fs::create_dir_all(of_url).map_err(|error| Error::file("write", of_url, error))?;
         let making = open_lock(&cache.join(MAKING))?;
@@ -47,7 +48,7 @@ impl Drop for Fetching {
     }
 }
 
-/// The lock of a folder is next to it, because fetched files may have any name inside.
+/// The lock is next to the folder, because fetched files may have any name inside it.
 fn lock_of(folder: &Path) -> PathBuf {
     folder.with_extension("lock")
 }
@@ -57,7 +58,7 @@ fn open_lock(path: &Path) -> Result<File> {
     opened.map_err(|error| Error::file("lock", path, error))
 }
 
-/// Removes the folders whose fetch has ended, with their locks. What cannot be removed stays for the next fetch.
+/// Removes the folders of fetches that have ended, with their locks. Those that cannot be removed are left to the next fetch.
 fn sweep(cache: &Path) {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     for path in entries(cache).filter(|path| path.is_dir()).flat_map(|of_url| entries(&of_url)) {

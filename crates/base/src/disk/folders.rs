@@ -1,4 +1,4 @@
-//! The folders that are held open below some roots.
+//! Opens folders below a set of roots, and keeps them open.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -11,11 +11,14 @@ use super::{RealFolders, failed};
 use crate::error::Result;
 use crate::inside::{is_at_or_below, is_gits};
 
-/// The most folders that are kept open at a time; a process may open 1,024 files unless told otherwise.
+/// The most folders to keep open at a time. A process may open 1,024 files by default.
 const MAX_OPEN: usize = 400;
 
-/// Opens the folders at and below some roots, and keeps them open. Links are followed once, when a folder is first asked
-/// for, and only to what is below a root and not in git's own folder. Above a root, missing folders can be made, and no more.
+/// Opens folders in a set of roots and keeps them open. A link is followed only once, when its folder is first requested, and
+/// only
+/// if it leads to a folder below a root and outside git's own folder. Above a root, the only change allowed is to create
+/// missing
+/// folders and to remove empty ones.
 pub struct Folders {
     roots: Vec<PathBuf>,
     real: RealFolders,
@@ -23,22 +26,23 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// Returns what opens folders below `roots`, which are real paths: no link is in them.
+    /// Returns the folders below `roots`, which must be real paths without links.
     pub fn below(roots: Vec<PathBuf>) -> Self {
         Self { roots, real: RealFolders::default(), open: HashMap::new() }
     }
 
-    /// Returns the folder at `path`, which is absolute, at or below a root; `None` where nothing is there.
+    /// Opens the folder at the absolute `path`, which must be in a root; `None` if it does not exist.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where the path or a link in it leads out of the roots or into git's own folder, a folder was swapped
-    /// for a link since it was first asked for, or a part of the path is not a folder.
+    /// `E_IO_INVALID_PATH` if the path or a link in it leads out of the roots or into git's own folder, if a folder was
+    /// replaced with
+    /// a link since it was first opened, or if a part of the path is not a folder.
     pub fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
         let real = self.inside(path)?;
         self.open_real(&real)
     }
 
-    /// Returns where a folder really is, at or below a root.
+    /// Resolves the path of a folder, and refuses it unless it is in a root.
     fn inside(&mut self, path: &Path) -> Result<PathBuf> {
         let real = self.real.of(path);
         match self.roots.iter().any(|root| is_at_or_below(root, &real)) {
@@ -47,7 +51,8 @@ impl Folders {
         }
     }
 
-    /// The same of a folder that may also be above a root: there it is only made, looked for, and removed while it is empty.
+    /// Like [`Folders::inside`], but also allows parents of a root. Those may only be created, checked, and removed while
+    /// empty.
     fn inside_or_above(&mut self, path: &Path) -> Result<PathBuf> {
         let real = self.real.of(path);
         match self.roots.iter().any(|root| root.starts_with(&real)) {
@@ -56,18 +61,18 @@ impl Folders {
         }
     }
 
-    /// Refuses a file that does not lie below a root, or that lies in git's own folder; nothing is opened.
+    /// Refuses a file that is not below a root, or is in git's own folder. Does not open anything.
     pub fn check(&mut self, path: &Path) -> Result<()> {
         self.inside(split(path)?.0).map(drop)
     }
 
-    /// Whether the folder at `path`, which may be above a root, is there.
+    /// Whether the folder at `path` exists. The folder may be a parent of a root.
     pub fn is_there(&mut self, path: &Path) -> Result<bool> {
         let real = self.inside_or_above(path)?;
         Ok(self.open_real(&real)?.is_some())
     }
 
-    /// Puts the names in the folder at `path`, which may be above a root, on the disk; one that is gone is not a failure.
+    /// Syncs the names in a folder to disk. The folder may be a parent of a root. A missing folder is not an error.
     pub fn sync(&mut self, path: &Path) -> Result<()> {
         let real = self.inside_or_above(path)?;
         if let Some(folder) = self.open_real(&real)? {
@@ -90,13 +95,13 @@ impl Folders {
         Ok(folder.map(|folder| self.keep(folder)))
     }
 
-    /// Returns the folder that holds `path`, and the name of `path` in it; `None` where the folder is not there.
+    /// Returns the folder that contains `path`, and the last part of `path`; `None` if the folder does not exist.
     pub fn holding<'p>(&mut self, path: &'p Path) -> Result<Option<(Rc<Folder>, &'p OsStr)>> {
         let (folder, name) = split(path)?;
         Ok(self.open(folder)?.map(|folder| (folder, name)))
     }
 
-    /// Makes the folder `path` in one that is there; one that is there already is not a failure.
+    /// Creates the folder `path` in an existing folder. An existing folder is not an error.
     pub fn make(&mut self, path: &Path) -> Result<()> {
         let (parent, name) = split(path)?;
         self.inside_or_above(path)?;
@@ -107,7 +112,7 @@ impl Folders {
         }
     }
 
-    /// Makes the folder `path`, and those above it.
+    /// Creates the folder `path` and its parents.
     pub fn make_all(&mut self, path: &Path) -> Result<()> {
         if self.is_there(path)? {
             return Ok(());
@@ -118,8 +123,8 @@ impl Folders {
         self.make(path)
     }
 
-    /// Removes those of `paths`, folders with the deepest first, that are empty, no links, and in or above a root; the
-    /// others are left.
+    /// Removes those of the folders that are empty, are not links, and are in or above a root. `paths` must list the deepest
+    /// first.
     pub fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
         for path in paths.iter().map(AsRef::as_ref) {
             let Ok((folder, name)) = split(path) else { continue };
@@ -131,7 +136,7 @@ impl Folders {
         }
     }
 
-    /// Returns the folders whose paths lead elsewhere since they were opened, the outermost of them alone.
+    /// Returns the folders that were moved or replaced after they were opened. Of nested ones, only the outermost.
     pub fn moved(&self) -> Vec<Moved> {
         let mut moved: Vec<Moved> = self.open.values().filter_map(|folder| folder.moved()).collect();
         moved.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -154,7 +159,7 @@ impl Folders {
     }
 }
 
-/// Returns the folder and the name of a file's path.
+/// Splits a file's path into its folder and name.
 fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(_), Some(name)) if is_gits(&name.to_string_lossy()) => Err(in_the_way(path, "a file of git")),
@@ -163,7 +168,7 @@ fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     }
 }
 
-/// Returns the failure of a path that leads to `real`, where nothing is read or written.
+/// Returns the error for a path that leads to `real`, where mcpkg neither reads nor writes.
 fn leads_out(path: &Path, real: &Path) -> crate::error::Error {
     let why = match real == path {
         true => "outside the folders that mcpkg writes to, or in git's own folder".to_owned(),
@@ -202,7 +207,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(moved[0].now, Some(top.join("away")));
         }
-        // Asked for again, the link is refused where it leads out, and followed where it does not.
+        // In a second request, the link is refused if it leads out of the roots, and followed otherwise.
         let error = Folders::below(vec![top.join("in")]).holding(&path).err().expect("a link");
         assert_eq!(error.code(), Code::InvalidPath);
         let to = top.join("outside/deep").display().to_string();
@@ -249,7 +254,7 @@ mod tests {
             top.join("root/.git/hooks"),
         ]);
         assert!(top.join("beside/empty").exists() && top.join("root/.git/hooks").exists());
-        // A missing root is made together with the folders above it, and removed again.
+        // A missing root is created together with its parents, and removed again.
         let mut folders = Folders::below(vec![top.join("a/b")]);
         folders.make_all(&top.join("a/b")).expect("made");
         assert!(

@@ -1,4 +1,4 @@
-//! Folders that several look into one after the other, each listed once.
+//! Caches the listings of folders that several checks read one after the other.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,16 +9,14 @@ use std::rc::Rc;
 
 use super::folder::Kind;
 
-/// The entries of a folder, in no particular order.
 pub type Listing = Rc<[(OsString, Kind)]>;
 
-/// The folders that were listed so far, by the paths that were asked for: by their texts, since comparing paths part by part costs
-/// more.
+/// The listings so far, by the requested path. The keys are texts, because comparing paths part by part is slower.
 #[derive(Debug, Default)]
 pub struct Listings(RefCell<HashMap<OsString, Option<Listing>>>);
 
 impl Listings {
-    /// Returns what a folder had when it was first asked for; `None` where it could not be listed.
+    /// Returns the entries of a folder, as of the first request for it; `None` if it could not be listed.
     pub fn of(&self, folder: &Path) -> Option<Listing> {
         if let Some(known) = self.known(folder) {
             return known;
@@ -28,7 +26,7 @@ impl Listings {
         listing
     }
 
-    /// Whether a folder was listed and had nothing of this name.
+    /// Whether the folder's cached listing lacks this name.
     pub fn lacks(&self, folder: &Path, name: &str) -> bool {
         let listing = self.known(folder).flatten();
         listing.is_some_and(|listing| !listing.iter().any(|(found, _)| found == name))

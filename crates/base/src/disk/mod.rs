@@ -19,31 +19,28 @@ pub mod folder;
 pub mod folders;
 pub mod listings;
 
-/// The SHA-256 of some bytes.
 pub type Sha = [u8; 32];
 
-/// The mode of a file that is made new.
+/// The mode of a new file.
 pub const FILE: u32 = 0o644;
 
-/// What is at a path.
+/// The thing at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     Absent,
     File {
-        /// Its bytes.
         bytes: Vec<u8>,
-        /// Their SHA-256.
+        /// The SHA-256 of `bytes`.
         sha256: Sha,
         mode: u32,
     },
-    /// A symbolic link with its text.
+    /// A symbolic link with its target text.
     Link(String),
-    /// A folder, or something else that is not a file.
+    /// A folder, or something else that is not a regular file.
     Other,
 }
 
 impl Found {
-    /// The bytes of a file.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Found::File { bytes, .. } => Some(bytes),
@@ -51,7 +48,6 @@ impl Found {
         }
     }
 
-    /// The SHA-256 of a file.
     pub fn sha256(&self) -> Option<&Sha> {
         match self {
             Found::File { sha256, .. } => Some(sha256),
@@ -63,19 +59,18 @@ impl Found {
 /// Returns the user's home folder.
 ///
 /// # Errors
-/// `E_ROOT_REQUIRED` where it is not known.
+/// `E_ROOT_REQUIRED` if it is unknown.
 pub fn home() -> Result<PathBuf> {
     std::env::home_dir()
         .filter(|home| home.is_absolute())
         .ok_or_else(|| Error::new(Code::RootRequired, "Cannot find your home folder: HOME is not set").hint("set HOME"))
 }
 
-/// Returns the SHA-256 of some bytes.
 pub fn sha256(bytes: &[u8]) -> Sha {
     Sha256::digest(bytes).into()
 }
 
-/// Returns what the disk says of a path, without following a link; `None` where nothing is there.
+/// Returns the metadata of a path, without following a link; `None` if it does not exist.
 pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -91,7 +86,7 @@ pub fn look(path: &Path) -> Result<Found> {
     };
     if metadata.is_symlink() {
         let text = fs::read_link(path).map_err(|error| failed("read", path, error))?;
-        // A text that is not valid UTF-8 could not be brought back.
+        // A link whose target is not valid UTF-8 could not be restored.
         return Ok(text.into_os_string().into_string().map_or(Found::Other, Found::Link));
     }
     if !metadata.is_file() {
@@ -101,35 +96,35 @@ pub fn look(path: &Path) -> Result<Found> {
     Ok(Found::File { sha256: sha256(&bytes), bytes, mode: mode(&metadata) })
 }
 
-/// Returns the bytes of a file, through a link.
+/// Reads a file. Follows links.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     file::read(path, file::WHOLE).map_err(|error| failed("read", path, error))
 }
 
-/// The permission bits of a file.
+/// Returns the permission bits of a file.
 #[cfg(unix)]
 pub fn mode(metadata: &Metadata) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     metadata.permissions().mode() & 0o7777
 }
 
-/// The permission bits of a file.
+/// Returns the mode of new files, because this system has no permission bits.
 #[cfg(not(unix))]
 pub fn mode(_: &Metadata) -> u32 {
     FILE
 }
 
-/// Returns `mode` with the bits that make a file a program, or without them.
+/// Returns `mode` with or without the bits that make a file executable.
 pub const fn executable(mode: u32, executable: bool) -> u32 {
     if executable {
-        // Whoever may read it may run it.
+        // Everyone who may read the file may also execute it.
         mode | ((mode & 0o444) >> 2)
     } else {
         mode & !0o111
     }
 }
 
-/// Shows that a file was not touched since.
+/// Returns the metadata that shows later changes to the file.
 #[cfg(unix)]
 pub fn stat(metadata: &Metadata) -> Option<Stat> {
     use std::os::unix::fs::MetadataExt;
@@ -142,22 +137,23 @@ pub fn stat(metadata: &Metadata) -> Option<Stat> {
     })
 }
 
-/// Shows that a file was not touched since. Not supported on this system, so every file is read.
+/// Returns nothing on this system, so every file is read.
 #[cfg(not(unix))]
 pub fn stat(_: &Metadata) -> Option<Stat> {
     None
 }
 
-/// Whether a later change of the file would show in its times: they are older than the clock of the disk is coarse.
-/// `now` is in milliseconds.
+/// Whether a later change of the file is sure to show in its times: they must be older than the resolution of the file
+/// system's
+/// clock. `now` is in milliseconds.
 pub fn tells_changes(stat: &Stat, now: i64) -> bool {
     let age = now.saturating_mul(1_000_000).saturating_sub(stat.ctime.max(stat.mtime));
-    // A disk that keeps whole seconds shows itself by them.
+    // Times in whole seconds reveal a file system with that resolution.
     let coarse = stat.ctime % 1_000_000_000 == 0 || stat.mtime % 1_000_000_000 == 0;
     age > if coarse { 3_000_000_000 } else { 20_000_000 }
 }
 
-/// Writes bytes as `temporary`, which is going to be `path`; they are on the disk when this returns.
+/// Writes the file `temporary`, which will later be renamed to `path`, and syncs it to disk.
 pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let write = || {
         let mut file = open_new(temporary, mode)?;
@@ -171,14 +167,14 @@ pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> R
     })
 }
 
-/// Writes a file again that may be lost or cut off with the power, or with the process.
+/// Rewrites a file that may be lost or truncated by a power loss or a crash.
 pub fn write_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     remove(path)?;
     open_new(path, mode).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed("write", path, error))
 }
 
-/// Writes a file that a user named, under a temporary name first, so that a crash leaves either the old or the new
-/// content.
+/// Writes a file that the user named. It is written under a temporary name first, so that a crash leaves either the old or the
+/// new content.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.mcpkg-{}", crate::clock::unique().simple()));
@@ -186,18 +182,18 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     put_in_place(path, &temporary, false)
 }
 
-/// Moves a file from its temporary name to its place; with `new`, an existing file is not replaced. It is durable once
-/// the folder is synced too ([`sync_folder`]).
+/// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced. The change survives a
+/// crash once the folder is synced too ([`sync_folder`]).
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where `new` and something is there.
+/// `E_ALREADY_EXISTS` if `new` is set and the path is taken.
 pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
     let put = || {
         if new {
-            // A link, unlike a rename, never replaces.
+            // A hard link, unlike a rename, never replaces a file.
             match fs::hard_link(temporary, path) {
                 Ok(()) => return fs::remove_file(temporary),
-                // A disk without links: what appears in this very moment would be replaced.
+                // The disk does not support links. The rename below would replace a file that is created at this very moment.
                 Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
                 Err(error) => return Err(error),
             }
@@ -216,7 +212,7 @@ pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
 #[cfg(unix)]
 fn open_new(path: &Path, mode: u32) -> std::io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // Never wider than it will be, not even for a moment.
+    // Create the file with its final permissions, so that it is never readable by more users, not even for a moment.
     fs::OpenOptions::new().write(true).create_new(true).mode(mode & 0o777).open(path)
 }
 
@@ -236,7 +232,7 @@ fn set_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder that only the user may enter, and the folders above it; an existing one is left unchanged.
+/// Creates a folder that only the user may enter, with its parents. An existing folder is left unchanged.
 pub fn make_private(folder: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -248,7 +244,7 @@ pub fn make_private(folder: &Path) -> Result<()> {
     builder.create(folder).map_err(|error| failed("make", folder, error))
 }
 
-/// Makes a symbolic link under a temporary name and moves it to `path`.
+/// Creates a symbolic link under a temporary name and renames it to `path`.
 pub fn link(path: &Path, temporary: &Path, text: &str) -> Result<()> {
     let linked = symlink(text, temporary).and_then(|()| fs::rename(temporary, path));
     linked.map_err(|error| {
@@ -267,35 +263,35 @@ fn symlink(_: &str, _: &Path) -> std::io::Result<()> {
     Err(std::io::Error::from(ErrorKind::Unsupported))
 }
 
-/// Removes a file or a link; one that is gone is not a failure.
+/// Removes a file or link. A missing file is not an error.
 pub fn remove(path: &Path) -> Result<()> {
     use ErrorKind::{InvalidFilename, NotADirectory, NotFound};
     match fs::remove_file(path) {
         Ok(()) => Ok(()),
-        // Nothing can be there.
+        // With these errors, no file can exist at the path.
         Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidFilename) => Ok(()),
-        // A disk that cannot be written says so even where nothing is to be removed.
+        // A read-only disk reports an error even if there is nothing to remove.
         Err(_) if matches!(metadata(path), Ok(None)) => Ok(()),
         Err(error) => Err(failed("delete", path, error)),
     }
 }
 
-/// Puts a folder's entries on the disk.
+/// Syncs the names in a folder to disk.
 pub fn sync_folder(path: &Path) {
-    // Not every file system can; the files themselves are synced.
+    // Some file systems cannot do this. The files themselves are synced.
     if let Ok(folder) = fs::File::open(path) {
         let _ = folder.sync_all();
     }
 }
 
-/// A lock on a folder; it ends when this is dropped, or with the process.
+/// Locks a folder until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct FolderLock {
     folder: Option<fs::File>,
 }
 
 impl FolderLock {
-    /// Whether the system holds the lock: there are systems and disks that lock no folders.
+    /// Whether the folder is really locked. Some systems and disks cannot lock folders.
     pub fn is_held(&self) -> bool {
         self.folder.is_some()
     }
@@ -303,18 +299,18 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // A process that is just being started has the open file too, and closing it here would not be the end.
+        // Unlock explicitly: a child process that is just starting also has the file open, so closing it would not release the
+        // lock.
         let _ = self.folder.as_ref().map(fs::File::unlock);
     }
 }
 
-/// Locks a folder, and waits if another process has the lock. Does nothing if the system or the disk cannot lock
-/// folders.
+/// Locks a folder; waits while another process has the lock. Does nothing if the system or disk cannot lock folders.
 pub fn hold_folder(path: &Path) -> FolderLock {
     FolderLock { folder: fs::File::open(path).ok().filter(|folder| folder.lock().is_ok()) }
 }
 
-/// Locks a folder; `None` where another process has the lock. A system or a disk that cannot lock folders locks nothing.
+/// Locks a folder; `None` if another process has the lock. Does not lock anything if the system or disk cannot lock folders.
 pub fn lock_folder(path: &Path) -> Option<FolderLock> {
     let Ok(folder) = fs::File::open(path) else { return Some(FolderLock { folder: None }) };
     match folder.try_lock() {
@@ -324,7 +320,7 @@ pub fn lock_folder(path: &Path) -> Option<FolderLock> {
     }
 }
 
-/// Returns the failure of reading or writing a file of the user's, with the code that contract 000 gives it.
+/// Returns the error for failing to read or write a user's file, with the code that contract 000 requires.
 pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
     let (code, hint) = match source.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -349,18 +345,19 @@ pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
         .with_source(source)
 }
 
-/// A path with `/` between its parts.
+/// Returns a path with `/` as the separator.
 pub fn posix(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// Finds where folders really are, each looked at once. They are known by their texts: comparing paths part by part costs more.
+/// Resolves the real paths of folders, each only once. The keys are texts, because comparing paths part by part is slower.
 #[derive(Debug, Default)]
 pub struct RealFolders(HashMap<OsString, PathBuf>);
 
 impl RealFolders {
-    /// Returns where `folder` really is: links above it are followed, `..` leads up from where they lead, and what does not exist
-    /// yet stays as it is.
+    /// Returns the real path of `folder`. Links are followed first, then `..` goes up from their targets. Parts that do not
+    /// exist yet
+    /// stay as they are.
     pub fn of(&mut self, folder: &Path) -> PathBuf {
         if let Some(real) = self.0.get(folder.as_os_str()) {
             return real.clone();
@@ -409,7 +406,7 @@ mod tests {
             ("a/..", ""),
             ("a/../x", "x"),
             ("a/b/../../x/y", "x/y"),
-            // As the disk resolves it: up from the target of the link.
+            // `..` goes up from the target of the link, as the system does it.
             ("link/../x", "a/x"),
             ("none/../x", "x"),
         ] {

@@ -1,5 +1,5 @@
-//! Opening files for reading that a user named or that somebody else may have put there: a regular file of a bounded
-//! size, or an error at once. A named pipe would block, a device has no end, and a sparse file can be larger than memory.
+//! Safely opens files that a user named or that others may have put there. It accepts only a regular file of limited size. A
+//! named pipe would block, a device may be endless, and a sparse file can be larger than memory.
 
 mod network;
 
@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 
 pub use network::{network_in, network_of};
 
-/// Bytes of the largest text that is read whole: manifests, lock files, configuration files, certificates.
+/// The largest text that is read as a whole, in bytes: manifests, lock files, configuration files, certificates.
 pub const TEXT: u64 = 16 << 20;
 
-/// Bytes of the largest file that is read into memory: what a deploy finds in its place.
+/// The largest file that is read into memory, in bytes: existing files at a deploy's target.
 pub const WHOLE: u64 = 256 << 20;
 
-/// Bytes of the largest file that is read piece by piece.
+/// The largest file that is read in pieces, in bytes.
 pub const CONTENT: u64 = 4 << 30;
 
-/// Opens a regular file for reading, through links; anything else is refused without opening it.
+/// Opens a regular file for reading. Follows links. Refuses anything else without opening it.
 ///
 /// # Errors
-/// The kind that the system gave; `IsADirectory` for a folder and `Unsupported` for other kinds, with the kind named.
+/// The kind of the system's error; `IsADirectory` for a folder, `Unsupported` with the kind of file for anything else.
 pub fn open(path: &Path) -> Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
-/// Opens a regular file as `options` say; see [`open`].
+/// Opens a regular file with `options`; see [`open`].
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> Result<File> {
     open_looked(options, path).map(|(file, _)| file)
 }
@@ -35,23 +35,23 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> Result<File> {
 fn open_looked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadata)> {
     match fs::metadata(path) {
         Ok(metadata) => check_kind(&metadata)?,
-        // It may be about to be made; where it is not, opening says so.
+        // The options may create the file. If they do not, opening it reports this error.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     open_checked(options, path)
 }
 
-/// Opens files one after the other that were found to be regular ones a moment ago. From the second one in a folder on, that is held
-/// open: finding a file in it costs the system a fraction of what finding it from the root of the disk does.
+/// Opens a series of files that were just found to be regular files. From the second file in the same folder on, the folder is
+/// kept open: the system finds a file in an open folder much faster than by its full path.
 #[derive(Debug, Default)]
 pub struct Series {
-    /// The path of the last file's folder, with that once it is held open.
+    /// The folder of the last file, and its handle if it is open.
     last: Option<(PathBuf, Option<File>)>,
 }
 
 impl Series {
-    /// Opens the next file for reading, and returns what the system says of it now.
+    /// Opens the next file for reading; also returns its current metadata.
     pub fn open(&mut self, path: &Path) -> Result<(File, Metadata)> {
         match self.holding(path) {
             Some((folder, name)) => checked(open_in(folder, name)?),
@@ -59,7 +59,7 @@ impl Series {
         }
     }
 
-    /// Returns the folder of a file, with the name in it, where that is the folder of the last one too and can be held open.
+    /// Returns the open folder and the file's name, if the last file was in the same folder.
     fn holding<'p>(&mut self, path: &'p Path) -> Option<(&File, &'p OsStr)> {
         let (folder, name) = split(path)?;
         if self.last.as_ref().is_none_or(|(last, _)| last.as_os_str() != folder) {
@@ -74,7 +74,7 @@ impl Series {
     }
 }
 
-/// Returns the folder of a path and the name in it. Comparing the parts of paths costs more than opening them.
+/// Splits a path into its folder and name, as text, because comparing paths part by part is slower than opening them.
 #[cfg(unix)]
 fn split(path: &Path) -> Option<(&OsStr, &OsStr)> {
     use std::os::unix::ffi::OsStrExt;
@@ -83,7 +83,7 @@ fn split(path: &Path) -> Option<(&OsStr, &OsStr)> {
     Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
 }
 
-/// Other systems have no call that takes an open folder.
+/// Returns nothing: this system has no calls relative to an open folder.
 #[cfg(not(unix))]
 fn split(_: &Path) -> Option<(&OsStr, &OsStr)> {
     None
@@ -118,13 +118,13 @@ fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadat
 }
 
 fn checked(file: File) -> Result<(File, Metadata)> {
-    // Something else may stand there by now.
+    // Another file may have replaced it in the meantime.
     let metadata = file.metadata()?;
     check_kind(&metadata)?;
     Ok((file, metadata))
 }
 
-/// Whether a file that is open has no name any more.
+/// Whether an open file has been deleted.
 pub fn is_gone(file: &File) -> bool {
     #[cfg(unix)]
     {
@@ -138,17 +138,18 @@ pub fn is_gone(file: &File) -> bool {
     }
 }
 
-/// Reads a regular file of at most `limit` bytes, through links.
+/// Reads a regular file of at most `limit` bytes. Follows links.
 ///
 /// # Errors
-/// As [`open`]; `FileTooLarge`, found before anything is read where the file system knows the size.
+/// The same as [`open`]; also `FileTooLarge`, before reading anything if the file system reports the size.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, metadata) = open_looked(OpenOptions::new().read(true), path)?;
     read_sized(file, metadata.len(), limit)
 }
 
-/// As [`read`], from a folder that nobody but this user writes to: no device is there, which being opened would do something to, and
-/// so nothing is looked at before.
+/// Like [`read`], for folders that only this user can write to. They contain no devices, which opening could affect, so the
+/// kind
+/// is not checked first.
 pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, metadata) = open_checked(OpenOptions::new().read(true), path)?;
     read_sized(file, metadata.len(), limit)
@@ -157,21 +158,22 @@ pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// Reads an open file of at most `limit` bytes.
 ///
 /// # Errors
-/// `FileTooLarge`, found before anything is read where the file system knows the size.
+/// `FileTooLarge`, before reading anything if the file system reports the size.
 pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>> {
     let size = file.metadata()?.len();
     read_sized(file, size, limit)
 }
 
-/// Reads an open file of at most `limit` bytes, which was found to have `size` bytes.
+/// Reads an open file of at most `limit` bytes. `size` is its size according to the metadata.
 pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
     check_size(size, limit)?;
     let size = usize::try_from(size).unwrap_or(0);
     let mut bytes = Vec::with_capacity(size.min(ONE_READ) + 1);
     read_once(&file, &mut bytes)?;
     let count = bytes.len();
-    // With room for one byte more, a read that gives as many as the file was found to have gives all of them. Else the file is
-    // large, grows, or is one of those whose size the system does not tell.
+    // The buffer has room for one extra byte. If the first read returns exactly `size` bytes, the file is complete. Otherwise
+    // the
+    // file is large, is growing, or is one whose size the system does not know.
     if count != size {
         bytes.reserve_exact(size.saturating_sub(count) + 1);
         file.take((limit + 1).saturating_sub(count as u64)).read_to_end(&mut bytes)?;
@@ -180,10 +182,10 @@ pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Bytes of a file that comes in a single read.
+/// The largest file that is read with a single call, in bytes.
 const ONE_READ: usize = 64 << 10;
 
-/// Appends what one read gives, at most what there is room for. The room is not written to before.
+/// Appends the result of one read, up to the buffer's spare capacity. Does not clear the spare capacity first.
 #[cfg(unix)]
 fn read_once(file: &File, bytes: &mut Vec<u8>) -> Result<()> {
     rustix::io::retry_on_intr(|| rustix::io::read(file, rustix::buffer::spare_capacity(bytes)))?;
@@ -198,18 +200,18 @@ fn read_once(mut file: &File, bytes: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Reads a regular file of at most `limit` bytes as UTF-8 text, through links.
+/// Reads a regular file of at most `limit` bytes as UTF-8 text. Follows links.
 ///
 /// # Errors
-/// As [`read`]; `InvalidData` where it is not UTF-8.
+/// The same as [`read`]; also `InvalidData` if it is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// Reads a secret from a regular file of at most `limit` bytes, which nobody but its owner may read, as UTF-8 text.
+/// Reads a secret from a regular file of at most `limit` bytes, as UTF-8 text. Only the owner may have access to the file.
 ///
 /// # Errors
-/// As [`read_text`]; `PermissionDenied` where others may read or write it.
+/// The same as [`read_text`]; also `PermissionDenied` if others may read or write the file.
 pub fn read_private(path: &Path, limit: u64) -> Result<String> {
     let file = open(path)?;
     check_private(&file.metadata()?)?;
@@ -227,16 +229,13 @@ fn check_private(metadata: &Metadata) -> Result<()> {
     Err(Error::new(ErrorKind::PermissionDenied, why))
 }
 
-/// Access lists of other systems are not looked at.
+/// Accepts every file: the access lists of other systems are not checked.
 #[cfg(not(unix))]
 fn check_private(_: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a file that is larger than `limit` bytes.
-///
-/// # Errors
-/// `FileTooLarge`.
+/// Refuses a file that is larger than `limit` bytes, with `FileTooLarge`.
 pub fn check_size(size: u64, limit: u64) -> Result<()> {
     if size <= limit {
         return Ok(());
@@ -244,15 +243,15 @@ pub fn check_size(size: u64, limit: u64) -> Result<()> {
     Err(Error::new(ErrorKind::FileTooLarge, format!("it is larger than the limit of {} MiB", limit >> 20)))
 }
 
-/// Whether a path names a descriptor of this process, such as a shell's `<(command)`: that is read as the pipe it is.
+/// Whether a path names a file descriptor of this process, such as a shell's `<(command)`. Those are read as pipes.
 pub fn is_own_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// Refuses what is not a regular file.
+/// Refuses anything that is not a regular file.
 ///
 /// # Errors
-/// `IsADirectory` for a folder and `Unsupported` for other kinds, with the kind named.
+/// `IsADirectory` for a folder, `Unsupported` with the kind of file for anything else.
 pub fn check_kind(metadata: &Metadata) -> Result<()> {
     let kind = metadata.file_type();
     if kind.is_file() {
@@ -278,7 +277,7 @@ fn named(kind: FileType) -> &'static str {
     if kind.is_dir() { "a folder" } else { "something else" }
 }
 
-/// A named pipe that took the file's place in the meantime does not block, and a terminal does not become this process'.
+/// Sets flags so that opening never waits for a named pipe, and never makes a terminal the controlling terminal.
 #[cfg(unix)]
 fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     use rustix::fs::OFlags;
@@ -331,7 +330,7 @@ mod tests {
             let (file, metadata) = files.open(&at(name))?;
             read_sized(file, metadata.len(), TEXT).map(|bytes| String::from_utf8(bytes).unwrap())
         };
-        // The first two open the folder, which the others are found in.
+        // The first two calls open the folder. Later calls find their files in it.
         for (name, content) in
             [("a", "a"), ("b", "b"), ("link", "other/a"), ("other/a", "other/a"), ("b", "b"), ("a", "a")]
         {
@@ -350,7 +349,7 @@ mod tests {
         assert_eq!(read(&path, 4).unwrap(), b"four");
         assert_eq!(read(&path, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
         assert_eq!(read_text(&path, 4).unwrap(), "four");
-        // What the system says of the size is a guess: too little, just right, too much, and none.
+        // The size from the metadata is only a guess. It may be too small, exact, too large, or zero.
         for size in [1, 3, 4, 5, 0] {
             assert_eq!(read_sized(File::open(&path).unwrap(), size, 9).unwrap(), b"four", "{size}");
         }
@@ -360,7 +359,7 @@ mod tests {
             assert_eq!(read(&path, TEXT).unwrap(), bytes);
         }
         fs::write(&path, "four").unwrap();
-        // A sparse file is refused by its size, not by what it would take to read it.
+        // A sparse file is refused by its size, before it is read.
         File::options().write(true).open(&path).unwrap().set_len(8 << 30).unwrap();
         assert!(read(&path, WHOLE).unwrap_err().to_string().contains("limit of 256 MiB"));
     }

@@ -1,8 +1,8 @@
-//! File systems of other machines: what SQLite's locks and shared memory do not work on.
+//! Detects network file systems, on which SQLite's locks and shared memory do not work.
 
 use std::path::Path;
 
-/// The system's names for network file systems; those below `fuse.` are programs.
+/// The names of network file systems in the system's list of mounts. Those starting with `fuse.` are user programs.
 const NETWORK: &[&str] = &[
     "9p",
     "afs",
@@ -27,8 +27,8 @@ const NETWORK: &[&str] = &[
     "smbfs",
 ];
 
-/// Returns the kind of file system of another machine that a file or its folder is on; `None` where it is on a disk of this machine, and
-/// where the system does not say it.
+/// Returns the type of the network file system that contains a file; `None` if the file is on a local disk, or if the system
+/// does not report it.
 pub fn network_of(path: &Path) -> Option<String> {
     #[cfg(target_os = "linux")]
     {
@@ -45,7 +45,7 @@ pub fn network_of(path: &Path) -> Option<String> {
     }
 }
 
-/// Returns the kind of file system of another machine that a device is, by the system's list of what is mounted.
+/// Returns the type of a device's network file system, according to the system's list of mounts.
 pub fn network_in(mounts: &str, major: u32, minor: u32) -> Option<&str> {
     let device = format!("{major}:{minor}");
     mounts.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! Starts git: the options and variables that every git gets, and how its output is read.
+//! Runs git with the options and environment that every git command needs, and reads its output.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,16 +14,16 @@ use super::programs;
 use crate::error::{Error, Result};
 use crate::process::{Failure, Limits, Output, Program, Tell};
 
-/// How long git may run if it talks to no other host.
+/// The time limit of git commands that do not contact another host.
 pub const LOCAL: Duration = Duration::from_secs(60);
 
-/// How long to wait for a lock that another git holds.
+/// How long to wait for a lock that another git process holds.
 const LOCKED: Duration = Duration::from_secs(1);
 
-/// The pause between two tries to get what another git has locked.
+/// The pause between two attempts while another git process holds the lock.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// git in one folder. The caller puts `--` before text from users, or makes full ref names of it.
+/// Runs git in one folder. Callers must put `--` before text from users, or make full ref names of it.
 #[derive(Clone, Debug)]
 pub struct Git<'a> {
     folder: &'a Path,
@@ -35,47 +35,49 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Returns git in any folder, inside a repository or not. It does not sign its commits.
+    /// Runs git in any folder, inside a repository or not. Commits are not signed.
     pub fn new(folder: &'a Path, limits: Limits<'a>) -> Self {
         Self { folder, limits, lock: None, variables: Vec::new(), is_repository: false, runs_hooks: false }
     }
 
-    /// Returns git in the top folder of a repository, for [`LOCAL`] at most. It never uses a repository around that one, and signs if
-    /// the configuration says so.
+    /// Runs git in the top folder of a repository, with the time limit [`LOCAL`]. It never falls back to a repository around
+    /// that
+    /// folder. Commits are signed if the configuration says so.
     pub fn of(folder: &'a Path, cancelled: &'a CancellationToken) -> Self {
         Self { is_repository: true, ..Self::new(folder, Limits::new(LOCAL, cancelled)) }
     }
 
-    /// Sets how long each command may run.
+    /// Sets the time limit of each command.
     #[must_use]
     pub fn within(mut self, time: Duration) -> Self {
         self.limits.time = time;
         self
     }
 
-    /// Makes an open file the standard input of each [`Git::change`]. A lock on that file is then held until the last git has ended,
-    /// even if this process is killed.
+    /// Makes an open file the standard input of each [`Git::change`]. A lock on that file is then held until the last git
+    /// process has
+    /// ended, even if this process is killed.
     #[must_use]
     pub fn holding(mut self, lock: &'a File) -> Self {
         self.lock = Some(lock);
         self
     }
 
-    /// Sets a variable, such as `GIT_INDEX_FILE`.
+    /// Sets an environment variable, such as `GIT_INDEX_FILE`.
     #[must_use]
     pub fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// Lets the repository's hooks run: a push uploads large files by one.
+    /// Allows the repository's hooks. Pushing large files with Git LFS needs one.
     #[must_use]
     pub fn with_hooks(mut self) -> Self {
         self.runs_hooks = true;
         self
     }
 
-    /// Returns the same git in another folder, such as another work tree of the repository.
+    /// Returns the same settings for another folder, such as another work tree of the repository.
     #[must_use]
     pub fn at<'b>(&self, folder: &'b Path) -> Git<'b>
     where
@@ -88,31 +90,31 @@ impl<'a> Git<'a> {
         self.folder
     }
 
-    /// The limits of each command.
     pub fn limits(&self) -> &Limits<'a> {
         &self.limits
     }
 
-    /// Runs it, and returns what it printed.
+    /// Runs git and returns its output.
     ///
     /// # Errors
-    /// `E_GIT_FAILED` with git's own words, cwd, args, status and stderr, or where it did not end in time.
+    /// `E_GIT_FAILED` with git's message and the details cwd, args, status and stderr. The same code if the time limit is
+    /// exceeded.
     pub fn run<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         self.feed(args, &[])
     }
 
-    /// Runs it, and returns what it printed as text, without the last line end.
+    /// Runs git and returns its output as text, without the last line end.
     pub fn text<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<String> {
         let printed = self.run(args)?;
         Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
     }
 
-    /// Runs it with `input` on its standard input, and returns what it printed.
+    /// Runs git with `input` on its standard input, and returns its output.
     pub fn feed<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Vec<u8>> {
         self.succeeded(args, self.output(self.program(args)?, args, input)?)
     }
 
-    /// Runs it, and returns what it printed, or `None` if it ended with status 1, which means no.
+    /// Runs a git command that asks a question. Returns its output, or `None` if it exits with status 1, which means no.
     pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Option<Vec<u8>>> {
         let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
@@ -121,7 +123,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs a command that ends with status 1 if it found something. Returns what it printed and whether it found anything.
+    /// Runs a command that exits with status 1 if it found something. Returns its output, and whether it found anything.
     pub fn found<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<(Vec<u8>, bool)> {
         let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
@@ -130,8 +132,9 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs a command that reports each thing it did, and returns the rows that `parse` makes of its output. With status 1 some of the
-    /// rows say what failed.
+    /// Runs a command that reports each thing it did, and parses the output into rows. With exit status 1, some of the rows
+    /// describe
+    /// failures.
     pub(super) fn rows<A: AsRef<OsStr>, T>(&self, args: &[A], parse: impl Fn(&[u8]) -> Vec<T>) -> Result<Vec<T>> {
         let output = self.output(self.program(args)?, args, &[])?;
         let rows = parse(output.stdout.text().as_bytes());
@@ -141,8 +144,9 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs a command that changes a work tree or an index, with the file of [`Git::holding`] as its standard input. If another git
-    /// holds a lock, it tries again for a second.
+    /// Runs a command that changes a work tree or an index, with the file of [`Git::holding`] as its standard input. Retries
+    /// for a
+    /// second if another git process holds a lock.
     pub fn change<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         let began = Instant::now();
         loop {
@@ -161,17 +165,17 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs it, and passes what it prints to standard error to `tell` at once.
+    /// Runs git, and passes its standard error to `tell` while it runs.
     pub fn watch<A: AsRef<OsStr>>(&self, args: &[A], tell: Tell) -> Result<Vec<u8>> {
         self.succeeded(args, self.output(self.program(args)?.tell(tell), args, &[])?)
     }
 
-    /// Returns the program, for a caller that talks to it while it runs.
+    /// Returns the program to start, for callers that talk to it while it runs.
     ///
     /// # Errors
-    /// `E_UNAPPROVED` where it would run a program that the repository names and this user did not trust.
+    /// `E_UNAPPROVED` if git would run a program from the repository's configuration that this user has not trusted.
     pub(super) fn program<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Program> {
-        // A scratch folder may work on another repository.
+        // With `GIT_DIR`, a command in a temporary folder works on another repository.
         let other = self.variables.iter().find(|(name, _)| *name == "GIT_DIR").map(|(_, folder)| Path::new(folder));
         programs::held_back(self.plain(args), other.unwrap_or(self.folder), args, self.runs_hooks, &self.limits)
     }
@@ -194,28 +198,29 @@ impl<'a> Git<'a> {
     }
 }
 
-/// Runs git in `folder` and returns what it printed. The caller puts `--` before text from users.
+/// Runs git in `folder` and returns its output. Callers must put `--` before text from users.
 pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Vec<u8>> {
     Git::new(folder, *limits).run(args)
 }
 
-/// Runs git in `folder` with `input` on its standard input, and returns what it printed.
+/// Runs git in `folder` with `input` on its standard input, and returns its output.
 pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Vec<u8>> {
     Git::new(folder, *limits).feed(args, input)
 }
 
-/// Runs git in `folder`, and returns what it printed, or `None` if it ended with status 1, which means no.
+/// Runs git in `folder`. Returns its output, or `None` if it exits with status 1, which means no.
 pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Option<Vec<u8>>> {
     Git::new(folder, *limits).ask(args)
 }
 
-/// Runs git in `folder`, and passes what it prints to standard error to `tell` at once.
+/// Runs git in `folder`, and passes its standard error to `tell` while it runs.
 pub fn watch<A: AsRef<OsStr>>(folder: &Path, args: &[A], tell: Tell, limits: &Limits<'_>) -> Result<Vec<u8>> {
     Git::new(folder, *limits).watch(args, tell)
 }
 
-/// Runs git in `folder` with `input` on its standard input, and lets `f` read what it prints while it runs: for output of
-/// any size. `f` runs on a thread of its own, and reads to the end.
+/// Runs git in `folder` with `input` on its standard input, and lets `f` read the output while git runs. This works for output
+/// of
+/// any size. `f` runs on its own thread and must read to the end.
 pub fn stream<A: AsRef<OsStr>, T: Send>(
     folder: &Path,
     args: &[A],
@@ -228,7 +233,7 @@ pub fn stream<A: AsRef<OsStr>, T: Send>(
     let (stdin, stdout) = (running.stdin(), running.stdout());
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A git that ends early says why itself.
+            // If git exits early, its own error says why.
             let _ = stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input));
         });
         let reading = scope.spawn(move || match stdout {
@@ -244,7 +249,7 @@ pub fn stream<A: AsRef<OsStr>, T: Send>(
         let stderr = match status {
             Ok(_) => running.stderr(),
             Err(_) => {
-                // Its pipes close, so that the threads end.
+                // Ending git closes its pipes, so that the threads end too.
                 running.end(limits.grace);
                 running.stderr()
             }
@@ -253,7 +258,7 @@ pub fn stream<A: AsRef<OsStr>, T: Send>(
         match status {
             Err(failure) => Err(ended(folder, args, limits, failure)),
             Ok(status) if status.success() => read,
-            // A reader that gave up closed the pipe on git.
+            // If the reader stopped early, git failed because its pipe was closed, so report the reader's error.
             Ok(status) => Err(read.err().unwrap_or_else(|| failed(folder, args, &status, &stderr))),
         }
     })

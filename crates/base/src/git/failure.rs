@@ -1,4 +1,4 @@
-//! Errors of git, in its own words.
+//! Turns failures of git into errors that quote git's own message.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::process::{Failure, Limits, Output, Printed};
 use crate::redact::{redact, redact_at_cut};
 
-/// Returns the error for a git that gave no output.
+/// Returns the error for a git process that produced no output.
 pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>, failure: Failure) -> Error {
     match failure {
         Failure::NotStarted(error) => not_started(folder, args, error),
@@ -33,7 +33,7 @@ pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<
     }
 }
 
-/// Returns all that git printed.
+/// Returns the whole output of git.
 pub(super) fn printed<A: AsRef<OsStr>>(args: &[A], output: Output) -> Result<Vec<u8>> {
     output.stdout.whole().ok_or_else(|| {
         Error::new(Code::GitFailed, format!("git {}: its output is larger than mcpkg can read", subcommand(args)))
@@ -62,7 +62,7 @@ pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     }
 }
 
-/// Returns the line that says why: git's own, or the one before it if git only says that the other program failed.
+/// Returns the line that names the reason: git's own line, or the one before it if git only says that another program failed.
 fn gist(said: &str) -> &str {
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let own = lines.iter().position(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
@@ -73,7 +73,7 @@ fn gist(said: &str) -> &str {
     at.map_or("git gave no reason", |at| lines[at])
 }
 
-/// Returns a hint if git failed because of the disk: it was full, or git may not write there. Often git does not say which.
+/// Returns a hint if the disk may be the cause: it is full, or git may not write there. Often git does not say which.
 fn is_of_disk(said: &str) -> Option<&'static str> {
     const ROOM: &str = "free some space on the disk, and try again";
     const EITHER: &str = "check whether the disk is full or read-only, and try again";
@@ -91,16 +91,16 @@ fn is_of_disk(said: &str) -> Option<&'static str> {
     WORDS.iter().find(|(words, _)| said.contains(words)).map(|(_, hint)| *hint)
 }
 
-/// Whether git failed because another git holds the lock.
+/// Whether git failed because another git process holds a lock.
 pub(super) fn is_locked(stderr: &Printed) -> bool {
     let said = stderr.text();
-    // The last is of refs that are kept in tables.
+    // The last message is about refs in the reftable format.
     [".lock': File exists", "is locked by another process", "cannot lock references"]
         .iter()
         .any(|words| said.contains(words))
 }
 
-/// Returns the error for a lock that another git holds.
+/// Returns the error for a lock that another git process holds.
 pub(super) fn locked<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
     let failed = failed(folder, args, status, stderr);
     let message = format!("Another git process is working in `{}`", folder.display());
@@ -113,7 +113,7 @@ pub(super) fn locked<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     })
 }
 
-/// Returns which git was run where, for an error's details.
+/// Returns the folder and arguments of a git command, for an error's details.
 pub(super) fn about<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Value {
     json!({ "cwd": folder.display().to_string(), "cwd_posix": posix(folder), "args": listed(args) })
 }
@@ -125,7 +125,7 @@ pub(super) fn with(mut details: Value, more: Value) -> Value {
     details
 }
 
-/// Returns the words of a command line from the subcommand on, without the options before it.
+/// Returns the words of a command line from the subcommand on, without the global options before it.
 pub(super) fn words<A: AsRef<OsStr>>(args: &[A]) -> impl Iterator<Item = String> {
     let all = listed(args);
     let mut at = 0;

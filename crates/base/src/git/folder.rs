@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use super::paths::path;
 use crate::file;
 
-/// The largest file that names another folder; git reads no larger one.
+/// The largest `.git` or `gitdir` file that is read, in bytes. git does not read larger ones.
 const LARGEST_LINK: u64 = 1 << 20;
 
-/// The bytes of HEAD that git looks at.
+/// How many bytes of HEAD git reads.
 const HEAD: usize = 255;
 
-/// The folders that git may keep a repository in.
+/// The folders of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// The folder of one work tree's own files, such as its index.
+    /// The folder for files of one work tree, such as its index.
     pub own: PathBuf,
-    /// The folder that all work trees share, with the configuration among others.
+    /// The folder that all work trees share; it contains the configuration.
     pub shared: PathBuf,
-    /// The top of the work tree; `None` if there is none or it is not known.
+    /// The top folder of the work tree; `None` if there is none or it is unknown.
     pub top: Option<PathBuf>,
     /// Whether it was found as a submodule of another repository.
     pub is_submodule: bool,
@@ -34,7 +34,7 @@ impl Kept {
         Some(Self { own, shared, top, is_submodule: false })
     }
 
-    /// Returns the folders of the repository that may have its work tree here.
+    /// Returns the repository whose work tree may be at `top`.
     pub(super) fn below(top: &Path) -> Option<Self> {
         let git = top.join(".git");
         if git.is_dir() {
@@ -44,13 +44,14 @@ impl Kept {
         Self::at(top.join(named(bytes.strip_prefix(b"gitdir: ")?)), Some(top.to_owned()))
     }
 
-    /// Returns the folders of a submodule whose own folder this may be.
+    /// Returns the submodule whose git folder may be `own`.
     pub(super) fn of_submodule(own: &Path) -> Option<Self> {
         Self::at(own.to_owned(), None).map(|kept| Self { is_submodule: true, ..kept })
     }
 
-    /// Returns the repositories that git may find from a folder, the innermost first. Git uses the last one if it uses any. It most
-    /// likely skips those before, which look incomplete.
+    /// Returns the repositories that git may find from a folder, innermost first. If git uses any of them, it is the last one.
+    /// The
+    /// others look incomplete, so git probably skips them.
     pub(super) fn found_from(folder: &Path) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         let Ok(folder) = folder.canonicalize() else { return found };
@@ -66,14 +67,14 @@ impl Kept {
         found
     }
 
-    /// Whether git takes this for a repository. This never says yes if git says no.
+    /// Whether git accepts this as a repository. If git does not, the result is never true.
     fn is_whole(&self) -> bool {
-        // The dot asks for the right to look into the folder.
+        // The dot checks that the folder may be entered.
         is_head(&self.own.join("HEAD")) && ["objects/.", "refs/."].iter().all(|name| self.shared.join(name).exists())
     }
 }
 
-/// Whether git takes a file for the HEAD of a repository: a link to a ref, the name of one, or a commit.
+/// Whether git accepts a file as the HEAD of a repository: a link to a ref, the name of a ref, or a commit.
 fn is_head(head: &Path) -> bool {
     if head.is_symlink() {
         return head.read_link().is_ok_and(|to| to.as_os_str().as_encoded_bytes().starts_with(b"refs/"));
@@ -86,56 +87,56 @@ fn is_head(head: &Path) -> bool {
     }
 }
 
-/// Returns the path in a file that names a folder, as git reads it: blanks count, and a NUL ends it.
+/// Returns the path in a file that points to a folder. Like git, keeps blanks and stops at a NUL.
 fn named(bytes: &[u8]) -> PathBuf {
     let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
     path(bytes[..end].split(|byte| *byte == 0).next().unwrap_or_default())
 }
 
-/// Returns the top of the git work tree that `folder` is in, without links.
+/// Returns the top folder of the git work tree that contains `folder`, with links resolved.
 pub fn toplevel(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     folder.ancestors().find(|top| Kept::below(top).is_some()).map(Path::to_path_buf)
 }
 
-/// Returns the folder where git keeps what all work trees of the repository share.
+/// Returns the git folder that all work trees of the repository share.
 pub fn folder(toplevel: &Path) -> Option<PathBuf> {
     Kept::below(toplevel).map(|kept| kept.shared)
 }
 
-/// Returns the folder where git keeps what belongs to this work tree alone, such as its index.
+/// Returns the git folder for files of this work tree, such as its index.
 pub fn own_folder(toplevel: &Path) -> Option<PathBuf> {
     Kept::below(toplevel).map(|kept| kept.own)
 }
 
-/// Returns the branch that HEAD names, if its refs are files; `own` is the [`own_folder`] of a work tree. `None` means that git has to
-/// be asked.
+/// Reads the branch from HEAD. `own` is the [`own_folder`] of a work tree. `None` means that only git can tell, for example
+/// because refs are not stored as files.
 pub fn head_branch(own: &Path) -> Option<String> {
     let head = own.join("HEAD");
-    // Git of twenty years ago wrote a link.
+    // Very old versions of git made HEAD a link.
     let is_file = head.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     let text = file::read_text(&head, file::TEXT).ok().filter(|_| is_file)?;
     let branch = text.strip_prefix("ref: refs/heads/")?.strip_suffix('\n')?;
-    // A placeholder, if refs are kept in tables.
+    // With the reftable format, HEAD contains only this placeholder.
     (branch != ".invalid").then(|| branch.to_owned())
 }
 
-/// An operation that somebody began in a work tree and has not ended.
+/// A git operation in a work tree that has not been completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Merge,
-    /// A rebase, or a series of patches.
+    /// A rebase, or applying a series of patches.
     Rebase,
-    /// A commit that is copied from another branch.
+    /// Copying a commit from another branch.
     CherryPick,
-    /// A commit that is reverted.
+    /// Reverting a commit.
     Revert,
-    /// A search for the commit that broke something.
+    /// Searching for the commit that introduced a bug.
     Bisect,
 }
 
 impl Operation {
-    /// The files and folders that show each operation.
+    /// The files and folders that reveal each operation.
     const SIGNS: [(&'static str, Operation); 6] = [
         ("rebase-merge", Operation::Rebase),
         ("rebase-apply", Operation::Rebase),
@@ -145,7 +146,7 @@ impl Operation {
         ("BISECT_LOG", Operation::Bisect),
     ];
 
-    /// The name that git's commands give it.
+    /// Returns the name of its git command.
     pub const fn name(self) -> &'static str {
         match self {
             Operation::Merge => "merge",
@@ -157,20 +158,20 @@ impl Operation {
     }
 }
 
-/// Returns the operation that is unfinished in a work tree; `own` is its [`own_folder`].
+/// Returns the unfinished operation of a work tree. `own` is its [`own_folder`].
 pub fn operation(own: &Path) -> Option<Operation> {
     let found = Operation::SIGNS.iter().find(|(sign, _)| own.join(sign).symlink_metadata().is_ok());
     found.map(|(_, operation)| *operation)
 }
 
-/// Returns the lock file of a work tree's index, if another git holds it or was killed while it did.
+/// Returns the lock file of a work tree's index, if it exists: another git process holds it, or was killed while holding it.
 pub fn index_lock(toplevel: &Path) -> Option<PathBuf> {
     let lock = own_folder(toplevel)?.join("index.lock");
     lock.symlink_metadata().is_ok().then_some(lock)
 }
 
-/// Returns the branches to which a rebase or a bisect returns, by their full names, each with its work tree. Git does not list such a
-/// branch as checked out. `shared` is the repository's [`folder`].
+/// Returns the branches that a running rebase or bisect will return to: full name, operation and work tree. git does not list
+/// them as checked out. `shared` is the repository's [`folder`].
 pub fn in_progress(shared: &Path) -> Vec<(String, Operation, PathBuf)> {
     let linked = std::fs::read_dir(shared.join("worktrees")).into_iter().flatten().flatten();
     let all = std::iter::once(shared.to_owned()).chain(linked.map(|entry| entry.path()));

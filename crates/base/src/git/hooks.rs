@@ -1,4 +1,4 @@
-//! Runs the hooks that a merge by hand would run. mcpkg merges without them unless the user asks for them.
+//! Runs the hooks that `git merge` would run. mcpkg only does this if the user asks for it.
 
 use std::path::Path;
 
@@ -7,22 +7,22 @@ use super::programs::MERGE;
 use crate::error::{Error, Result};
 use crate::file;
 
-/// Returns the hooks of a merge that a repository has, its own or the user's.
+/// Returns the merge hooks that apply to a repository, from its own or the user's hooks folder.
 pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
     let git = git.clone().with_hooks();
     let folder = git.text(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
     Ok(MERGE.into_iter().filter(|hook| is_program(&Path::new(&folder).join(hook))).collect())
 }
 
-/// Runs the hooks before a merge's commit on an index of its files, and returns the message that they left.
+/// Runs the hooks that precede a merge commit, on an index of the merged files; returns the message as edited by them.
 ///
 /// # Errors
-/// `E_UNAPPROVED` if nobody has trusted them.
+/// `E_UNAPPROVED` if the user has not trusted them.
 pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
     let scratch =
         tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;
     let git = git.clone().variable("GIT_INDEX_FILE", scratch.path().join("index"));
-    // `read-tree` has a hook of its own, which does not belong to a merge.
+    // Run this without hooks: `read-tree` has a hook that does not belong to a merge.
     git.run(&["read-tree", tree])?;
     let git = git.with_hooks();
     git.run(&["hook", "run", "--ignore-missing", "pre-merge-commit"])?;
@@ -34,7 +34,7 @@ pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
     file::read_text(&path, file::TEXT).map_err(|error| Error::file("read", &path, error))
 }
 
-/// Runs the hooks after a merge. If the work tree was at another commit before, it also runs the hook of a switch.
+/// Runs the hooks that follow a merge. If the work tree moved to another commit, also runs the checkout hook.
 pub fn after(git: &Git<'_>, before: Option<&str>, now: Option<&str>) -> Result<()> {
     let git = git.clone().with_hooks();
     git.run(&["hook", "run", "--ignore-missing", "post-merge", "--", "0"])?;

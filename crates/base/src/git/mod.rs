@@ -1,8 +1,11 @@
-//! The only place that runs git. It never prompts, runs no hooks unless asked to, and never takes text from a user as an option.
+//! Runs git; no other module does. git never prompts, runs no hooks unless asked to, and never takes text from a user as an
+//! option.
 //!
-//! [`Git`] is git in one folder. There is a file for each subject: [`refs`] and their [`transaction`], [`trees`] and [`tags`]
-//! (these write objects only, and move nothing), [`status`], [`worktrees`], [`snapshot`], [`unfinished`] (a checkout that failed),
-//! [`remote`]. [`programs`] keeps git from running what a repository's own configuration names.
+//! [`Git`] runs commands in one folder. Each subject has its own module: [`refs`] and their [`transaction`], [`trees`] and
+//! [`tags`]
+//! (which only write objects and move nothing), [`status`], [`worktrees`], [`snapshot`], [`unfinished`] (failed checkouts),
+//! and
+//! [`remote`]. [`programs`] keeps git from running programs named in a repository's own configuration.
 
 mod command;
 mod failure;

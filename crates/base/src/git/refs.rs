@@ -6,96 +6,95 @@ use super::command::Git;
 use super::paths::{parts, path, text};
 use crate::error::{Code, Error, Result};
 
-/// A ref with what git knows about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ref {
-    /// Its full name, such as `refs/heads/main`.
+    /// The full name, such as `refs/heads/main`.
     pub name: String,
-    /// The object that it names: a commit, or an annotated tag.
+    /// The object it points to: a commit or an annotated tag.
     pub id: String,
-    /// The commit, where `id` is an annotated tag.
+    /// The commit, if `id` is an annotated tag.
     pub peeled: Option<String>,
-    /// The full name of the branch that it follows.
+    /// The full name of its upstream branch.
     pub upstream: Option<String>,
-    /// How it differs from that branch; `None` if it follows none, or if nobody asked.
+    /// The difference from the upstream; `None` if there is no upstream, or if it was not requested.
     pub track: Option<Track>,
-    /// The work tree in which it is checked out.
+    /// The work tree that has it checked out.
     pub worktree: Option<PathBuf>,
 }
 
-/// How a branch differs from the one that it follows.
+/// How a branch differs from its upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
-    /// The other branch no longer exists.
+    /// The upstream no longer exists.
     Gone,
-    /// Each may have commits that the other lacks.
+    /// Either side may have commits that the other lacks.
     Apart {
-        /// How many commits only this branch has.
+        /// The number of commits that only this branch has.
         ahead: u64,
-        /// How many commits only the other one has.
+        /// The number of commits that only the upstream has.
         behind: u64,
     },
 }
 
 impl Ref {
-    /// The commit that it leads to.
+    /// Returns the commit that it leads to, even through an annotated tag.
     pub fn commit(&self) -> &str {
         self.peeled.as_deref().unwrap_or(&self.id)
     }
 
-    /// Its name without `prefix`, such as `refs/heads/`.
+    /// Returns the name without `prefix`, such as `refs/heads/`.
     pub fn short<'a>(&'a self, prefix: &str) -> &'a str {
         self.name.strip_prefix(prefix).unwrap_or(&self.name)
     }
 }
 
-/// Returns the refs that the patterns match, such as `refs/heads/` or `refs/tags/v1`, in the order of their names.
+/// Returns the refs that match a pattern, such as `refs/heads/` or `refs/tags/v1`, sorted by name.
 pub fn list(git: &Git<'_>, patterns: &[&str]) -> Result<Vec<Ref>> {
     let mut refs = read(git, patterns, "")?;
     refs.iter_mut().for_each(|found| found.track = None);
     Ok(refs)
 }
 
-/// Returns the same with [`Ref::track`], for which git walks the commits of each branch.
+/// Like [`list`], but fills in [`Ref::track`], for which git has to walk the commits of each branch.
 pub fn list_tracked(git: &Git<'_>, patterns: &[&str]) -> Result<Vec<Ref>> {
     read(git, patterns, "%(upstream:track,nobracket)")
 }
 
-/// Returns the ref of this full name, or `None`.
+/// Finds a ref by its full name.
 pub fn find(git: &Git<'_>, name: &str) -> Result<Option<Ref>> {
     Ok(list(git, &[name])?.into_iter().find(|found| found.name == name))
 }
 
-/// Returns the id of the commit that a full ref name, an id or such an expression leads to, or `None`.
+/// Returns the commit that a full ref name, an id or a revision expression leads to, if it exists.
 pub fn commit(git: &Git<'_>, name: &str) -> Result<Option<String>> {
     let commit = format!("{name}^{{commit}}");
     let found = git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
     Ok(found.map(|id| text(id.trim_ascii())))
 }
 
-/// Returns the id of the tree of a commit, or `None`.
+/// Returns the tree of a commit, if the commit exists.
 pub fn tree(git: &Git<'_>, commit: &str) -> Result<Option<String>> {
     let tree = format!("{commit}^{{tree}}");
     let found = git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &tree])?;
     Ok(found.map(|id| text(id.trim_ascii())))
 }
 
-/// Whether every commit of `older` is one of `newer`.
+/// Whether `newer` contains every commit of `older`.
 pub fn contains(git: &Git<'_>, newer: &str, older: &str) -> Result<bool> {
     Ok(git.ask(&["merge-base", "--is-ancestor", older, newer])?.is_some())
 }
 
-/// Returns the best common ancestor of two commits; `None` where they have none.
+/// Returns the best common ancestor of two commits; `None` if they have none.
 pub fn merge_base(git: &Git<'_>, one: &str, other: &str) -> Result<Option<String>> {
     let found = git.ask(&["merge-base", one, other])?;
     Ok(found.map(|id| text(id.trim_ascii())))
 }
 
-/// The fields of a ref, in the order in which `record` reads them.
+/// The number of fields per ref, in the order in which `record` reads them.
 const FIELDS: usize = 6;
 
 fn read(git: &Git<'_>, patterns: &[&str], track: &str) -> Result<Vec<Ref>> {
-    // A work tree's path may hold a line's end, so that fields alone separate the records.
+    // The path of a work tree may contain line breaks, so only the number of fields separates the records.
     let format =
         format!("--format=%(refname)%00%(objectname)%00%(*objectname)%00%(upstream)%00{track}%00%(worktreepath)%00");
     let printed = git.run(&[&["for-each-ref", &format, "--"], patterns].concat())?;
@@ -113,7 +112,7 @@ fn record(fields: &[&[u8]]) -> Option<Ref> {
     let some = |field: &[u8]| (!field.is_empty()).then(|| text(field));
     let upstream = some(upstream);
     Some(Ref {
-        // Each line but the first begins with the end of the one before.
+        // Every line except the first starts with the previous line's line break.
         name: text(name.strip_prefix(b"\n").unwrap_or(name)),
         id: text(id),
         peeled: some(peeled),
@@ -123,7 +122,7 @@ fn record(fields: &[&[u8]]) -> Option<Ref> {
     })
 }
 
-/// Reads `ahead 1, behind 2`.
+/// Parses text such as `ahead 1, behind 2`.
 fn track(said: &str) -> Option<Track> {
     if said == "gone" {
         return Some(Track::Gone);
@@ -135,17 +134,17 @@ fn track(said: &str) -> Option<Track> {
     Some(Track::Apart { ahead: count("ahead ").unwrap_or(0), behind: count("behind ").unwrap_or(0) })
 }
 
-/// Whether a commit is reachable from no branch, tag or other ref.
+/// Whether no branch, tag or other ref contains the commit.
 pub fn is_lost(git: &Git<'_>, commit: &str) -> Result<bool> {
     Ok(git.run(&["for-each-ref", "--count=1", "--format=x", "--contains", commit])?.is_empty())
 }
 
-/// Refuses a branch whose name differs from another only by case, if the disk cannot tell them apart.
+/// Refuses a branch whose name differs from an existing one only in case, if the file system cannot tell them apart.
 pub fn refuse_same_but_case(git: &Git<'_>, repo: &str, refs: &[Ref], branch: &str) -> Result<()> {
     let lower = branch.to_lowercase();
     let is_same = |part: &str, other: &str| part != other && part.to_lowercase() == other.to_lowercase();
     let found = refs.iter().filter_map(|found| found.name.strip_prefix("refs/heads/")).find(|other| {
-        // A folder of names counts too: `Feature/x` lies in the one of `feature/y`.
+        // Prefixes count too: `Feature/x` would be stored in the folder of `feature/y`.
         (*other != branch && other.to_lowercase() == lower)
             || branch
                 .split('/')

@@ -13,24 +13,25 @@ use crate::error::Result;
 use crate::process::{Limits, Tell};
 use crate::redact::redact;
 
-/// How long git may run if it talks to another host.
+/// The time limit of git commands that contact another host.
 pub const REMOTE: Duration = Duration::from_secs(600);
 
-/// The name that git gives to the repository from which one was cloned.
+/// The name of the remote that a repository was cloned from.
 pub const ORIGIN: &str = "origin";
 
-/// The variable in which git finds the header with a name and password.
+/// The environment variable that passes the header with name and password to git.
 const HEADER: &str = "MCPKG_GIT_HEADER";
 
-/// Clones a repository into `place`, which must not exist or must be empty. `secret` is `NAME:PASSWORD` for its host. Git gets it in
-/// its environment: everybody on the machine can see arguments.
+/// Clones a repository into `place`, which must be missing or empty. `secret` is `NAME:PASSWORD` for the URL's host. It is
+/// passed in
+/// the environment, because every user of the machine can see arguments.
 pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>, tell: Tell) -> Result<()> {
     let parent = place.parent().unwrap_or(place);
     let mut git = without_questions(Git::new(parent, *limits).within(REMOTE))?;
     let mut set = None;
     if let (Some(secret), Some((scheme, rest))) = (secret, url.split_once("://")) {
         let host = rest.split('/').next().unwrap_or_default();
-        // For that host only, in case it redirects to another one.
+        // Limit the header to this host, in case the host redirects to another one.
         set = Some(format!("--config-env=http.{scheme}://{host}/.extraHeader={HEADER}"));
         git = git.variable(HEADER, format!("Authorization: Basic {}", BASE64_STANDARD.encode(secret)));
     }
@@ -39,42 +40,41 @@ pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>,
     git.watch(&[&args[..], &[place.as_os_str()]].concat(), tell).map(drop)
 }
 
-/// Fetches what `origin` has.
+/// Fetches from `origin`.
 pub fn fetch(git: &Git<'_>, tell: Tell) -> Result<()> {
     let git = without_questions(git.clone().within(REMOTE))?;
     git.watch(&["fetch", "--progress", "--no-recurse-submodules", "--", ORIGIN], tell).map(drop)
 }
 
-/// The effect of a push on a ref of `origin`.
+/// A change that a push makes to a ref of `origin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Update {
-    /// Moves it forward to an object, without losing a commit, or creates it.
+    /// Creates the ref, or moves it forward to an object without losing a commit.
     Set { name: String, id: String },
-    /// Deletes it if it is still at `old`.
+    /// Deletes the ref if it is still at `old`.
     Delete {
         name: String,
-        /// The object at which it has to be.
+        /// The object that the ref must be at.
         old: String,
     },
 }
 
-/// The result of a push for one ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pushed {
     /// The full name of the ref at `origin`.
     pub name: String,
-    /// git's words, such as `[rejected] (fetch first)` or `0123456..789abcd`.
+    /// git's message, such as `[rejected] (fetch first)` or `0123456..789abcd`.
     pub said: String,
-    /// Whether it was refused.
+    /// Whether the update was refused.
     pub is_refused: bool,
-    /// Whether it was up to date already.
+    /// Whether the ref was already up to date.
     pub is_there: bool,
 }
 
-/// Pushes all of the refs to `origin` or none, and returns the result for each. It runs the repository's hooks.
+/// Pushes all refs to `origin` or none, and returns the result for each. Runs the repository's hooks.
 ///
 /// # Errors
-/// As [`Git::run`], if `origin` could not be reached. A refused ref is not an error.
+/// The same as [`Git::run`], if `origin` could not be reached. A refused ref is not an error.
 pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     let git = without_questions(git.clone().within(REMOTE).with_hooks())?;
     let mut args: Vec<String> = ["push", "--atomic", "--porcelain", "--no-follow-tags"].map(str::to_owned).to_vec();
@@ -92,7 +92,7 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     git.rows(&args, |printed| parse(&text(printed)))
 }
 
-/// Returns what the configuration says about a push as arguments, so that mcpkg knows before the push which programs it runs.
+/// Returns the push settings from the configuration as arguments, so that mcpkg knows in advance which programs the push runs.
 fn said(git: &Git<'_>) -> Result<Vec<String>> {
     let get = |key: &str| -> Result<Option<String>> {
         let said = git.ask(&["config", "--type=bool-or-str", "--get", key])?;
@@ -107,15 +107,15 @@ fn said(git: &Git<'_>) -> Result<Vec<String>> {
     Ok(signed.into_iter().chain(into_submodules.map(|said| format!("--recurse-submodules={said}"))).collect())
 }
 
-/// Returns the addresses of a push to `origin`, by the repository's and the user's current settings.
+/// Returns the URLs that a push to `origin` goes to, according to the current configuration.
 ///
 /// # Errors
-/// As [`Git::run`], where there is no `origin`.
+/// The same as [`Git::run`], if there is no `origin`.
 pub fn pushed_to(git: &Git<'_>) -> Result<Vec<String>> {
     Ok(git.text(&["remote", "get-url", "--push", "--all", ORIGIN])?.lines().map(str::to_owned).collect())
 }
 
-/// Reads lines such as `!<tab>refs/heads/a:refs/heads/a<tab>[rejected] (fetch first)`.
+/// Parses lines such as `!<tab>refs/heads/a:refs/heads/a<tab>[rejected] (fetch first)`.
 fn parse(printed: &str) -> Vec<Pushed> {
     let mut pushed = Vec::new();
     for line in printed.lines() {
@@ -133,11 +133,11 @@ fn parse(printed: &str) -> Vec<Pushed> {
     pushed
 }
 
-/// Returns git that asks nobody for a password: ssh fails instead of asking.
+/// Makes ssh fail instead of asking for a password.
 fn without_questions<'a>(git: Git<'a>) -> Result<Git<'a>> {
     let command = match std::env::var("GIT_SSH_COMMAND") {
         Ok(command) => Some(command),
-        // A bare program takes no options, and only OpenSSH knows this one.
+        // `GIT_SSH` names a program without options, and only OpenSSH has the required option.
         Err(_) if std::env::var_os("GIT_SSH").is_some() => None,
         Err(_) => {
             let set = git.ask(&["config", "--get", "core.sshCommand"])?;

@@ -1,7 +1,7 @@
-//! Stores all files of a work tree as a commit, tracked or not, without changing its index or its refs.
+//! Stores all files of a work tree as a commit, including untracked ones, without changing its index or refs.
 //!
-//! It adds the files to a copy of the index, so that it works during a merge with conflicts too. No filter or line end conversion
-//! changes them: they come back byte for byte.
+//! The files are added to a copy of the index, so that this works even during a merge with conflicts. Filters and line end
+//! conversion are off, so that the files are restored byte for byte.
 
 use std::path::{Path, PathBuf};
 
@@ -12,15 +12,16 @@ use super::version::{Version, version};
 use super::{refs, trees};
 use crate::error::{Error, Result};
 
-/// The empty tree, which git knows without an object.
+/// The ids of the empty tree. git knows it without a stored object.
 const EMPTY_TREE: [(&str, &str); 2] = [
     ("sha1", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
     ("sha256", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
 ];
 
-/// Makes a commit of all files of a work tree but the ignored ones, and of the `ignored` ones that are named, and returns its
-/// id. Its first parent is what was checked out, if anything was; its second one, where there were no conflicts, has what was
-/// staged. `scratch` is a folder of the caller's, in which nothing stays.
+/// Commits all files of a work tree except ignored ones, plus the ignored files in `ignored`; returns the commit's id. Its
+/// first
+/// parent is the commit that was checked out, if any. Its second parent holds the staged files, unless there are conflicts.
+/// `scratch` is a folder for temporary files, which are removed.
 pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -> Result<String> {
     let head = refs::commit(git, "HEAD")?;
     let has_conflicts = !git.run(&["ls-files", "--unmerged"])?.is_empty();
@@ -45,8 +46,9 @@ pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -
     commit(git, &tree, &parents, message)
 }
 
-/// Puts the files of a snapshot back into a work tree that has what was checked out then, and what was staged into its index.
-/// `scratch` is a folder of the caller's, in which nothing stays.
+/// Restores the files of a snapshot, and the staged ones into the index. The work tree must have the same commit checked out
+/// as at
+/// the time of the snapshot. `scratch` is a folder for temporary files, which are removed.
 pub fn put_back(git: &Git<'_>, scratch: &Path, snapshot: &str) -> Result<()> {
     let parents = git.text(&["show", "--no-patch", "--format=%P", snapshot, "--"])?;
     let mut parents = parents.split_whitespace();
@@ -66,13 +68,15 @@ pub fn put_back(git: &Git<'_>, scratch: &Path, snapshot: &str) -> Result<()> {
     }
     if let Some(staged) = parents.next() {
         git.change(&["read-tree", staged])?;
-        // The index knows no file's time after that, and every later look would read all of them. Status 1: some differ.
+        // Refresh the index, which has no file times after `read-tree`; otherwise every later status would read all files.
+        // Exit status 1
+        // only means that some files differ.
         git.ask(&["update-index", "-q", "--refresh"])?;
     }
     Ok(())
 }
 
-/// Returns what keeps git from converting files, as far as this release of it can.
+/// Returns options that keep git from converting files, as far as the installed release allows.
 fn plain(git: &Git<'_>) -> Result<Vec<String>> {
     let mut said = words(["-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "core.attributesFile="]);
     if version(git.limits())? >= Version::ATTRIBUTES_OF_TREE {
@@ -83,7 +87,7 @@ fn plain(git: &Git<'_>) -> Result<Vec<String>> {
     Ok(said)
 }
 
-/// Makes an unsigned commit in mcpkg's name: it is nobody's work, and signing may ask for a passphrase.
+/// Creates an unsigned commit in mcpkg's name. No person wrote it, and signing could ask for a passphrase.
 fn commit(git: &Git<'_>, tree: &str, parents: &[&str], message: &str) -> Result<String> {
     let mut git = git.clone();
     for (name, value) in [
@@ -105,7 +109,7 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// A file that is removed when the value is dropped.
+/// A temporary file that is removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,4 +1,4 @@
-//! The changes of a work tree since its last commit, and the state of its branch.
+//! Reads the changes in a work tree since its last commit, and the state of its branch.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,79 +7,76 @@ use super::command::Git;
 use super::paths::{path, text};
 use crate::error::{Code, Error, Result};
 
-/// How a work tree is.
+/// The state of a work tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The commit that is checked out; `None` before the first one.
+    /// The commit that is checked out; `None` before the first commit.
     pub head: Option<String>,
-    /// The branch, without `refs/heads/`; `None` where a commit is checked out by itself.
+    /// The branch without `refs/heads/`; `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// The branch that it follows, such as `origin/main`.
+    /// The upstream branch, such as `origin/main`.
     pub upstream: Option<String>,
-    /// Commits that it has and the branch that it follows has not; `None` where that is missing.
+    /// The number of commits that the upstream lacks; `None` without an upstream.
     pub ahead: Option<u64>,
-    /// Commits that it lacks; `None` as `ahead`.
+    /// The number of commits that only the upstream has; `None` without an upstream.
     pub behind: Option<u64>,
-    /// The files that differ, in git's order.
+    /// The files with a state, in git's order.
     pub entries: Vec<Entry>,
 }
 
-/// A file that differs.
+/// A file that is changed, conflicted, untracked or ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub state: State,
-    /// Its path below the work tree; a folder that is wholly untracked or ignored represents its files, and ends in
-    /// `/`.
+    /// The path relative to the work tree. A folder in which all files are untracked or ignored is listed as one entry, ending
+    /// in `/`.
     pub path: PathBuf,
-    /// Its name before it was renamed or copied.
+    /// The path before it was renamed or copied.
     pub from: Option<PathBuf>,
-    /// Whether it is a submodule.
     pub is_submodule: bool,
 }
 
-/// How a file differs.
+/// The state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is tracked, and was changed, staged or not.
+    /// Tracked and changed, whether staged or not.
     Changed,
-    /// Its merge has conflicts.
+    /// In conflict after a merge.
     Conflicted,
-    /// It is not tracked.
     Untracked,
-    /// It is not tracked, and not looked at either.
+    /// Untracked and ignored.
     Ignored,
 }
 
 impl Status {
-    /// How many files are in this state.
     pub fn count(&self, state: State) -> usize {
         self.entries.iter().filter(|entry| entry.state == state).count()
     }
 
-    /// Whether nothing was changed, and no file is untracked; ignored ones do not count.
+    /// Whether there are no changes and no untracked files. Ignored files do not count.
     pub fn is_clean(&self) -> bool {
         self.entries.iter().all(|entry| entry.state == State::Ignored)
     }
 
-    /// The paths that tracked files have and had that were changed.
+    /// Returns the paths of changed tracked files, including the old paths of renamed ones.
     pub fn changed_paths(&self) -> impl Iterator<Item = &Path> {
         let changed = self.entries.iter().filter(|entry| matches!(entry.state, State::Changed | State::Conflicted));
         changed.flat_map(|entry| std::iter::once(entry.path.as_path()).chain(entry.from.as_deref()))
     }
 }
 
-/// Which files that are not tracked are looked for.
+/// Which kinds of untracked files to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
-    /// Untracked ones, a wholly untracked folder as one.
+    /// Untracked files; a folder with only untracked files is one entry.
     Untracked,
-    /// Untracked ones each by itself, and ignored ones, a wholly ignored folder as one.
+    /// Each untracked file individually, and ignored files; a folder that is ignored as a whole is one entry.
     AllAndIgnored,
 }
 
-/// Returns how the work tree is that git is run in.
+/// Reads the status of the work tree.
 pub fn read(git: &Git<'_>, extra: Extra) -> Result<Status> {
-    // Said each time, since the user's configuration may say otherwise.
+    // Pass these options explicitly, because the user's configuration may override the defaults.
     let said = ["status", "--porcelain=v2", "--branch", "-z", "--ahead-behind", "--find-renames"];
     let extra: &[&str] = match extra {
         Extra::Untracked => &["--untracked-files=normal"],
@@ -89,16 +86,15 @@ pub fn read(git: &Git<'_>, extra: Extra) -> Result<Status> {
     parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git status: cannot parse its output"))
 }
 
-/// Returns the files below the folder that git is run in whose merge has conflicts, by their paths from there. No other file is looked
-/// at.
+/// Returns the conflicted files below git's folder, relative to it. This does not examine any other files.
 pub fn unmerged(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
     let printed = git.run(&["ls-files", "--unmerged", "-z"])?;
-    // Each line is of one side: its mode, id and number, a tab, and the path.
+    // Each line is for one side of the conflict: mode, id, stage number, a tab, and the path.
     let of = |line: &[u8]| line.iter().position(|byte| *byte == b'\t').map(|at| path(&line[at + 1..]));
     Ok(super::paths::parts(&printed).filter_map(of).collect())
 }
 
-/// Returns the submodules of a work tree whose folders are empty or missing.
+/// Returns the submodules of a work tree with empty or missing folders.
 pub fn empty_submodules(git: &Git<'_>) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["ls-files", "--stage", "-z"])?;
     let of = |line: &[u8]| {
@@ -132,7 +128,7 @@ fn parse(printed: &[u8]) -> Option<Status> {
     Some(status)
 }
 
-/// Reads a line such as `branch.ab +1 -2`; newer ones that are unknown are passed over.
+/// Parses a line such as `branch.ab +1 -2`. Ignores unknown lines of newer releases.
 fn head(status: &mut Status, line: &str) {
     let Some((key, value)) = line.split_once(' ') else { return };
     match key {
@@ -148,10 +144,10 @@ fn head(status: &mut Status, line: &str) {
     }
 }
 
-/// Reads an entry whose path follows `fields` fields.
+/// Parses an entry in which the path follows `fields` fields.
 fn entry(state: State, line: &[u8], fields: usize) -> Option<Entry> {
     let mut words = line.splitn(fields + 1, |byte| *byte == b' ');
-    // XY, then what is known of a submodule: `N...` for a file.
+    // The fields are XY, then the submodule state, which is `N...` for a file.
     let is_submodule = fields > 0 && words.nth(1)?.starts_with(b"S");
     let rest = if fields > 0 { words.nth(fields - 2)? } else { words.next()? };
     Some(Entry { state, path: path(rest), from: None, is_submodule })

@@ -1,4 +1,4 @@
-//! Annotated tags as objects: a tag without the ref that names it.
+//! Creates annotated tags as objects, without the refs that name them.
 
 use super::command::Git;
 use super::paths::{parts, text};
@@ -6,11 +6,12 @@ use super::programs;
 use super::trees::says;
 use crate::error::{Error, Result};
 
-/// The keys of the configuration by which git signs.
+/// Matches the configuration keys that signing depends on.
 const SIGNING: &str = "^(user|committer|gpg|tag)\\.";
 
-/// Makes the object of an annotated tag of the commit `target`, and returns its id. It is signed where the repository's
-/// configuration says so.
+/// Creates an annotated tag object for the commit `target`; returns its id. The tag is signed if the repository's
+/// configuration
+/// says so.
 pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
     if says(git, "tag.gpgSign")? || says(git, "tag.forceSignAnnotated")? {
         return signed(git, name, target, message);
@@ -21,10 +22,11 @@ pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<
     Ok(text(git.feed(&["mktag"], tag.as_bytes())?.trim_ascii()))
 }
 
-/// Makes it in a scratch repository that writes its objects into the real one, since git signs no tag without making the
-/// ref too.
+/// Creates a signed tag object. It uses a temporary repository that stores its objects in the real one, because git cannot
+/// sign a
+/// tag without also creating its ref.
 fn signed(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
-    // The scratch repository signs with the settings of the real one.
+    // The temporary repository signs with the real one's settings, so these must be trusted.
     programs::require(git.folder(), &["tag", "--sign"], false, git.limits())?;
     let scratch =
         tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;
@@ -33,7 +35,7 @@ fn signed(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<Stri
     let objects = git.text(&["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;
     let mut args = Vec::new();
     for setting in parts(&git.run(&["config", "-z", "--get-regexp", SIGNING])?) {
-        // A key, and after a line's end its value; one without a value is a yes.
+        // Each setting is a key, a line break and a value. A key without a value counts as true.
         args.push("-c".to_owned());
         args.push(text(setting).replacen('\n', "=", 1));
     }

@@ -1,8 +1,9 @@
-//! Refs that move together: all of them are locked and compared before the first one moves.
+//! Moves several refs together: all of them are locked and compared before the first one moves.
 //!
-//! [`Transaction::prepare`] holds the locks until [`Transaction::commit`] or until the value is dropped, so that the refs of
-//! several repositories can be prepared first and committed then. git lets the locks go by itself where its input ends:
-//! when this process is killed, nothing was moved and no lock stays.
+//! [`Transaction::prepare`] holds the locks until [`Transaction::commit`], or until the value is dropped. So the refs of
+//! several
+//! repositories can all be prepared before any is committed. git releases the locks when its input ends: if this process is
+//! killed, nothing has moved and no lock stays.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::ChildStdin;
@@ -17,7 +18,7 @@ use crate::process::{Failure, OnCancel, Running};
 /// How long git waits for the lock of a ref.
 const LOCK_TIMEOUT: &str = "core.filesRefLockTimeout=1000";
 
-/// A change of several refs of one repository.
+/// A change of several refs in one repository.
 #[derive(Debug)]
 pub struct Transaction<'a> {
     git: Git<'a>,
@@ -28,7 +29,7 @@ pub struct Transaction<'a> {
     sender: Sender<Answer>,
 }
 
-/// What git sent, or why it sent nothing.
+/// A message from git, or why there is none.
 #[derive(Debug)]
 enum Answer {
     Line(String),
@@ -37,7 +38,7 @@ enum Answer {
 }
 
 impl<'a> Transaction<'a> {
-    /// Begins a change, which the refs' logs tell as `message`.
+    /// Starts a transaction. `message` goes to the reflogs.
     pub fn begin(git: &Git<'a>, message: &str) -> Result<Self> {
         let args = ["-c", LOCK_TIMEOUT, "update-ref", "-m", message, "--stdin", "-z"].map(str::to_owned).to_vec();
         let started = git.program(&args)?.start();
@@ -58,38 +59,39 @@ impl<'a> Transaction<'a> {
         Ok(transaction)
     }
 
-    /// Makes a ref, which may not exist yet.
+    /// Creates a ref, which must not exist yet.
     pub fn create(&mut self, name: &str, id: &str) -> Result<()> {
         self.say(format!("create {name}\0{id}\0").as_bytes())
     }
 
-    /// Moves a ref that is still at `old`.
+    /// Moves a ref that must still be at `old`.
     pub fn update(&mut self, name: &str, id: &str, old: &str) -> Result<()> {
         self.say(format!("update {name}\0{id}\0{old}\0").as_bytes())
     }
 
-    /// Deletes a ref that is still at `old`.
+    /// Deletes a ref that must still be at `old`.
     pub fn delete(&mut self, name: &str, old: &str) -> Result<()> {
-        // A symbolic ref is deleted itself, not the branch that it points to.
+        // Delete a symbolic ref itself, not the branch that it points to.
         self.say(format!("option no-deref\0delete {name}\0{old}\0").as_bytes())
     }
 
-    /// Requires that a ref is still at `old`.
+    /// Requires a ref to be still at `old`.
     pub fn verify(&mut self, name: &str, old: &str) -> Result<()> {
         self.say(format!("verify {name}\0{old}\0").as_bytes())
     }
 
-    /// Locks all refs and compares each with its old id; from then on nobody else can move them.
+    /// Locks all refs and compares each with its old id. From then on no other process can move them.
     ///
     /// # Errors
-    /// `E_GIT_LOCKED` where another git holds one for longer than a second; `E_GIT_FAILED` where a ref is not at its old id, with
-    /// git's own words.
+    /// `E_GIT_LOCKED` if another git process holds a lock for more than a second; `E_GIT_FAILED` with git's message if a ref
+    /// is not
+    /// at its old id.
     pub fn prepare(&mut self) -> Result<()> {
         self.say(b"prepare\0")?;
         self.hear("prepare", true)
     }
 
-    /// Moves all refs. It is waited for also where the call was cancelled.
+    /// Moves all refs. Waits for git even if the call is cancelled.
     pub fn commit(mut self) -> Result<()> {
         self.say(b"commit\0")?;
         self.hear("commit", false)?;
@@ -101,12 +103,12 @@ impl<'a> Transaction<'a> {
         let written = self.stdin.as_mut().map(|stdin| stdin.write_all(words).and_then(|()| stdin.flush()));
         match written {
             Some(Ok(())) => Ok(()),
-            // It has ended: it says why itself.
+            // git has exited, and its error output says why.
             _ => Err(self.why()),
         }
     }
 
-    /// Waits for git's word that it did what it was asked.
+    /// Waits until git confirms the command `what`.
     fn hear(&mut self, what: &str, may_be_cancelled: bool) -> Result<()> {
         let sender = self.sender.clone();
         let wake = move || drop(sender.send(Answer::Cancelled));
@@ -119,7 +121,7 @@ impl<'a> Transaction<'a> {
                     Err(Error::new(Code::GitFailed, format!("git update-ref: unexpected response to {what}: `{line}`")))
                 }
                 Ok(Answer::Cancelled) if may_be_cancelled => Err(self.failed(Failure::Cancelled)),
-                // A wait that is over has left it behind.
+                // An earlier wait left this message behind.
                 Ok(Answer::Cancelled) => continue,
                 Err(RecvTimeoutError::Timeout) => Err(self.failed(Failure::TimedOut)),
                 Ok(Answer::Ended) | Err(RecvTimeoutError::Disconnected) => Err(self.why()),
@@ -127,7 +129,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Returns why git has ended.
+    /// Returns the reason why git has exited.
     fn why(&mut self) -> Error {
         self.stdin = None;
         let never = tokio_util::sync::CancellationToken::new();
@@ -148,7 +150,7 @@ impl<'a> Transaction<'a> {
 }
 
 impl Drop for Transaction<'_> {
-    /// Ends git's input and waits for its end, after which no lock is held.
+    /// Closes git's input and waits until it exits, which releases all locks.
     fn drop(&mut self) {
         self.stdin = None;
         let never = tokio_util::sync::CancellationToken::new();

@@ -1,4 +1,4 @@
-//! Makes merges, trees and commits as objects: no ref moves, and no work tree changes.
+//! Creates merges, trees and commits as objects, without moving a ref or changing a work tree.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,22 @@ use super::paths::{parts, path, text};
 use super::version::{Version, version};
 use crate::error::{Code, Error, Result};
 
-/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// The tree; with conflict markers where there are conflicts.
+    /// The resulting tree. Conflicting files contain conflict markers.
     pub tree: String,
-    /// The files that have conflicts.
+    /// The files with conflicts.
     pub conflicts: Vec<PathBuf>,
 }
 
-/// Merges the commit `branch` into the commit `target`, both as ids, by the attributes of `target`'s files, as where it is
+/// Merges the commit `branch` into the commit `target`, both given as ids. The attributes of `target`'s files apply, as if it
+/// were
 /// checked out.
 pub fn merge(git: &Git<'_>, target: &str, branch: &str) -> Result<Merged> {
     merge_with(git, version(git.limits())?, target, branch)
 }
 
-/// Merges as that release of git can: an older one finds the attributes in a work tree that has nothing else.
+/// Merges in the way that this release supports. Old releases need the attributes in a work tree with no other files.
 pub(super) fn merge_with(git: &Git<'_>, version: Version, target: &str, branch: &str) -> Result<Merged> {
     if version >= Version::ATTRIBUTES_OF_TREE {
         return merge_by(git, &[&format!("--attr-source={target}")], target, branch);
@@ -45,7 +45,7 @@ fn merge_by(git: &Git<'_>, options: &[&str], target: &str, branch: &str) -> Resu
     let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", target, branch];
     let (printed, has_conflicts) = git.found(&[options, &merge].concat())?;
     let mut said = parts(&printed).map(<[u8]>::to_owned);
-    // Names that lead nowhere end it with status 1 as conflicts do, and without a tree.
+    // For unknown names git also exits with status 1, as it does for conflicts, but prints no tree.
     let tree = said.next().map(|tree| text(&tree)).filter(|tree| is_id(tree));
     let tree = tree.ok_or_else(|| {
         Error::new(Code::GitFailed, format!("git merge-tree: cannot merge `{target}` and `{branch}`"))
@@ -57,7 +57,7 @@ fn merge_by(git: &Git<'_>, options: &[&str], target: &str, branch: &str) -> Resu
     Ok(Merged { tree, conflicts })
 }
 
-/// Writes the files of attributes of a commit below `place`.
+/// Writes the `.gitattributes` files of a commit below `place`.
 fn write_attributes(git: &Git<'_>, commit: &str, place: &Path) -> Result<()> {
     let printed = git.run(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?;
     for name in parts(&printed).map(path).filter(|name| name.file_name().is_some_and(|name| name == ".gitattributes")) {
@@ -69,7 +69,7 @@ fn write_attributes(git: &Git<'_>, commit: &str, place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes a commit, and returns its id. It is signed where the repository's configuration says so.
+/// Creates a commit; returns its id. It is signed if the repository's configuration says so.
 pub fn commit(git: &Git<'_>, tree: &str, parents: &[&str], message: &str) -> Result<String> {
     let mut args = vec!["commit-tree"];
     if says(git, "commit.gpgSign")? {
@@ -81,18 +81,18 @@ pub fn commit(git: &Git<'_>, tree: &str, parents: &[&str], message: &str) -> Res
     Ok(text(git.feed(&args, message.as_bytes())?.trim_ascii()))
 }
 
-/// Whether a boolean key of the configuration is true.
+/// Whether a boolean setting of the configuration is true.
 pub(super) fn says(git: &Git<'_>, key: &str) -> Result<bool> {
     Ok(git.ask(&["config", "--type=bool", "--get", key])?.is_some_and(|said| said.trim_ascii() == b"true"))
 }
 
-/// Returns the files that differ between two commits or trees. A renamed file appears under both names.
+/// Returns the files that differ between two commits or trees. A renamed file is listed under both names.
 pub fn changed(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"])?;
     Ok(parts(&printed).map(path).collect())
 }
 
-/// Returns the bytes of a file in a commit or a tree, or `None` if there is no such file.
+/// Returns the content of a file in a commit or tree, or `None` if there is no such file.
 pub fn read(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Vec<u8>>> {
     match entry(git, tree, path)? {
         Some(entry) if entry.kind == "blob" => git.run(&["cat-file", "blob", &entry.id]).map(Some),
@@ -100,10 +100,10 @@ pub fn read(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Returns the id of `tree` after adding or replacing the file at `path`. An existing file keeps its mode.
+/// Returns the id of `tree` with the file at `path` added or replaced. An existing file keeps its mode.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where a folder of `path` is a file or a link.
+/// `E_INVALID_ARGUMENT` if a parent of `path` is a file or link in the tree.
 pub fn with_file(git: &Git<'_>, tree: &str, path: &Path, bytes: &[u8]) -> Result<String> {
     let blob = text(git.feed(&["hash-object", "-w", "--stdin"], bytes)?.trim_ascii());
     let names: Vec<_> = path.iter().collect();
@@ -133,7 +133,7 @@ pub fn with_file(git: &Git<'_>, tree: &str, path: &Path, bytes: &[u8]) -> Result
     Ok(made.id)
 }
 
-/// What a tree has under a name.
+/// An entry of a tree.
 #[derive(Clone, Debug)]
 struct Entry {
     mode: String,
@@ -167,7 +167,7 @@ fn entry(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Entry>> {
     Ok(parts(&printed).find_map(Entry::parse))
 }
 
-/// Returns the entries of a folder in a tree; none if there is no such folder.
+/// Returns the entries of a folder in a tree; empty if there is no such folder.
 fn children(git: &Git<'_>, tree: &str, folder: &Path) -> Result<Vec<Entry>> {
     let tree = match folder.as_os_str().is_empty() {
         true => tree.to_owned(),

@@ -1,7 +1,8 @@
 //! Cleans up after a checkout that failed halfway.
 //!
-//! Git writes the files first, and the index and the branch last. A full disk, a failing filter or a power cut leaves some new files,
-//! while the old commit is still checked out.
+//! git writes the files first, and the index and the branch last. After a full disk, a failing filter or a power cut, some
+//! files are
+//! new while the old commit is still checked out.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -12,11 +13,12 @@ use super::paths::{parts, path};
 use crate::error::{Error, Result};
 use crate::file;
 
-/// The largest file that is compared; a larger one stays.
+/// The largest file that is compared, in bytes. Larger files are left alone.
 const LARGEST: u64 = 64 << 20;
 
-/// Restores the files of the checked-out commit `from` that a checkout of `to` wrote or removed. Returns the paths that it left alone
-/// because they match neither commit: somebody has edited them.
+/// Restores files of the checked-out commit `from` that an interrupted checkout of `to` wrote or removed. Returns the paths
+/// that
+/// match neither commit: somebody has edited them, so they are left unchanged.
 pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to, "--"])?;
     let words: Vec<&[u8]> = parts(&printed).collect();
@@ -33,7 +35,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
         match (is_there, is_added) {
             (false, true) => {}
             (false, false) => missing.push(name),
-            // A folder: what the checkout wrote in it has a path of its own.
+            // For a folder, the files that the checkout wrote in it are listed on their own.
             (true, _) if place.is_dir() && !place.is_symlink() => missing.extend((!is_added).then_some(name)),
             (true, _) if is_of(git, to, &name, &place)? => {
                 written.push(place);
@@ -43,14 +45,14 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
         }
     }
     if written.is_empty() && !stay.is_empty() {
-        // The changes were there before: git begins no checkout over them.
+        // These changes existed before: git does not start a checkout that would overwrite them.
         return Ok(Vec::new());
     }
     for place in written {
         std::fs::remove_file(&place).map_err(|error| Error::file("remove", &place, error))?;
         remove_empty(git.folder(), &place);
     }
-    // git would remove a folder in its way with all that is in it.
+    // Skip folders at these paths, because git would remove them with all their files.
     let (in_the_way, missing): (Vec<_>, Vec<_>) =
         missing.into_iter().partition(|name| git.folder().join(name).is_dir() && !is_link(&git.folder().join(name)));
     stay.extend(in_the_way);
@@ -62,7 +64,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     Ok(stay)
 }
 
-/// Whether a file holds what a commit has at its path, or the beginning of that.
+/// Whether a file has the content of a commit's file at this path, or the beginning of that content.
 fn is_of(git: &Git<'_>, commit: &str, name: &Path, place: &Path) -> Result<bool> {
     let failed = |error| Error::file("read", place, error);
     let bytes = match std::fs::read_link(place) {
@@ -75,7 +77,7 @@ fn is_of(git: &Git<'_>, commit: &str, name: &Path, place: &Path) -> Result<bool>
     };
     let mut object = OsString::from(format!("{commit}:"));
     object.push(name);
-    // As it was committed, or as a filter of its attributes writes it; a filter that fails writes nothing.
+    // Compare with the committed content, and with the output of its filter. If the filter fails, it wrote nothing.
     let is_begun = |kind: &str| {
         let args = [OsStr::new("cat-file"), OsStr::new(kind), &object];
         git.run(&args).is_ok_and(|whole| whole.starts_with(&bytes))
@@ -87,12 +89,12 @@ fn is_link(place: &Path) -> bool {
     place.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
 }
 
-/// Whether a folder above a path is a link, so that the path leads elsewhere.
+/// Whether a parent folder of the path is a link, so that the path leads elsewhere.
 fn is_below_link(top: &Path, name: &Path) -> bool {
     name.ancestors().skip(1).any(|folder| is_link(&top.join(folder)) && !folder.as_os_str().is_empty())
 }
 
-/// Removes the folders above a file that are empty now.
+/// Removes the parent folders of a file that are now empty.
 fn remove_empty(top: &Path, place: &Path) {
     for folder in place.ancestors().skip(1).take_while(|folder| *folder != top) {
         if std::fs::remove_dir(folder).is_err() {

@@ -1,4 +1,4 @@
-//! Finds out which git is installed.
+//! Finds out which version of git is installed.
 
 use std::fmt;
 use std::path::Path;
@@ -15,13 +15,13 @@ use crate::process::Limits;
 pub struct Version(pub u32, pub u32);
 
 impl Version {
-    /// The oldest release with `merge-tree --write-tree`, which a merge that moves nothing needs.
+    /// The oldest release with `merge-tree --write-tree`, which merges without changing a work tree.
     pub const OLDEST: Version = Version(2, 38);
 
-    /// The first release that takes attributes from a tree.
+    /// The first release that can read attributes from a tree.
     pub const ATTRIBUTES_OF_TREE: Version = Version(2, 41);
 
-    /// Reads what `git version` prints; vendors add words of their own.
+    /// Parses the output of `git version`. Vendors may append text.
     fn parse(printed: &str) -> Option<Self> {
         let mut numbers = printed.trim().strip_prefix("git version ")?.split('.');
         Some(Self(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
@@ -34,7 +34,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Returns the version of the installed git. It starts git only once.
+/// Returns the version of the installed git. Runs git only once.
 pub fn version(limits: &Limits<'_>) -> Result<Version> {
     static VERSION: OnceLock<Version> = OnceLock::new();
     if let Some(version) = VERSION.get() {
@@ -49,7 +49,7 @@ pub fn version(limits: &Limits<'_>) -> Result<Version> {
     Ok(*VERSION.get_or_init(|| version))
 }
 
-/// Returns the version of the installed git, if it can merge without moving anything.
+/// Returns the version of the installed git; fails if it is older than [`Version::OLDEST`].
 pub fn required(limits: &Limits<'_>) -> Result<Version> {
     let found = version(limits)?;
     if found < Version::OLDEST {

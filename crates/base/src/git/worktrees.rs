@@ -1,4 +1,4 @@
-//! The work trees of a repository: its own, and those that are linked to it.
+//! Lists, adds and removes the work trees of a repository.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,48 +9,47 @@ use super::refs;
 use super::trees::says;
 use crate::error::{Code, Error, Result};
 
-/// A work tree as the repository knows it.
+/// A work tree that is registered in a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worktree {
-    /// Its folder, which may be missing.
+    /// The folder, which may be missing.
     pub path: PathBuf,
     /// The commit that is checked out; `None` in a bare repository.
     pub head: Option<String>,
-    /// The full name of its branch; `None` where a commit is checked out by itself.
+    /// The full name of its branch; `None` if HEAD is detached.
     pub branch: Option<String>,
     /// Whether this is a bare repository, which has no files.
     pub is_bare: bool,
-    /// The reason why it must not be removed; it may be empty.
+    /// The reason why it must not be removed, which may be empty; `None` if it is not locked.
     pub locked: Option<String>,
     /// The reason why git would remove its entry: its folder is missing.
     pub prunable: Option<String>,
 }
 
-/// The commit or branch that a new work tree checks out.
+/// What a new work tree checks out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkout<'a> {
-    /// A branch that exists, without `refs/heads/`.
+    /// An existing branch, without `refs/heads/`.
     Branch(&'a str),
-    /// A new branch at a commit or at another branch, which it follows if `follows` says so.
+    /// A new branch that starts at a commit or another branch.
     New {
-        /// The branch's name, without `refs/heads/`.
+        /// The new branch's name, without `refs/heads/`.
         branch: &'a str,
-        /// The commit, as an id or a full ref name.
+        /// The starting point, as a commit id or full ref name.
         start: &'a str,
-        /// Whether it follows `start`, a branch of a remote.
+        /// Whether `start`, a remote branch, becomes its upstream.
         follows: bool,
     },
-    /// A commit by itself.
+    /// A commit, with a detached HEAD.
     Commit(&'a str),
 }
 
-/// Returns the work trees, the repository's own one first.
+/// Returns the work trees, the main one first.
 pub fn list(git: &Git<'_>) -> Result<Vec<Worktree>> {
     let printed = git.run(&["worktree", "list", "--porcelain", "-z"])?;
     parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git worktree list: cannot parse its output"))
 }
 
-/// Makes a work tree at `path`.
 pub fn add(git: &Git<'_>, path: &Path, checkout: Checkout<'_>) -> Result<()> {
     let mut args: Vec<&OsStr> = ["worktree", "add", "--quiet"].iter().map(OsStr::new).collect();
     let end = match checkout {
@@ -69,21 +68,23 @@ pub fn add(git: &Git<'_>, path: &Path, checkout: Checkout<'_>) -> Result<()> {
     git.change(&args).map(drop)
 }
 
-/// Removes a work tree with its folder, and all changes in it. The caller keeps them first.
+/// Removes a work tree with its folder and all uncommitted changes. Callers must save those first.
 pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
     let args = ["worktree", "remove", "--force", "--"].map(OsStr::new);
     git.change(&[&args[..], &[path.as_os_str()]].concat()).map(drop)
 }
 
-/// Moves the checked-out branch forward to a commit, with the files. It does not overwrite an ignored file.
+/// Fast-forwards the checked-out branch and its files to a commit. Does not overwrite ignored files.
 ///
 /// # Errors
-/// `E_GIT_FAILED` where the branch did not move.
+/// `E_GIT_FAILED` if the branch did not move.
 pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
-    // `branch.NAME.mergeOptions` may ask for another merge: one that moves no branch, or makes a commit. A name may hold `=`.
+    // `branch.NAME.mergeOptions` could ask for another kind of merge, which does not move the branch or creates a commit. The
+    // branch
+    // name may contain `=`, so `-c` cannot override it.
     let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
     let mut said = vec!["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
-    // As an argument, so that mcpkg knows before the merge that it runs a program.
+    // Pass this as an argument, so that mcpkg knows before the merge that git will run a program.
     if says(git, "merge.verifySignatures")? {
         said.push("--verify-signatures");
     }
@@ -97,10 +98,10 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     }
 }
 
-/// A variable without a value, which overrides a key of the configuration.
+/// An empty environment variable, used to override a setting.
 const NOTHING: &str = "MCPKG_NOTHING";
 
-/// Removes the entries of work trees whose folders are gone.
+/// Removes entries of work trees with missing folders.
 pub fn prune(git: &Git<'_>) -> Result<()> {
     git.change(&["worktree", "prune"]).map(drop)
 }
@@ -116,13 +117,13 @@ fn parse(printed: &[u8]) -> Option<Vec<Worktree>> {
         let line = text(part);
         let (key, value) = line.split_once(' ').unwrap_or((line.as_str(), ""));
         match key {
-            // Of a branch without a commit it is all zeros.
+            // The id of a branch without commits is all zeros.
             "HEAD" => worktree.head = Some(value.to_owned()).filter(|id| id.bytes().any(|byte| byte != b'0')),
             "branch" => worktree.branch = Some(value.to_owned()),
             "bare" => worktree.is_bare = true,
             "locked" => worktree.locked = Some(value.to_owned()),
             "prunable" => worktree.prunable = Some(value.to_owned()),
-            // `detached`, and what newer ones say.
+            // Ignore `detached` and any keys of newer releases.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! One call of somebody's API: sent, repeated where it is let, followed where that leads nowhere else, and read whole.
+//! Calls an API once: sends the request, retries it if allowed, follows safe redirects, and reads the whole answer.
 
 use std::io::Read;
 use std::num::NonZeroU32;
@@ -17,57 +17,58 @@ use super::{Client, Failure, Limits, Reach, Url, read_failure};
 /// The most redirects that are followed.
 const REDIRECTS: u32 = 5;
 
-/// How often a host is waited for that asks for time, and how long at most each time.
+/// How many times to wait for a host that asks for a pause, and the longest pause each time.
 const WAITS: u32 = 3;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// How many calls of one host begin in a second, and how many at once after a pause. This machine has no such bound.
+/// How many calls to one host may start per second, and how many at once after a pause. This machine has no limit.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("ten");
 const AT_ONCE: NonZeroU32 = NonZeroU32::new(20).expect("twenty");
 
-/// The calls of each host in this process.
+/// The rate limiter of this process, keyed by host.
 static RATE: LazyLock<DefaultKeyedRateLimiter<String>> =
     LazyLock::new(|| RateLimiter::keyed(Quota::per_second(PER_SECOND).allow_burst(AT_ONCE)));
 
-/// A request to an API.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     pub method: Method,
     pub url: Url,
-    /// Its headers, but those of the connection.
+    /// The headers, without those that HTTP itself needs.
     pub headers: HeaderMap,
-    /// Its body; empty where it has none.
+    /// The body; empty if there is none.
     pub body: Vec<u8>,
 }
 
-/// What a call may do.
+/// The rules for a call.
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub limits: Limits,
-    /// Which addresses it may go to.
+    /// The addresses that it may connect to.
     pub reach: Reach,
-    /// Whether sending it again does no more than sending it once.
+    /// Whether the request may be repeated, because sending it again has no further effect.
     pub repeats: bool,
 }
 
-/// A whole answer, whatever its status.
+/// A complete answer with any status.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// How often the request was sent, redirects not counted.
+    /// How many times the request was sent, without redirects.
     pub attempts: u32,
 }
 
 /// Sends a request and returns the whole answer.
 ///
-/// A redirect is followed for GET and HEAD, five times at most and within the origin. A host that is busy (429, 503) and says
-/// for how long is waited for where the request may be sent again, three times and 60 seconds each at most. No more than ten
-/// calls of a host begin in a second, twenty after a pause; further ones wait.
+/// Redirects are only followed for GET and HEAD, at most five times, and only within the same origin. If a busy host (429,
+/// 503)
+/// asks for a pause and the request may be repeated, it is sent again, at most three times, after at most 60 seconds each. At
+/// most ten calls to a host start per second, or twenty after a pause; further calls wait.
 ///
 /// # Errors
-/// See [`Failure`]; [`Failure::Refused`] and [`Failure::Redirected`] where the request, or a redirect, would go where it may not.
+/// See [`Failure`]. [`Failure::Refused`] or [`Failure::Redirected`] if the request or a redirect would go to a forbidden
+/// address.
 pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
     let client = super::client()?;
     let mut attempts = 0;
@@ -89,7 +90,7 @@ pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
     }
 }
 
-/// Sends a request, and what its redirects ask for.
+/// Sends a request and follows its redirects.
 fn follow(client: &'static Client, outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
     let mut url = outgoing.url.clone();
     for _ in 0..=REDIRECTS {
@@ -140,7 +141,7 @@ fn once(client: &'static Client, outgoing: &Outgoing, url: &Url, rules: &Rules) 
     Ok(Answer { status: response.status, headers: response.headers, body, attempts: 1 })
 }
 
-/// Waits until another call of the host may begin.
+/// Waits until another call to the host may start.
 ///
 /// # Errors
 /// [`Failure::TimedOut`], [`Failure::Cancelled`], [`Failure::Unavailable`].
@@ -156,7 +157,9 @@ pub fn wait_for_turn(url: &Url, limits: &Limits) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns how long a host asks to be let alone: seconds, or until a date, which is compared with the date of its answer.
+/// Returns the pause that a host asks for: a number of seconds, or the time until a date. That date is compared with the date
+/// of
+/// the answer, not with this machine's clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &HeaderName| Some(headers.get(name)?.to_str().ok()?.trim().to_owned());
     let until = text(&RETRY_AFTER)?;
@@ -175,7 +178,7 @@ mod tests {
     #[test]
     fn twenty_calls_of_a_host_begin_at_once_and_then_they_wait() {
         let begun = |host: &str| (0..30).filter(|_| RATE.check_key(&host.to_owned()).is_ok()).count();
-        // While they are counted, another tenth of a second may pass.
+        // Another tenth of a second may pass during the loop, which allows more calls.
         assert!((20..25).contains(&begun("busy.invalid")));
         assert!((20..25).contains(&begun("other.invalid")));
     }

@@ -1,9 +1,9 @@
-//! Speaks to other hosts over HTTP: no other module opens a connection to one.
+//! Makes HTTP requests to other hosts. No other module opens a connection to one.
 //!
-//! Calls block the thread that makes them, as the rest of a domain does. They end at their deadline or when the call is
-//! cancelled, whatever the other host does: the request runs on a runtime of this module's own, and dropping it ends it.
-//! No redirect is followed but by [`exchange`], no proxy is taken from the environment, and nothing is kept open between two
-//! requests. The runtime starts with the first request.
+//! Calls block their thread. They end at their deadline or when they are cancelled, whatever the other host does: the request
+//! runs
+//! on this module's own async runtime, and dropping the request ends it. Only [`exchange`] follows redirects. Proxies in the
+//! environment are ignored, and connections are not kept open between requests. The runtime starts with the first request.
 
 mod exchange;
 mod reach;
@@ -30,43 +30,41 @@ pub use reach::Reach;
 pub use upload::Upload;
 pub use url::Url;
 
-/// How long a connection may take to come about.
+/// The time limit for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Limits that end a call before its answer is complete.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// When it has to be over.
+    /// The deadline.
     pub until: Instant,
-    /// Ends it when the caller gives up.
+    /// Cancelled when the caller gives up.
     pub cancelled: CancellationToken,
-    /// Bytes of the longest answer.
+    /// The largest answer, in bytes.
     pub size: u64,
 }
 
-/// Reasons for a missing or incomplete answer.
+/// Why an answer is missing or incomplete.
 #[derive(Debug)]
 pub enum Failure {
     /// This machine cannot make requests at all.
     Unavailable(String),
-    /// No address is known for the host's name.
+    /// The host name has no address.
     NoAddress(String),
-    /// Nobody answers at the address.
+    /// Nothing accepts connections at the address.
     NotConnected(String),
-    /// The other side is not trusted, or does not speak TLS.
+    /// The TLS handshake failed: the server is not trusted, or does not support TLS.
     Tls(rustls::Error),
     /// The other side does not speak HTTP.
     NotHttp,
-    /// The answer is longer than it may be.
+    /// The answer is larger than this limit.
     TooLarge(u64),
-    /// It took too long.
     TimedOut,
-    /// The call was cancelled.
     Cancelled,
     Broken(String),
-    /// It would have gone where it may not; the text names the host.
+    /// The request would have gone to a forbidden address; the text names the host.
     Refused(String),
-    /// It was sent, and answered with a redirect to where it may not go; the text names both hosts.
+    /// The request was sent, and was redirected to a forbidden address; the text names both hosts.
     Redirected(String),
 }
 
@@ -90,7 +88,7 @@ impl fmt::Display for Failure {
 impl StdError for Failure {}
 
 impl Failure {
-    /// Whether nothing of the request was sent.
+    /// Whether no part of the request was sent.
     pub const fn is_unsent(&self) -> bool {
         matches!(
             self,
@@ -103,7 +101,7 @@ impl Failure {
     }
 }
 
-/// An answer whose body is read from it.
+/// An answer with a body that is still to be read.
 #[derive(Debug)]
 pub struct Response {
     pub status: StatusCode,
@@ -111,25 +109,26 @@ pub struct Response {
     pub body: Body,
 }
 
-/// Sends a request and waits for the answer's head.
+/// Sends a request and waits for the status and headers.
 pub fn send(request: Request<impl Into<reqwest::Body>>, limits: Limits) -> Result<Response, Failure> {
     client()?.send(request, limits, Reach::Anywhere)
 }
 
-/// Returns what makes requests to a URL for a protocol whose library makes them itself, with the rules of this module: no redirect is
-/// followed, no proxy asked, and no address but those that may be. Its calls end when they are dropped.
+/// Returns an HTTP client for libraries that make their own requests to `url`. It follows the rules of this module: no
+/// redirects,
+/// no proxies, no forbidden addresses. Dropping a call ends it.
 ///
 /// # Errors
-/// [`Failure::Refused`] where the URL may not be asked; [`Failure::Unavailable`].
+/// [`Failure::Refused`] if the URL is forbidden; [`Failure::Unavailable`].
 pub fn for_library(url: &Url, reach: Reach) -> Result<reqwest::Client, Failure> {
     let reach = url.reach(reach).map_err(Failure::Refused)?;
     Ok(client()?.of(reach).clone())
 }
 
-/// What a request of such a library fails with.
+/// The error type of that client's requests.
 pub type RequestError = reqwest::Error;
 
-/// Says what an error of such a library is, where a request of its failed.
+/// Finds the failed request, if there is one, among the causes of a library's error.
 pub fn failure_of(error: &(dyn StdError + 'static)) -> Option<Failure> {
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -141,7 +140,7 @@ pub fn failure_of(error: &(dyn StdError + 'static)) -> Option<Failure> {
     None
 }
 
-/// Looks whether anybody listens at an address.
+/// Checks whether something listens at an address.
 ///
 /// # Errors
 /// [`Failure::NotConnected`], [`Failure::TimedOut`], [`Failure::Cancelled`], [`Failure::Unavailable`].
@@ -153,7 +152,7 @@ pub fn connect(host: &str, port: u16, limits: &Limits) -> Result<(), Failure> {
     client.within(limits, tokio::net::TcpStream::connect(addresses.as_slice()))?.map(drop).map_err(refused)
 }
 
-/// The body of an answer: at most as long, and as late, as the limits of its call say.
+/// The body of an answer. Reading it respects the call's limits of size and time.
 #[derive(Debug)]
 pub struct Body {
     client: &'static Client,
@@ -164,7 +163,7 @@ pub struct Body {
 }
 
 impl io::Read for Body {
-    /// Reads what has come, or waits for more. An error's inner error is a [`Failure`].
+    /// Reads what has arrived, or waits for more. The inner error of an error is a [`Failure`].
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() {
             let piece = self.client.within(&self.limits, self.answer.chunk()).map_err(io::Error::other)?;
@@ -182,7 +181,7 @@ impl io::Read for Body {
     }
 }
 
-/// Returns why reading a [`Body`] failed.
+/// Returns the reason why reading a [`Body`] failed.
 pub fn read_failure(error: &io::Error) -> Failure {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Failure>()) {
         Some(Failure::TooLarge(size)) => Failure::TooLarge(*size),
@@ -193,13 +192,12 @@ pub fn read_failure(error: &io::Error) -> Failure {
     }
 }
 
-/// The HTTP client of this process.
 #[derive(Debug)]
 struct Client {
     runtime: Runtime,
-    /// Goes to whatever address a name has.
+    /// Connects to any address.
     anywhere: reqwest::Client,
-    /// Goes to public addresses alone.
+    /// Connects only to public addresses.
     public: reqwest::Client,
 }
 
@@ -229,7 +227,7 @@ impl Client {
         })
     }
 
-    /// Sends a request and waits for the answer's head.
+    /// Sends a request and waits for the status and headers.
     fn send(
         &'static self,
         request: Request<impl Into<reqwest::Body>>,
@@ -251,7 +249,7 @@ impl Client {
         }
     }
 
-    /// Waits for `work` within limits; dropping it ends it.
+    /// Waits for `work` within the limits. Dropping the future ends it.
     fn within<T>(&self, limits: &Limits, work: impl Future<Output = T>) -> Result<T, Failure> {
         self.runtime.block_on(async {
             tokio::select! {
@@ -263,21 +261,21 @@ impl Client {
     }
 }
 
-/// Returns the client, which is made for the first request.
+/// Returns the client, which is created by the first request.
 fn client() -> Result<&'static Client, Failure> {
     static CLIENT: OnceLock<Result<Client, String>> = OnceLock::new();
     CLIENT.get_or_init(Client::new).as_ref().map_err(|why| Failure::Unavailable(why.clone()))
 }
 
-/// Translates an error of the library, using the first of its causes that explains it.
+/// Translates an error of the library, based on the first of its causes that explains it.
 fn failure(error: &reqwest::Error) -> Failure {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     let (mut last, mut is_unknown) = (error.to_string(), false);
     while let Some(error) = cause {
         last = error.to_string();
-        // hyper-util's connector has no type for it.
+        // hyper-util has no error type for an unknown host, so compare the text.
         is_unknown |= last == "dns error";
-        // Nor has tokio-rustls for a connection that is closed in the middle of the handshake.
+        // tokio-rustls has no error type for a connection that closes during the handshake.
         if last == "tls handshake eof" {
             return Failure::Tls(rustls::Error::General(last));
         }
@@ -290,7 +288,7 @@ fn failure(error: &reqwest::Error) -> Failure {
         if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
             return Failure::NotHttp;
         }
-        // The source of an I/O error is that of the error in it, which would be passed over.
+        // `source` of an I/O error skips the error inside it, so use `get_ref`.
         cause = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => error.source(),
@@ -315,7 +313,7 @@ mod tests {
         Limits { until: Instant::now() + Duration::from_secs(20), cancelled: CancellationToken::new(), size: 1 << 20 }
     }
 
-    /// Answers one request with these bytes; the connection stays open until the listener's thread is told to end.
+    /// Answers one request with these bytes. Keeps the connection open until the channel tells the thread to end.
     fn answering(bytes: &'static [u8]) -> (String, std::sync::mpsc::Sender<()>) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let url = format!("http://{}/", listener.local_addr().expect("an address"));
@@ -356,7 +354,7 @@ mod tests {
         let soon = || Instant::now() + Duration::from_millis(50);
         let (url, _end) = answering(b"");
         assert!(matches!(get(&url, Limits { until: soon(), ..limits() }), Err(Failure::TimedOut)));
-        // In the middle of a body.
+        // Cancel in the middle of a body.
         let (url, _end) = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
         let limits = limits();
         let mut response = get(&url, limits.clone()).expect("an answer");
@@ -382,7 +380,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
         assert!(connect("127.0.0.1", address.port(), &limits()).is_ok());
-        // A port that was given back may be another test's by now; this one is given to nobody.
+        // Use port 1, which is never assigned. A port that was just released could already belong to another test.
         let failure = connect("127.0.0.1", 1, &limits()).expect_err("nobody");
         assert!(matches!(&failure, Failure::NotConnected(why) if why.contains("refused")), "{failure:?}");
         let failure = get("http://127.0.0.1:1/", limits()).expect_err("nobody");

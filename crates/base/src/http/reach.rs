@@ -1,5 +1,5 @@
-//! Which addresses a request may go to. A description of an API, or an answer of one, must not lead into this
-//! machine's own network.
+//! Decides which addresses a request may connect to. Neither the description of an API nor its answers may lead into the local
+//! network.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -9,19 +9,19 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::url::Url;
 
-/// Which addresses a request may go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     Anywhere,
-    /// Those of the internet, looked at when the connection is made. This machine only where the URL says so itself.
+    /// Only internet addresses, checked when the connection is made. This machine is allowed only if the URL names it
+    /// directly.
     Public,
 }
 
 impl Url {
-    /// Returns how names are to be looked up on the way to this URL.
+    /// Returns the rule for resolving names in this URL.
     ///
     /// # Errors
-    /// The reason for refusing the URL: it leads to another machine without TLS, or to an address that is not public.
+    /// The reason why the URL is refused: it leads to another machine without TLS, or to a private address.
     pub(super) fn reach(&self, reach: Reach) -> Result<Reach, String> {
         if !self.is_private() {
             return Err(format!("requests to {} would be sent without TLS; use https", self.host()));
@@ -34,7 +34,7 @@ impl Url {
     }
 }
 
-/// A host whose addresses are not of the internet.
+/// A host name with a private address.
 #[derive(Debug)]
 pub(super) struct PrivateName(String);
 
@@ -46,7 +46,7 @@ impl fmt::Display for PrivateName {
 
 impl StdError for PrivateName {}
 
-/// Looks names up, and finds public addresses alone.
+/// Resolves names, but only to public addresses.
 #[derive(Debug)]
 pub(super) struct PublicNames;
 
@@ -64,7 +64,7 @@ impl Resolve for PublicNames {
     }
 }
 
-/// Whether an address is one of the internet: not of this machine, of a private network, of a link, or kept for other uses.
+/// Whether an address is on the public internet: not on this machine, not private, not link-local, and not reserved.
 fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -88,7 +88,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         return is_public_v4(v4);
     }
     let [a, b, ..] = ip.segments();
-    // All of the internet is 2000::/3. Within it, what carries addresses of the older kind may carry a private one.
+    // The public internet is 2000::/3. Some of its addresses embed an IPv4 address, which may be private.
     let carries_v4 = a == 0x2002 || (a, b) == (0x2001, 0);
     let is_documentation = (a, b) == (0x2001, 0x0db8);
     a & 0xe000 == 0x2000 && !carries_v4 && !is_documentation
@@ -151,7 +151,7 @@ mod tests {
         ] {
             match reach(url, Reach::Public) {
                 Err(said) => assert_eq!(said, says, "{url}"),
-                // Another way to write 127.1.2.3, which the URL's own parser undoes.
+                // The URL parser normalizes other spellings of 127.1.2.3.
                 Ok(reach) => assert_eq!((says, reach), ("", Reach::Anywhere), "{url}"),
             }
         }

@@ -1,4 +1,4 @@
-//! What a request carries where it is too long for memory: read piece by piece while it is sent.
+//! Streams a request body that is too large for memory: it is read in pieces while it is sent.
 
 use std::io::{self, Read};
 use std::pin::Pin;
@@ -7,17 +7,17 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-/// Bytes in a piece.
+/// The size of a piece in bytes.
 const PIECE: u64 = 256 << 10;
 
-/// Bytes that are read while they are sent.
+/// A body that is read while it is sent.
 pub struct Upload {
     from: Box<dyn Read + Send + Sync>,
     left: u64,
 }
 
 impl Upload {
-    /// Returns the first `size` bytes of `from`. Where there are fewer, the request breaks.
+    /// Sends the first `size` bytes of `from`. If there are fewer, the request fails.
     pub fn new(from: impl Read + Send + Sync + 'static, size: u64) -> Self {
         Self { from: Box::new(from), left: size }
     }
@@ -33,7 +33,8 @@ impl Body for Upload {
     type Data = Bytes;
     type Error = io::Error;
 
-    // Reading a piece of a file takes less than a millisecond, and the thread serves the requests of this process alone.
+    // Blocking is fine: reading a piece of a file takes less than a millisecond, and this thread only serves this process's
+    // requests.
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if self.left == 0 {
             return Poll::Ready(None);

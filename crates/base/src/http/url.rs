@@ -1,19 +1,18 @@
-//! Addresses of other hosts.
+//! Represents URLs of other hosts.
 
 use std::net::IpAddr;
 
-/// A URL of a host that is asked over HTTP, without a user and a password.
+/// An http or https URL without a user name and password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url(reqwest::Url);
 
 impl Url {
-    /// Returns the URL that a text is; `None` where it is none, of another scheme than http and https, or has a user or a
-    /// password in it.
+    /// Parses a URL; `None` if it is invalid, has a scheme other than http and https, or contains a user name or password.
     pub fn parse(text: &str) -> Option<Self> {
         Self::checked(reqwest::Url::parse(text).ok()?)
     }
 
-    /// Resolves a reference in a document at this URL, such as the address of a redirect.
+    /// Resolves a relative URL from a document at this URL, such as the target of a redirect.
     pub fn join(&self, text: &str) -> Option<Self> {
         Self::checked(self.0.join(text).ok()?)
     }
@@ -26,7 +25,7 @@ impl Url {
         is_plain.then_some(Self(url))
     }
 
-    /// Returns the URL of `path` below this one, with a query.
+    /// Appends `path` to this URL, and sets the query.
     pub fn below(&self, path: &str, query: &[(&str, &str)]) -> Self {
         let mut url = self.0.clone();
         url.set_path(&format!("{}/{path}", self.0.path().trim_end_matches('/')));
@@ -38,7 +37,7 @@ impl Url {
         Self(url)
     }
 
-    /// Returns this URL with one more pair in its query.
+    /// Adds a pair to the query of this URL.
     #[must_use]
     pub fn and(&self, name: &str, value: &str) -> Self {
         let mut url = self.0.clone();
@@ -46,39 +45,38 @@ impl Url {
         Self(url)
     }
 
-    /// Whether both are of one scheme, host and port.
+    /// Whether both have the same scheme, host and port.
     pub fn has_origin_of(&self, other: &Self) -> bool {
         self.0.origin() == other.0.origin()
     }
 
-    /// Whether both are of one scheme.
+    /// Whether both have the same scheme.
     pub fn has_scheme_of(&self, other: &Self) -> bool {
         self.0.scheme() == other.0.scheme()
     }
 
-    /// Whether nobody in between reads or changes what is sent: by TLS, or since it stays on this machine.
+    /// Whether nobody else can read or change the traffic: it uses TLS or stays on this machine.
     pub fn is_private(&self) -> bool {
         self.0.scheme() == "https" || self.is_loopback()
     }
 
-    /// Whether it says itself that it stays on this machine.
+    /// Whether the host is this machine: `localhost` or a loopback address.
     pub fn is_loopback(&self) -> bool {
         let host = self.0.host_str().unwrap_or_default();
         host.eq_ignore_ascii_case("localhost") || self.ip().is_some_and(|ip| ip.is_loopback())
     }
 
-    /// The IP address, if the URL has one instead of a host name.
+    /// Returns the IP address, if the URL has one instead of a host name.
     pub(super) fn ip(&self) -> Option<IpAddr> {
         self.0.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
     }
 
-    /// The host, with its port where that is not the usual one.
+    /// Returns the host, with its port unless that is the default.
     pub fn host(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// The URL as text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }

@@ -1,4 +1,4 @@
-//! Waking a thread that waits when its call is cancelled.
+//! Wakes a waiting thread when its call is cancelled.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,18 +7,19 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Calls a function once a token is cancelled, as long as this value lives.
+/// Calls a function when a token is cancelled, unless this value is dropped first.
 pub struct OnCancel {
     _waiting: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
 impl OnCancel {
-    /// Has `wake` called when `token` is cancelled, at once where it is already. It is called on the thread that cancels,
-    /// so it may not block.
+    /// Arranges for `wake` to be called when `token` is cancelled, or now if it already is. `wake` runs on the thread that
+    /// cancels, so it
+    /// must not block.
     pub fn new(token: &CancellationToken, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let mut waiting = Box::pin(token.clone().cancelled_owned());
         let waker = Arc::new(Waking(wake));
-        // Polled once, the future keeps the waker until it is dropped.
+        // After one poll, the future holds the waker until it is dropped.
         let polled = waiting.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&waker))));
         if polled == Poll::Ready(()) {
             waker.wake();

@@ -1,7 +1,8 @@
-//! A control group of a program's own, where one can be made: limits that count all of its processes together.
+//! Puts a program into its own control group, if possible, so that limits apply to all of its processes together.
 //!
-//! Both versions of Linux's control groups are used as they are found: a folder of version 2 that has the controllers, else
-//! one folder for each controller of version 1. Where neither can be written to, there is none.
+//! Both versions of Linux control groups are supported: one version 2 folder with the needed controllers, or else one version
+//! 1
+//! folder per controller. If mcpkg may not write to either, there is no group.
 
 use std::fs;
 use std::io;
@@ -16,36 +17,35 @@ use super::proc;
 /// Limits for all processes of a control group together.
 #[derive(Clone, Copy, Debug)]
 pub struct Together {
-    /// Bytes of memory, files in memory among them.
+    /// The memory limit in bytes, including files held in memory.
     pub memory: u64,
     pub processes: u64,
 }
 
-/// A control group; dropped, it is removed.
+/// A control group, removed when dropped.
 #[derive(Debug)]
 pub struct Cgroup {
     folders: Vec<PathBuf>,
-    /// The file that counts what was killed for memory.
+    /// The file that counts processes killed for lack of memory.
     events: PathBuf,
 }
 
-/// The controllers that are needed.
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 
-/// How often the removal of a group is tried: its last processes may still be ending.
+/// How many times to try to remove a group: its last processes may still be exiting.
 const TRIES: u32 = 50;
 
-/// Prefix of a group's name, followed by the id of the process that made it.
+/// The prefix of a group's name. The id of the process that created it follows.
 const PREFIX: &str = "mcpkg-";
 
-/// Tells groups of one process apart.
+/// Numbers the groups of one process.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Whether this process has removed what others left.
+/// Whether this process has already removed groups that other processes left behind.
 static SWEPT: Once = Once::new();
 
 impl Cgroup {
-    /// Makes a control group; `None` where this process may make none.
+    /// Creates a control group; `None` if this process is not permitted to.
     pub fn new(together: Together) -> Option<Self> {
         let own = proc::read(Path::new("/proc/self/cgroup")).ok()?;
         let mounts = proc::read(Path::new("/proc/self/mountinfo")).ok()?;
@@ -61,7 +61,7 @@ impl Cgroup {
         fs::create_dir(folder)?;
         set(folder, "memory.max", together.memory)?;
         set(folder, "pids.max", together.processes)?;
-        // A kernel that does not swap has none of these.
+        // These files do not exist in kernels without swap, so ignore errors.
         let _ = set(folder, "memory.swap.max", 0);
         let _ = set(folder, "memory.oom.group", 1);
         Ok(group)
@@ -78,12 +78,12 @@ impl Cgroup {
         Ok(group)
     }
 
-    /// The folders that a process enters.
+    /// Returns the folders of the group, which a process enters.
     pub(super) fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 
-    /// Whether a process of it was killed since memory had run out.
+    /// Whether a process of the group was killed because memory ran out.
     pub fn ran_out_of_memory(&self) -> bool {
         let counted = proc::read(&self.events).unwrap_or_default();
         counted.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
@@ -105,8 +105,9 @@ impl Drop for Cgroup {
     }
 }
 
-/// Returns the folders of the groups that a process left which was killed: it lives no more, and nothing lives in them. The next
-/// group that a process makes is made after they were removed.
+/// Returns the folders of groups left by killed processes: their creator has ended, and they contain no processes. mcpkg
+/// removes
+/// them before it creates its next group.
 pub fn abandoned() -> Vec<PathBuf> {
     let read = |path: &str| proc::read(Path::new(path)).unwrap_or_default();
     abandoned_below(&parents(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo")))
@@ -124,16 +125,17 @@ fn abandoned_below(parents: &[PathBuf]) -> Vec<PathBuf> {
     folders.map(|entry| entry.path()).filter(|folder| is_left(folder)).collect()
 }
 
-/// The folders in which groups of this process are made.
+/// Returns the folders in which this process creates groups.
 fn parents(own: &str, mounts: &str) -> Vec<PathBuf> {
     let of_two = two(own, mounts).into_iter();
     of_two.chain(one(own, mounts).into_iter().flatten()).collect()
 }
 
-/// Makes this thread one of the groups', with what it starts from here on and the program that it becomes.
+/// Moves this thread into the groups, together with everything it starts and the program that it becomes.
 ///
-/// A whole process waits at `cgroup.procs` until every CPU has passed a point of rest, some 10 ms; a thread that moves itself,
-/// which only version 1 has a file for, does not.
+/// Writing to `cgroup.procs` moves the whole process and waits for all CPUs, which takes about 10 ms. Moving only this thread
+/// is
+/// faster, but only version 1 has the `tasks` file for it.
 pub(super) fn enter(folders: &[PathBuf]) -> io::Result<()> {
     folders.iter().try_for_each(|folder| match set(folder, "tasks", 0) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => set(folder, "cgroup.procs", 0),
@@ -146,8 +148,9 @@ fn set(folder: &Path, file: &str, value: u64) -> io::Result<()> {
     fs::OpenOptions::new().write(true).open(folder.join(file))?.write_all(value.to_string().as_bytes())
 }
 
-/// Returns the folder of version 2 below which a group gets the controllers: that of this process's group, or the one above
-/// it, since a group that has processes passes no controllers on.
+/// Returns the version 2 folder in which new groups get the controllers. This is the folder of this process's group or its
+/// parent,
+/// because a group with processes does not pass controllers on.
 fn two(own: &str, mounts: &str) -> Option<PathBuf> {
     let (root, at) = mounted(mounts, |kind, _| kind == "cgroup2")?;
     let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -161,7 +164,7 @@ fn two(own: &str, mounts: &str) -> Option<PathBuf> {
     [Some(own), above].into_iter().flatten().find(|folder| passes_on(folder))
 }
 
-/// Returns the folder of this process's group of version 1 for each controller.
+/// Returns the version 1 folders of this process's group, one per controller.
 fn one(own: &str, mounts: &str) -> Option<[PathBuf; 2]> {
     let folder = |controller: &str| {
         let (root, at) =
@@ -177,10 +180,10 @@ fn one(own: &str, mounts: &str) -> Option<[PathBuf; 2]> {
     Some([memory?, pids?])
 }
 
-/// Returns the root and the place of the first mount that `is_wanted` says by its type and its file system's options.
+/// Returns the root and mount point of the first mount that `is_wanted` accepts by its type and file system options.
 fn mounted(mounts: &str, is_wanted: impl Fn(&str, &str) -> bool) -> Option<(String, PathBuf)> {
     mounts.lines().find_map(|line| {
-        // ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS ... - TYPE SOURCE OPTIONS
+        // Fields: ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS ... - TYPE SOURCE OPTIONS
         let (before, after) = line.split_once(" - ")?;
         let mut after = after.split(' ');
         let (kind, options) = (after.next()?, after.nth(1)?);
@@ -190,7 +193,7 @@ fn mounted(mounts: &str, is_wanted: impl Fn(&str, &str) -> bool) -> Option<(Stri
     })
 }
 
-/// Returns where a group's path is below the place where `root` is mounted.
+/// Returns a group's folder below the mount point `at`, where `root` is mounted.
 fn below(at: &Path, root: &str, path: &str) -> Option<PathBuf> {
     let path = Path::new(path).strip_prefix(root).ok()?;
     let goes_up = path.components().any(|part| !matches!(part, std::path::Component::Normal(_)));
@@ -231,7 +234,7 @@ mod tests {
         assert_eq!(two("0::/user/app\n", &mounts), Some(at.join("user")));
         passes("user/app", "memory pids\n");
         assert_eq!(two("0::/user/app\n", &mounts), Some(at.join("user/app")));
-        // A container that sees a part of the tree.
+        // A container sees only a part of the tree.
         let part = format!("41 31 0:38 /user {} rw - cgroup2 cgroup2 rw\n", at.join("user").display());
         assert_eq!(two("0::/user/app\n", &part), Some(at.join("user/app")));
         assert_eq!(two("0::/elsewhere\n", &part), None);
@@ -246,7 +249,7 @@ mod tests {
             fs::write(folder.join("cgroup.procs"), inside).expect("written");
             folder
         };
-        // No process has an id beyond what the system gives out.
+        // These process ids are higher than any that the system assigns.
         let left = group("mcpkg-4194999-0", "");
         group("mcpkg-4194999-1", "17\n");
         group(&format!("mcpkg-{}-0", std::process::id()), "");

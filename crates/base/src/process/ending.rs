@@ -1,4 +1,4 @@
-//! The signals that ask this process to end.
+//! Lists the signals that ask this process to end.
 
 use std::path::Path;
 
@@ -6,15 +6,16 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::file;
 
-/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless it was started to outlive its terminal, as
-/// by `nohup`.
+/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless it is ignored, for example because the
+/// process
+/// was started with `nohup`.
 pub fn ending() -> Vec<i32> {
     let status = file::read_text(Path::new("/proc/self/status"), file::TEXT).unwrap_or_default();
     let ends = [SIGINT, SIGTERM, SIGHUP].into_iter();
     ends.filter(|signal| *signal != SIGHUP || !is_ignored(&status, *signal)).collect()
 }
 
-/// Whether a process ignores a signal, according to its status from Linux.
+/// Whether a process ignores a signal, according to its status in /proc.
 fn is_ignored(status: &str, signal: i32) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

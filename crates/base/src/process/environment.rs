@@ -1,12 +1,12 @@
-//! The variables that a program gets.
+//! Selects the environment variables for a program.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// The variables that are passed on unless the caller says otherwise; all that begin with `LC_` are too.
+/// The variables that are passed on by default, in addition to all that start with `LC_`.
 const ALLOWED: &[&str] = &["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
 
-/// The variables that no program on Windows does without.
+/// The variables that every program on Windows needs.
 const WINDOWS: &[&str] = &[
     "APPDATA",
     "COMSPEC",
@@ -23,16 +23,16 @@ const WINDOWS: &[&str] = &[
     "USERPROFILE",
 ];
 
-/// Which variables a program gets.
+/// Selects the variables that a program gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Environment {
-    /// Those of a short list that nearly every program needs, none of which holds a secret.
+    /// A short list of variables that nearly every program needs and that contain no secrets.
     Allowed,
-    /// Those of this process without mcpkg's own: for programs that the user configures by variables, such as git.
+    /// All variables of this process except mcpkg's own. For programs that users configure through variables, such as git.
     Inherited,
-    /// Those of this process, except those that begin with one of these: for the user's own programs.
+    /// All variables of this process except those with one of these prefixes. For the user's own programs.
     Without(&'static [&'static str]),
-    /// Those of this process, all of them: for what a person works with at the terminal.
+    /// All variables of this process. For programs that a person works with at the terminal.
     Whole,
     Exactly(BTreeMap<OsString, OsString>),
 }
@@ -55,7 +55,7 @@ impl Environment {
     }
 }
 
-/// Returns whether a program gets the variable `name` where nothing else is said: one that holds no secret.
+/// Whether the variable `name` is passed on by default. Such variables contain no secrets.
 pub fn is_passed_on(name: &str) -> bool {
     is_allowed(OsStr::new(name))
 }
@@ -66,7 +66,7 @@ fn is_allowed(name: &OsStr) -> bool {
     })
 }
 
-/// Returns whether `name` is one of [`WINDOWS`], in whatever case.
+/// Whether `name` is one of [`WINDOWS`], ignoring case.
 pub fn is_needed_on_windows(name: &str) -> bool {
     WINDOWS.iter().any(|known| known.eq_ignore_ascii_case(name))
 }

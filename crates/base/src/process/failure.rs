@@ -1,15 +1,13 @@
-//! Why a program gave no output.
+//! Defines the reasons why a program gave no output.
 
 use std::io;
 
-/// Reasons why a program has no output.
 #[derive(Debug)]
 pub enum Failure {
-    /// It could not be started.
     NotStarted(io::Error),
-    /// It was started, and could not be written to or waited for.
+    /// It was started, but then communication with it failed.
     Lost(io::Error),
-    /// It ran for longer than it may, and was ended.
+    /// It exceeded its time limit and was ended.
     TimedOut,
     /// The call was cancelled, and the program was ended.
     Cancelled,

@@ -1,4 +1,4 @@
-//! The process group of a program: how its end is seen, and how all of it is ended.
+//! Watches and ends the process group of a program.
 
 use std::io;
 #[cfg(unix)]
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::mpsc::Sender;
 
-/// Has `command` start in a process group of its own.
+/// Makes `command` start in its own process group.
 #[cfg(unix)]
 pub(super) fn separate(command: &mut Command) {
     use std::os::unix::process::CommandExt;
@@ -16,10 +16,10 @@ pub(super) fn separate(command: &mut Command) {
 #[cfg(not(unix))]
 pub(super) fn separate(_: &mut Command) {}
 
-/// Sends `ended` once `child` has ended. Until the child is waited for, its id, which is its group's too, stays its own.
+/// Sends `ended` when `child` has exited. The child's id, which is also its group's id, stays reserved until it is waited for.
 ///
 /// # Errors
-/// How the system refused a thread.
+/// The system's error if no thread could be started.
 #[cfg(unix)]
 pub(super) fn watch<E: Send + 'static>(child: &Child, ended: E, to: Sender<E>) -> io::Result<()> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -32,21 +32,21 @@ pub(super) fn watch<E: Send + 'static>(child: &Child, ended: E, to: Sender<E>) -
     std::thread::Builder::new().name("program-end".to_owned()).spawn(wait).map(drop)
 }
 
-/// Does nothing where no wait leaves the child's id alone: the caller looks from time to time.
+/// Does nothing: this system cannot watch a child without waiting for it, so the caller checks at intervals.
 #[cfg(not(unix))]
 pub(super) fn watch<E: Send + 'static>(_: &Child, _: E, _: Sender<E>) -> io::Result<()> {
     Ok(())
 }
 
-/// How a group is ended.
+/// How to end a group.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
-    /// It is asked to end.
+    /// Ask the processes to end.
     Asked,
     Forced,
 }
 
-/// Ends the group of `child`, which was not waited for yet.
+/// Ends the group of `child`, which must not have been waited for yet.
 #[cfg(unix)]
 pub(super) fn end(child: &mut Child, how: End) {
     use rustix::process::{Signal, kill_process_group};
@@ -67,7 +67,7 @@ pub(super) fn end(child: &mut Child, how: End) {
     }
 }
 
-/// Asks the groups that the children of `child` lead to end; returns whether there were any.
+/// Asks the process groups led by children of `child` to end; returns whether there were any.
 #[cfg(unix)]
 pub(super) fn ask_below(child: &Child) -> bool {
     use rustix::process::{Pid, Signal, kill_process_group};

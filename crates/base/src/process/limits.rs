@@ -1,25 +1,25 @@
-//! What ends a program before it ends by itself.
+//! Defines the limits that end a program early.
 
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-/// How long a program has between the request to end and its end by force.
+/// The time between asking a program to end and killing it.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// Limits that end a program before it ends by itself.
+/// Limits that end a program early.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// How long it may run.
+    /// The time limit.
     pub time: Duration,
-    /// How long it has to end by itself once it is asked to.
+    /// How long it has to end by itself after it was asked to.
     pub grace: Duration,
-    /// Ends it when the call is cancelled.
+    /// Cancelled when the call is cancelled, which ends the program.
     pub cancelled: &'a CancellationToken,
 }
 
 impl<'a> Limits<'a> {
-    /// Returns limits with the usual grace, [`GRACE`].
+    /// Returns limits with the default grace period, [`GRACE`].
     pub const fn new(time: Duration, cancelled: &'a CancellationToken) -> Self {
         Self { time, grace: GRACE, cancelled }
     }

@@ -1,11 +1,12 @@
-//! Starts other programs: no other module does.
+//! Starts other programs. No other module does.
 //!
-//! A program gets its arguments as a list, so no shell reads them, and an environment that is an allow-list unless the
-//! caller says otherwise. It runs in a process group of its own: when it is ended, the programs that it started end with
-//! it. A wait ends when the program does, at its deadline, or when the call is cancelled, without polling.
+//! A program gets its arguments as a list, so no shell interprets them. By default it gets only an allow-list of variables. It
+//! runs in its own process group: when it is ended, so are the programs that it started. Waiting needs no polling: it ends
+//! when
+//! the program exits, at the deadline, or when the call is cancelled.
 //!
-//! Every user of the machine can read a program's arguments, so a secret is given to it as a variable or on its standard
-//! input. The type of secrets converts to no argument.
+//! Every user of the machine can read a program's arguments. So secrets are passed in variables or on standard input, and the
+//! type of secrets cannot be converted to an argument.
 
 mod cancel;
 #[cfg(unix)]
@@ -44,15 +45,16 @@ pub use running::Running;
 #[cfg(unix)]
 pub use spent::spent;
 
-/// Returns where PATH leads for a name without a `/`: a program that is named by its path is started without a copy of
-/// this process's memory. If nothing is found, the name is returned unchanged, and starting it fails.
+/// Searches PATH for a name without a `/`. A program started by its path can be started without copying this process's memory.
+/// If
+/// nothing is found, returns the name unchanged, and starting it fails.
 fn found(program: &OsStr) -> Cow<'_, OsStr> {
     let is_name = Path::new(program).components().count() == 1;
     let path = is_name.then(|| which::which(program).ok()).flatten();
     path.map_or(Cow::Borrowed(program), |path| Cow::Owned(path.into_os_string()))
 }
 
-/// A program that is to be started.
+/// A program to start.
 pub struct Program {
     command: Command,
     capture: Capture,
@@ -63,7 +65,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns a program with the variables of [`Environment::Allowed`]. A name without a `/` is looked for on PATH.
+    /// Creates a program with the variables of [`Environment::Allowed`]. A name without a `/` is searched on PATH.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref();
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix says what a program is called"))]
@@ -87,14 +89,14 @@ impl Program {
         self
     }
 
-    /// Sets the folder that it runs in.
+    /// Sets the working directory.
     #[must_use]
     pub fn folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Sets the variables that it gets, all of them.
+    /// Replaces all of its variables.
     #[must_use]
     pub fn environment(mut self, environment: Environment) -> Self {
         self.command.env_clear().envs(environment.variables());
@@ -107,7 +109,7 @@ impl Program {
         self
     }
 
-    /// Takes one variable out.
+    /// Removes a variable.
     #[must_use]
     pub fn without(mut self, name: impl AsRef<OsStr>) -> Self {
         self.command.env_remove(name);
@@ -121,21 +123,22 @@ impl Program {
         self
     }
 
-    /// Lets programs that it leaves running live on when it ends by itself, such as git's credential cache.
+    /// Lets programs that it started, such as git's credential cache, keep running after it exits.
     #[must_use]
     pub fn leaves_children(mut self) -> Self {
         self.leaves_children = true;
         self
     }
 
-    /// Has what it started be asked to end in its place: for a sandbox that ends all of it at once when it is asked itself.
+    /// To end this program, asks its children instead. This is for a sandbox that would end everything at once if it were
+    /// asked itself.
     #[must_use]
     pub fn asks_below(mut self) -> Self {
         self.asks_below = true;
         self
     }
 
-    /// Makes this its standard input, instead of what [`Program::run`] is given.
+    /// Sets its standard input, which replaces the input of [`Program::run`].
     #[must_use]
     pub fn stdin(mut self, stdin: impl Into<Stdio>) -> Self {
         self.command.stdin(stdin);
@@ -143,14 +146,14 @@ impl Program {
         self
     }
 
-    /// Also hands each piece of its standard error to `tell` as it comes: for programs that report progress.
+    /// Also passes its standard error to `tell` as it arrives, for programs that report progress.
     #[must_use]
     pub fn tell(mut self, tell: Tell) -> Self {
         self.told = Some(tell);
         self
     }
 
-    /// Runs it to its end with `input` on its standard input. No part of it runs on where this fails.
+    /// Runs it to completion with `input` on its standard input. On failure, none of its processes keeps running.
     pub fn run(mut self, input: &[u8], limits: &Limits<'_>) -> Result<Output, Failure> {
         if input.is_empty() && !self.has_stdin {
             self = self.stdin(Stdio::null());
@@ -159,8 +162,9 @@ impl Program {
         self.run_fed(Box::new(move |stdin| stdin.write_all(&input)), limits)
     }
 
-    /// Runs it to its end; `feed` writes to its standard input, on a thread of its own, and lives on for as long as what it
-    /// writes is read. No part of the program runs on where this fails.
+    /// Runs it to completion. `feed` writes its standard input on a separate thread, which may live as long as something reads
+    /// the
+    /// input. On failure, none of the program's processes keeps running.
     pub fn run_fed(mut self, feed: Feed, limits: &Limits<'_>) -> Result<Output, Failure> {
         if !self.has_stdin {
             self.command.stdin(Stdio::piped());
@@ -174,15 +178,16 @@ impl Program {
         let written = written.map_err(Failure::Lost)?;
         let status = running.run(limits)?;
         match written.map_or(Ok(()), |written| written.recv_timeout(output::DRAIN).unwrap_or(Ok(()))) {
-            // A program that failed says why itself.
+            // If the program failed, its own error explains more.
             Err(error) if status.success() => Err(Failure::Lost(error)),
             _ => Ok(Output { status, stdout: output::Reading::end(stdout), stderr: running.stderr() }),
         }
     }
 
-    /// Runs it to its end with nothing on its standard input, and with both of its outputs as one stream in the order in
-    /// which they were written; the stream is treated as its standard error is. Returns what it printed also where it
-    /// was ended. No part of it runs on where this fails.
+    /// Runs it to completion with an empty standard input and both outputs merged in the order of writing. The merged output
+    /// is treated
+    /// like standard error, and is returned even if the program was ended early. On failure, none of its processes keeps
+    /// running.
     pub fn run_as_one(mut self, limits: &Limits<'_>) -> (Result<ExitStatus, Failure>, Printed) {
         self.command.stdin(Stdio::null());
         match Running::start_as_one(&mut self.command, self.capture, self.leaves_children, self.told) {
@@ -194,7 +199,7 @@ impl Program {
         }
     }
 
-    /// Starts it with pipes to its standard input and from its standard output. It ends when the value is dropped.
+    /// Starts it with pipes for standard input and output. It is ended when the returned value is dropped.
     ///
     /// # Errors
     /// [`Failure::NotStarted`], [`Failure::Lost`].
@@ -203,11 +208,12 @@ impl Program {
         Running::start(&mut self.command, self.capture, self.leaves_children, self.told)
     }
 
-    /// Runs it on this process's own terminal, in the same process group, which alone may read the terminal. There is no
-    /// deadline: a person works with it.
+    /// Runs it on this process's terminal. It stays in the same process group, because only that group may read the terminal.
+    /// There is
+    /// no deadline, because a person works with it.
     ///
     /// # Errors
-    /// How the system refused to start it.
+    /// The system's error if it cannot be started.
     pub fn run_in_terminal(mut self) -> io::Result<ExitStatus> {
         self.command.status()
     }

@@ -1,4 +1,4 @@
-//! What a program prints, of which the beginning and the end are kept.
+//! Reads a program's output, and keeps its beginning and end.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long output is waited for once a program has ended: something that it left running may hold the pipe open.
+/// How long to wait for output after a program has exited. A process that it left running may keep the pipe open.
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 
 /// How much of an output is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Capture {
-    /// Bytes of its beginning.
+    /// The number of bytes kept from the beginning.
     pub head: usize,
-    /// Bytes of its end, where it is longer than that.
+    /// The number of bytes kept from the end of a longer output.
     pub tail: usize,
 }
 
@@ -26,13 +26,13 @@ impl Default for Capture {
     }
 }
 
-/// Takes what a program prints, piece by piece.
+/// Receives a program's output piece by piece.
 pub type Tell = Box<dyn FnMut(&[u8]) + Send>;
 
-/// Writes what a program reads from its standard input.
+/// Writes a program's standard input.
 pub type Feed = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
 
-/// What a program printed until it ended.
+/// The exit status and output of a program.
 #[derive(Debug)]
 pub struct Output {
     pub status: ExitStatus,
@@ -40,7 +40,7 @@ pub struct Output {
     pub stderr: Printed,
 }
 
-/// The beginning and the end of an output.
+/// The beginning and end of an output.
 #[derive(Debug, Default)]
 pub struct Printed {
     capture: Capture,
@@ -50,12 +50,10 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// Returns an output to which nothing was printed so far.
     pub fn new(capture: Capture) -> Self {
         Self { capture, ..Self::default() }
     }
 
-    /// Adds what was printed.
     pub fn push(&mut self, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(self.capture.head - self.head.len()));
         self.head.extend_from_slice(head);
@@ -65,30 +63,31 @@ impl Printed {
         self.dropped += over as u64;
     }
 
-    /// Returns every byte; `None` where there were more than are kept.
+    /// Returns the whole output; `None` if a part was dropped.
     pub fn whole(self) -> Option<Vec<u8>> {
         let Self { mut head, tail, dropped, .. } = self;
         head.extend(tail);
         (dropped == 0).then_some(head)
     }
 
-    /// Returns how many bytes were printed, with those that were left out.
+    /// Returns the size of the whole output in bytes, including the dropped part.
     pub fn size(&self) -> u64 {
         self.dropped + (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Whether a part of it was left out.
+    /// Whether a part was dropped.
     pub fn is_cut(&self) -> bool {
         self.dropped > 0
     }
 
-    /// Returns the output as text, with a line that counts what was left out.
+    /// Returns the output as text, with a line that counts the dropped bytes.
     pub fn text(&self) -> String {
         self.text_by(|text| text, |head, tail| (head.to_owned(), tail.to_owned()))
     }
 
-    /// As [`Printed::text`], after `whole` has redacted it. If the middle was left out, `cut` redacts the beginning
-    /// and the end instead, since the cut may have split a secret.
+    /// Like [`Printed::text`], but redacted by `whole`. If the middle was dropped, `cut` redacts the beginning and the end
+    /// instead,
+    /// because a secret may have been cut apart.
     pub fn text_by(&self, whole: impl Fn(String) -> String, cut: impl Fn(&str, &str) -> (String, String)) -> String {
         let (front, back) = self.tail.as_slices();
         let mut tail = [front, back].concat();
@@ -105,12 +104,12 @@ impl Printed {
     }
 }
 
-/// Returns bytes as text: UTF-16 where they look like it, else UTF-8 with marks for what is not.
+/// Decodes bytes: as UTF-16 if they look like it, otherwise as UTF-8 with marks for invalid bytes.
 fn legible(bytes: &[u8]) -> String {
     utf16(bytes).unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Returns the text of bytes that look like UTF-16, as programs of Windows write it.
+/// Decodes bytes that look like UTF-16, which some Windows programs write.
 pub fn utf16(bytes: &[u8]) -> Option<String> {
     let looks = &bytes[..bytes.len().min(1 << 10)];
     let zeros = |first: usize| looks.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
@@ -130,7 +129,7 @@ pub fn utf16(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf16_lossy(&units).trim_start_matches('\u{feff}').to_owned())
 }
 
-/// Returns where the last character that is whole ends.
+/// Returns the end of the last complete character.
 fn whole_end(bytes: &[u8]) -> usize {
     let starts = |byte: &u8| byte & 0xc0 != 0x80;
     let Some(back) = bytes.iter().rev().take(4).position(starts) else { return bytes.len() };
@@ -144,12 +143,12 @@ fn whole_end(bytes: &[u8]) -> usize {
     if size > back + 1 { start } else { bytes.len() }
 }
 
-/// Lets `feed` write on a thread of its own: the program may answer before it has read everything.
+/// Runs `feed` on its own thread, because the program may write output before it has read all of its input.
 pub(super) fn write(mut stdin: impl Write + Send + 'static, feed: Feed) -> io::Result<Receiver<io::Result<()>>> {
     let (done, written) = channel();
     thread::Builder::new().name("to-program".to_owned()).spawn(move || {
         let fed = feed(&mut stdin);
-        // The end of the input comes before the news of it.
+        // Close the input before reporting its end.
         drop(stdin);
         let _ = done.send(fed);
     })?;
@@ -193,7 +192,7 @@ impl Reading {
         Ok(Self { printed, ended })
     }
 
-    /// Returns what was read until the output's end, or until what holds it open was waited for long enough.
+    /// Returns what was read up to the end of the output. Gives up after [`DRAIN`] if another process keeps the pipe open.
     pub(super) fn end(reading: Option<Self>) -> Printed {
         let Some(Self { printed, ended }) = reading else { return Printed::default() };
         let _ = ended.recv_timeout(DRAIN);

@@ -4,10 +4,10 @@ use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes of the longest file that is read.
+/// The most bytes that are read.
 const LONGEST: u64 = 1 << 20;
 
-/// Returns the text of one of the kernel's own files.
+/// Reads one of the kernel's files as text.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     OpenOptions::new().read(true).open(path)?.take(LONGEST).read_to_string(&mut text)?;

@@ -1,4 +1,4 @@
-//! A program that runs.
+//! Controls a running program: waits for it and ends it.
 
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,10 +12,10 @@ use super::group::{self, End};
 use super::limits::Limits;
 use super::output::{Capture, Printed, Reading, Tell};
 
-/// The longest pause between two looks at a program, where the system does not tell of its end.
+/// The longest pause between two checks of a program, on systems that do not report its exit.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// A program that runs. Dropped before it has ended, it is ended with its group.
+/// A running program. If it is dropped before the program has exited, the program and its group are ended.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -27,14 +27,14 @@ pub struct Running {
     stderr: Option<Reading>,
 }
 
-/// An event that ends a wait.
+/// An event that wakes a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Ended,
     Cancelled,
 }
 
-/// The reason why a wait ended.
+/// The reason why a wait returned.
 #[derive(Clone, Copy, Debug)]
 enum Woken {
     Ended(ExitStatus),
@@ -56,7 +56,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Starts a program that writes both of its outputs to one pipe, which is read instead of its standard error.
+    /// Starts a program that writes both outputs to one pipe, which takes the place of its standard error here.
     pub(super) fn start_as_one(
         command: &mut Command,
         capture: Capture,
@@ -66,7 +66,7 @@ impl Running {
         let (reader, writer) = std::io::pipe().map_err(Failure::NotStarted)?;
         command.stdout(writer.try_clone().map_err(Failure::NotStarted)?).stderr(writer);
         let running = Self::spawn(command, leaves_children);
-        // The command holds ends of the pipe that are to be the program's alone.
+        // Drop the command's own ends of the pipe, so that only the program holds them.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut running = running?;
         running.stderr = Some(Reading::begin(reader, capture, told).map_err(Failure::Lost)?);
@@ -77,19 +77,19 @@ impl Running {
         group::separate(command);
         let child = command.spawn().map_err(Failure::NotStarted)?;
         let (sender, events) = channel();
-        // From here on the drop ends it.
+        // From here on, dropping this value ends the program.
         let running = Self { child, status: None, leaves_children, asks_below: false, events, sender, stderr: None };
         group::watch(&running.child, Event::Ended, running.sender.clone()).map_err(Failure::Lost)?;
         Ok(running)
     }
 
-    /// Has those that it started be asked to end in its place.
+    /// Sets whether to ask its children to end instead of the program itself.
     pub(super) fn asking_below(mut self, asks_below: bool) -> Self {
         self.asks_below = asks_below;
         self
     }
 
-    /// Takes the pipe to its standard input; dropping the pipe ends the input.
+    /// Takes the pipe to its standard input. Dropping the pipe ends the input.
     pub fn stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
@@ -99,15 +99,17 @@ impl Running {
         self.child.stdout.take()
     }
 
-    /// Takes what it wrote to its standard error until it ended, or until now where it has not.
+    /// Takes its standard error so far, or all of it if it has exited.
     pub fn stderr(&mut self) -> Printed {
         Reading::end(self.stderr.take())
     }
 
-    /// Waits for its end, at most until `until`; returns `None` where it runs on. What it left running is ended with it.
+    /// Waits until it exits, at most until `until`; returns `None` if it is still running. When it exits, processes that it
+    /// left
+    /// running are ended too.
     ///
     /// # Errors
-    /// [`Failure::Lost`], [`Failure::Cancelled`]; it runs on.
+    /// [`Failure::Lost`], [`Failure::Cancelled`]. The program keeps running.
     pub fn wait(&mut self, until: Instant, cancelled: &CancellationToken) -> Result<Option<ExitStatus>, Failure> {
         match self.wait_for(Some(until), Some(cancelled))? {
             Woken::Ended(status) => Ok(Some(status)),
@@ -116,7 +118,7 @@ impl Running {
         }
     }
 
-    /// Waits for its end within limits, and ends it where one is reached.
+    /// Waits until it exits, and ends it if a limit is reached.
     pub(super) fn run(&mut self, limits: &Limits<'_>) -> Result<ExitStatus, Failure> {
         let failure = match self.wait_for(Instant::now().checked_add(limits.time), Some(limits.cancelled))? {
             Woken::Ended(status) => return Ok(status),
@@ -127,7 +129,7 @@ impl Running {
         Err(failure)
     }
 
-    /// Asks it and its group to end, and ends what has not within `grace` by force.
+    /// Asks it and its group to end, and kills whatever is left after `grace`.
     pub fn end(&mut self, grace: Duration) {
         if self.status.is_some() {
             return;
@@ -155,7 +157,7 @@ impl Running {
             let pause = if cfg!(unix) { left } else { left.min(LONGEST_PAUSE) };
             match self.events.recv_timeout(pause) {
                 Ok(Event::Ended) => self.reap()?,
-                // A wait that is over may have left one behind.
+                // An earlier wait may have left this event behind.
                 Ok(Event::Cancelled) if cancelled.is_none_or(|token| !token.is_cancelled()) => {}
                 Ok(Event::Cancelled) => return Ok(Woken::Cancelled),
                 Err(_) if !cfg!(unix) && self.child.try_wait().is_ok_and(|status| status.is_some()) => self.reap()?,
@@ -165,7 +167,8 @@ impl Running {
         }
     }
 
-    /// Takes the status of a program that has ended, and ends what it left running. Until then the group is its own.
+    /// Ends the processes that the exited program left running, then takes its status. Until then, the id of its group cannot
+    /// be reused.
     fn reap(&mut self) -> Result<(), Failure> {
         if !self.leaves_children {
             group::end(&mut self.child, End::Forced);

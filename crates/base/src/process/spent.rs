@@ -1,17 +1,17 @@
-//! What the programs that this process started have cost.
+//! Measures the CPU time of the programs that this process has run.
 
 use std::path::Path;
 use std::time::Duration;
 
 use super::proc;
 
-/// Ticks per second in Linux's reports on processes.
+/// The number of ticks per second in Linux's process statistics.
 const TICKS: u64 = 100;
 
-/// The places of the two times, in user mode and in the kernel, behind the process's name.
+/// The positions of the two times, user mode and kernel, after the process's name.
 const PLACES: std::ops::Range<usize> = 13..15;
 
-/// Returns how long all programs that have ended kept a processor busy; `None` where the system does not tell.
+/// Returns the CPU time of all programs that have exited; `None` if the system does not report it.
 pub fn spent() -> Option<Duration> {
     let said = proc::read(Path::new("/proc/self/stat")).ok()?;
     ticks(&said).map(|ticks| Duration::from_millis(ticks * 1000 / TICKS))

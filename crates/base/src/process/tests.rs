@@ -1,4 +1,4 @@
-//! Tests with real programs, which end in different ways.
+//! Tests real programs that end in different ways.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -30,7 +30,7 @@ fn gives_and_takes_what_a_program_reads_and_prints() {
     let output = run(shell("cat; echo no >&2; exit 3"), b"in", LONG).unwrap();
     assert_eq!((output.status.code(), output.stderr.text().as_str()), (Some(3), "no\n"));
     assert_eq!(output.stdout.whole().unwrap(), b"in");
-    // More than a pipe holds, to one that reads nothing.
+    // More input than a pipe holds, for a program that reads nothing.
     let many = vec![b'x'; 1 << 20];
     assert!(!run(shell("exit 1"), &many, LONG).unwrap().status.success());
     assert!(matches!(run(shell("exit 0"), &many, LONG), Err(Failure::Lost(_))));
@@ -61,14 +61,14 @@ fn keeps_the_beginning_and_the_end_of_a_long_output() {
 
     let small = shell("printf 123456789").capture(Capture { head: 2, tail: 3 });
     assert_eq!(run(small, b"", LONG).unwrap().stdout.text(), "12\n... 4 bytes left out ...\n789");
-    // No character is cut in two.
+    // Characters are not cut in half.
     let small = shell("printf 1äöü9").capture(Capture { head: 2, tail: 2 });
     assert_eq!(run(small, b"", LONG).unwrap().stdout.text(), "1\n... 6 bytes left out ...\n9");
 }
 
 #[test]
 fn a_program_gets_the_variables_that_it_is_to_have() {
-    // cargo sets these for a test.
+    // cargo sets these variables for tests.
     assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok() && std::env::var("PATH").is_ok());
     let names = |program: Program| {
         let mut names: Vec<String> = printed(program).lines().map(|line| line.replace('=', " ")).collect();
@@ -97,7 +97,7 @@ fn arguments_reach_a_program_as_they_are() {
     assert_eq!(seen.split_terminator('\0').collect::<Vec<_>>(), odd);
 }
 
-/// A script that starts a child, writes the child's id to `file` and waits for it.
+/// Returns a script that starts a child, writes the child's id to `file` and waits for it.
 fn parent(file: &Path) -> String {
     format!("sleep 1000 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait", file.display())
 }
@@ -133,7 +133,7 @@ fn cancelling_wakes_the_wait_and_ends_a_program_with_those_it_started() {
         child
     });
     assert_gone(&child);
-    // Where it was cancelled before, nothing is waited for.
+    // If the call was cancelled before it started, nothing is waited for.
     assert!(matches!(shell("sleep 1000").run(b"", &Limits::new(LONG, &cancelled)), Err(Failure::Cancelled)));
 }
 
@@ -144,7 +144,7 @@ fn a_deadline_ends_a_program_by_asking_then_by_force() {
     let tidy = format!("trap 'echo yes > \"{}\"; exit' TERM; sleep 1000 & wait", file.display());
     assert!(matches!(run(shell(&tidy), b"", Duration::from_millis(300)), Err(Failure::TimedOut)));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "yes\n");
-    // One that does not listen.
+    // This program ignores the request to end.
     let token = CancellationToken::new();
     let limits = Limits { time: Duration::from_millis(50), grace: Duration::from_millis(50), cancelled: &token };
     let deaf = shell("trap '' TERM; sleep 1000; sleep 1000");

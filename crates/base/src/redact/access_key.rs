@@ -1,6 +1,6 @@
-//! What an access key of mcpkg looks like: `mcpkg_`, its id of 12 hex digits, `_`, and its secret.
+//! Defines the format of mcpkg's access keys: `mcpkg_`, an id of 12 hex digits, `_`, and the secret.
 
 pub const KEY: &str = "mcpkg_";
 
-/// The digits of the id.
+/// The number of digits in the id.
 pub const KEY_ID: usize = 12;

@@ -1,14 +1,14 @@
-//! Colours and other escape sequences of terminals. In the middle of a word they hide a secret from the other passes.
+//! Removes terminal escape sequences, such as colors. In the middle of a word they would hide a secret from the other passes.
 
 use std::borrow::Cow;
 
-/// The beginnings of escape sequences: the real one, and its spellings in JSON, shells and source code.
+/// The ways an escape sequence can start: the real one, and its spellings in JSON, shells and source code.
 const BEGINNINGS: [&str; 6] = ["\u{1b}[", "\\u001b[", "\\u001B[", "\\x1b[", "\\033[", "\\e["];
 
-/// The most characters between the beginning of a sequence and its last letter.
+/// The most characters between the start of a sequence and its last letter.
 const LONGEST: usize = 32;
 
-/// Returns a text without escape sequences; `None` where it has none.
+/// Returns a text without escape sequences; `None` if it has none.
 pub fn without(text: &str) -> Option<String> {
     let mut plain: Option<String> = None;
     let (mut kept, mut at) = (0, 0);
@@ -31,7 +31,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     without(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Returns how long the sequence is that a text begins with.
+/// Returns the length of the escape sequence at the start of a text.
 fn sequence(text: &str) -> Option<usize> {
     let begin = BEGINNINGS.iter().find(|begin| text.starts_with(**begin))?.len();
     let is_inside = |byte: &u8| matches!(byte, 0x20..0x40);

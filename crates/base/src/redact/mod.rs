@@ -1,4 +1,4 @@
-//! Secrets in texts: the one function that hides them in logs, events, plans and errors, and the one that finds them.
+//! Hides secrets in logs, events, plans and errors, and detects them in other texts.
 
 mod access_key;
 mod escapes;
@@ -21,24 +21,25 @@ pub use names::is_secret_name;
 pub use pieces::Pieces;
 pub use resolved::{HIDDEN, SHORTEST as SHORTEST_HIDDEN, Secrets, learn};
 
-/// Returns a text without secrets: the passwords and tokens that its URLs hold, the secrets of access keys, the values of secrets that
-/// this process resolved, and secrets with a known shape, such as a private key or the value after `password:`.
+/// Hides the secrets in a text: passwords and tokens in URLs, the secrets of access keys, the values of secrets that this
+/// process
+/// has read, and secrets with a known format, such as a private key or the value after `password:`.
 pub fn redact(text: &str) -> String {
     redacted(text).into_owned()
 }
 
-/// Like [`redact`], for the beginning and the end of a text. Also hides what may be a part of a secret at the cut.
+/// Like [`redact`], for the beginning and end of a text. Also hides possible parts of a secret at the cut.
 pub fn redact_at_cut(head: &str, tail: &str) -> (String, String) {
     let (head, tail) = resolved::hidden_at_cut(head, tail);
     (shapes::hidden_in_beginning(&addressed(&head)), shapes::hidden_in_end(&addressed(&tail)))
 }
 
-/// Like [`redact`], for an address that stays in use: only hides the name and password before the host.
+/// Like [`redact`], for a URL that will still be used: hides only the name and password before the host.
 pub fn without_password(address: &str) -> String {
     addressed(&resolved::hidden_in(address)).into_owned()
 }
 
-/// Hides the secrets in each text of `value`, as [`redact`] does, and the texts of fields that are named like secrets.
+/// Hides the secrets in all strings of `value`, and all strings in fields with names like `password`.
 pub fn hide_in(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -60,7 +61,7 @@ pub fn hide_in(value: &mut Value) {
     }
 }
 
-/// Like [`hide_in`], for an element of a list that is named like secrets.
+/// Like [`hide_in`], for an element of a list in a field with a name like `passwords`.
 fn hide_in_list(value: &mut Value) {
     match value {
         Value::String(text) if !shapes::is_harmless_in_list(text) => HIDDEN.clone_into(text),
@@ -68,10 +69,11 @@ fn hide_in_list(value: &mut Value) {
     }
 }
 
-/// Like [`redact`], without a copy of a text that has nothing to hide.
+/// Like [`redact`], but does not copy a text without secrets.
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let safe = known_in(text);
-    // A colour in the middle of a word hides a secret. If one is found without the colours, the result has none either.
+    // A color sequence in the middle of a word can hide a secret. If the text without sequences contains one, return that text
+    // redacted.
     let plain = escapes::without(&safe).and_then(|plain| {
         let hidden = known_in(&plain);
         (hidden != plain).then(|| hidden.into_owned())
@@ -79,12 +81,12 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     plain.map_or(safe, Cow::Owned)
 }
 
-/// Returns a text without the secrets that can be found without removing escapes.
+/// Hides the secrets that can be found without removing escape sequences.
 fn known_in(text: &str) -> Cow<'_, str> {
     then(then(resolved::hidden_in(text), addressed), shapes::hidden_in)
 }
 
-/// Returns a text without the passwords of its URLs and the secrets of access keys.
+/// Hides the passwords in URLs and the secrets of access keys.
 fn addressed(text: &str) -> Cow<'_, str> {
     match text.contains("://") || text.contains(KEY) {
         true => Cow::Owned(keys(&urls(text)).into_owned()),
@@ -92,7 +94,7 @@ fn addressed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Applies another pass to the result of an earlier one.
+/// Applies the next pass to the result of an earlier one.
 fn then<'t>(text: Cow<'t, str>, next: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
     let changed = match next(&text) {
         Cow::Owned(changed) => Some(changed),
@@ -118,17 +120,18 @@ fn urls(text: &str) -> String {
     safe
 }
 
-/// Whether a single word before the host of an address is a user's name, by the scheme that `before` ends with: it is for ssh and
-/// databases. Elsewhere it is just as often a token.
+/// Whether a single word before the host in a URL is a user name. `before` ends with the URL's scheme. For ssh and databases
+/// it is; with
+/// other schemes it is just as often a token.
 pub fn names_user(before: &str) -> bool {
     ["ssh", "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv"]
         .iter()
         .any(|scheme| before.ends_with(scheme))
 }
 
-/// Returns where the host of an address ends. The address begins with the name and password.
+/// Returns the end of the host in a URL without its scheme, which starts with the name and password.
 ///
-/// A password may contain a `/`, although it should be encoded: then the text after the `:` is not a port, and an `@` follows.
+/// A password may contain an unencoded `/`. In that case, the text between `:` and `/` is not a port, and an `@` follows.
 fn host_end(address: &str) -> usize {
     let slash = address.find('/').unwrap_or(address.len());
     let (host, path) = address.split_at(slash);
@@ -142,7 +145,7 @@ fn host_end(address: &str) -> usize {
     }
 }
 
-/// The id stays, so that a reader can tell which key it was and revoke it.
+/// Keeps the id of each key, so that a reader knows which key to revoke.
 fn keys(text: &str) -> Cow<'_, str> {
     let mut parts = text.split(KEY);
     let first = parts.next().unwrap_or_default();
@@ -163,36 +166,38 @@ fn keys(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Whether a text is a key's id with the `_` after it.
+/// Whether a text is the id of a key followed by `_`.
 fn is_id(text: &str) -> bool {
     text.strip_suffix('_').is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The length of the shortest word that counts as a token by its look alone.
+/// The minimum length of a word that counts as a token just by its look.
 const SHORTEST: usize = 20;
 
-/// Whether a text holds a word that looks like a token or a key. A false alarm is better than a stored secret.
+/// Whether a text contains a word that looks like a token or key. A false alarm is better than a stored secret.
 pub fn holds_token(text: &str) -> bool {
     words(text).any(|(start, word)| {
-        // A commit that a package is pinned to, and the digest of an image, stand in public.
+        // The commit of a pinned package and the digest of an image are public.
         let is_pinned = text[..start].ends_with('@') || text[..start].ends_with("sha256:");
         is_token(word) && !(is_pinned && is_hex(word))
     })
 }
 
-/// Whether a text holds a password, an access key, or a token of a well-known service. Such texts are hidden where they are shown,
-/// and not stored.
+/// Whether a text contains a password, an access key, or a token of a well-known service. Such texts are redacted on display,
+/// and
+/// never stored.
 pub fn holds_secret(text: &str) -> bool {
     redacted(text) != text || known_tokens(text).next().is_some()
 }
 
-/// Returns the words of a text that begin like the tokens of well-known services, including JSON Web Tokens. Ids and digests do
-/// not count, however random they look.
+/// Returns the words that start like the tokens of well-known services, including JSON Web Tokens. Ids and digests do not
+/// count, even
+/// if they look random.
 pub fn known_tokens(text: &str) -> impl Iterator<Item = &str> {
     words(text).map(|(_, word)| word).filter(|word| is_known(word))
 }
 
-/// Returns the words that can hold a token, each with the place where the untrimmed word begins.
+/// Returns the words that may be tokens, trimmed, each with the position where the untrimmed word starts.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     let mut from = 0;
@@ -284,7 +289,7 @@ mod tests {
             "Authorization: Bearer mcpkg_00ff00ff00ff_***, \"mcpkg_00ff00ff00ff_***\" {\"a\":\"mcpkg_00ff00ff00ff_***\"}"
         );
         assert_eq!(redact(&format!("https://h/?k={key}&b=1")), "https://h/?k=mcpkg_00ff00ff00ff_***&b=1");
-        // A key that was cut off is hidden too, and one right after another.
+        // A truncated key is hidden too, and so is a key that directly follows another prefix.
         assert_eq!(redact(&key[..30]), "mcpkg_00ff00ff00ff_***");
         assert_eq!(redact(&format!("mcpkg_{key}")), "mcpkg_mcpkg_00ff00ff00ff_***");
         for other in

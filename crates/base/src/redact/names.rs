@@ -1,6 +1,6 @@
-//! Names that say that a value is a secret: of a field, a variable, a header or an option.
+//! Recognizes names of fields, variables, headers and options with secret values.
 
-/// Words in the name of a field whose value is a secret.
+/// Words in the name of a field with a secret value.
 const SECRET_WORDS: &[&str] = &[
     "token",
     "tokens",
@@ -18,16 +18,16 @@ const SECRET_WORDS: &[&str] = &[
     "mnemonic",
 ];
 
-/// Endings of words that name a secret, as in `PGPASSWORD` and `authtoken`.
+/// Word endings in names of secrets: `PGPASSWORD`, `authtoken`.
 const SECRET_ENDS: &[&str] = &["password", "passwd", "passphrase", "secret", "token", "apikey"];
 
-/// Words before `pass` in the name of a password. By itself `pass` is a word of test results.
+/// Words before `pass` in the name of a password. `pass` alone is common in test results.
 const BEFORE_PASS: &[&str] = &[
     "admin", "auth", "database", "db", "email", "ftp", "ldap", "mail", "mongo", "mysql", "pg", "postgres", "proxy",
     "redis", "root", "smtp", "ssh", "user",
 ];
 
-/// Pairs of words that name a secret together, as in `api_key`.
+/// Pairs of words in names of secrets: `api_key`.
 const SECRET_PAIRS: &[(&str, &str)] = &[
     ("api", "key"),
     ("access", "key"),
@@ -40,11 +40,11 @@ const SECRET_PAIRS: &[(&str, &str)] = &[
     ("app", "key"),
 ];
 
-/// Words in the name of a token that is not a secret, as in `next_page_token`.
+/// Words in names of tokens that are not secret: `next_page_token`.
 const HARMLESS: &[&str] =
     &["page", "next", "continuation", "cursor", "count", "type", "id", "name", "expires", "length", "file", "path"];
 
-/// Whether the name of a field says that its value is a secret.
+/// Whether the name of a field shows that its value is a secret.
 pub fn is_secret_name(name: &str) -> bool {
     let words = words(name);
     let has = |word: &str| words.iter().any(|known| known == word);
@@ -61,12 +61,12 @@ pub fn is_secret_name(name: &str) -> bool {
         })
 }
 
-/// Whether two words in a row name a secret together, as in `API key`.
+/// Whether two consecutive words together name a secret: `API key`.
 pub(super) fn is_secret_pair(first: &str, second: &str) -> bool {
     SECRET_PAIRS.iter().any(|(a, b)| first.eq_ignore_ascii_case(a) && second.eq_ignore_ascii_case(b))
 }
 
-/// Whether a name holds the beginning of one of these words, in either case: a quick look before [`is_secret_name`].
+/// Whether a name contains the start of one of the secret words, ignoring case. A quick check before [`is_secret_name`].
 pub(super) fn may_be_secret(name: &[u8]) -> bool {
     const BEGINNINGS: [&[u8; 3]; 9] = [b"tok", b"sec", b"pas", b"key", b"aut", b"coo", b"cre", b"mne", b"pwd"];
     name.windows(3).any(|part| {
@@ -75,7 +75,7 @@ pub(super) fn may_be_secret(name: &[u8]) -> bool {
     })
 }
 
-/// Returns the words of a name in lower case: `apiKey`, `api-key` and `API_KEY` have the same.
+/// Splits a name into lowercase words: `apiKey`, `api-key` and `API_KEY` give the same words.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;

@@ -1,24 +1,24 @@
-//! Hides the secrets in an output that comes in pieces, including those that begin in one piece and end in another.
+//! Hides secrets in output that arrives in pieces, even if a secret starts in one piece and ends in another.
 
 use super::{escapes, redacted, resolved, shapes};
 
-/// The end of a private key. Everything after the beginning of a key waits for it.
+/// The end of a private key. After the beginning of a key, all text waits for its end.
 const END: &str = "-----END ";
 
-/// Up to this many waiting bytes are scanned again with every piece. Above that they are scanned when their number has doubled.
+/// Up to this many waiting bytes are scanned again with each new piece. A longer text is scanned again when it has doubled.
 const FEW: usize = 4 << 10;
 
-/// Hides the secrets in an output, some lines at a time. Joined, the results equal [`redact`](super::redact) of the whole output.
+/// Hides the secrets in an output piece by piece. The joined results equal [`redact`](super::redact) of the whole output.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    /// Lines whose redaction still depends on the text after them.
+    /// Lines that cannot be redacted before more text has arrived.
     waiting: String,
-    /// The number of waiting bytes at which they are scanned again.
+    /// The number of waiting bytes that triggers the next scan.
     again: usize,
 }
 
 impl Pieces {
-    /// Adds whole lines. Returns, without their secrets, the lines that no later text can change.
+    /// Adds complete lines. Returns the redacted lines that no later text can change.
     pub fn push(&mut self, lines: &str) -> String {
         self.waiting.push_str(lines);
         if self.waiting.len() < self.again && !lines.contains(END) {
@@ -30,19 +30,19 @@ impl Pieces {
         redacted(&done).into_owned()
     }
 
-    /// Returns the waiting lines at the end of the output, without their secrets.
+    /// Returns the remaining lines at the end of the output, redacted.
     pub fn end(&mut self) -> String {
         self.again = 0;
         redacted(&std::mem::take(&mut self.waiting)).into_owned()
     }
 }
 
-/// Returns where the lines begin whose redaction depends on more text.
+/// Returns the position from which the redaction depends on more text. It is the start of a line.
 fn settled(text: &str) -> usize {
     let plain = escapes::plain(text);
     let open = [resolved::open_in(&plain), shapes::open_in(&plain)].into_iter().flatten().min();
     let Some(open) = open else { return text.len() };
-    // Escapes contain no line ends, so lines have the same numbers with and without them.
+    // Escape sequences contain no line ends, so line numbers are the same with and without them.
     match plain[..open].matches('\n').count() {
         0 => 0,
         count => text.match_indices('\n').nth(count - 1).map_or(text.len(), |(end, _)| end + 1),
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(pieces.push("two\npassword:\n"), "two\n");
         assert_eq!(pieces.push("  hunter2\nthree\n"), "password:\n  ***\nthree\n");
         assert_eq!(pieces.push("-----BEGIN PRIVATE KEY-----\n"), "");
-        // What has no end does not wait for ever, and costs no more with each line.
+        // A key without an end does not wait forever, and its cost per line stays constant.
         let line = "error: this is not a key\n";
         let given: String = (0..20_000).map(|_| pieces.push(line)).collect();
         assert!(given.starts_with("***\nerror: ") && given.len() > 10_000 * line.len(), "{}", given.len());

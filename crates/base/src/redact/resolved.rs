@@ -1,4 +1,4 @@
-//! Secrets that are known by their values, and found in every form that they come in.
+//! Hides secrets with known values, in every encoding that they may appear in.
 
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
@@ -13,23 +13,23 @@ use zeroize::Zeroizing;
 /// The mark that replaces a secret.
 pub const HIDDEN: &str = "***";
 
-/// The length of the shortest value that is searched in other texts. Shorter ones occur in ordinary words.
+/// The minimum length of a value that is searched for. Shorter ones occur in ordinary words.
 pub const SHORTEST: usize = 4;
 
-/// The most values that are known at once. After that the oldest ones are forgotten.
+/// The most values that are kept. Beyond that, the oldest are forgotten.
 const MOST: usize = 1_000;
 
-/// The characters that a URL encodes.
+/// The characters that are percent-encoded in URLs.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The secrets that this process resolved.
+/// The secrets that this process has read.
 static RESOLVED: RwLock<Secrets> = RwLock::new(Secrets::new());
 
-/// Secrets by their values.
+/// A set of secret values to search for.
 #[derive(Default)]
 pub struct Secrets {
     values: VecDeque<Zeroizing<String>>,
-    /// Each of their forms, the longest first, so that a form is replaced before a shorter one that it contains.
+    /// All encodings of the values, longest first, so that a longer form is replaced before a shorter one inside it.
     forms: Vec<Zeroizing<String>>,
 }
 
@@ -40,12 +40,11 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Returns an empty set.
     pub const fn new() -> Self {
         Self { values: VecDeque::new(), forms: Vec::new() }
     }
 
-    /// Remembers a value, unless it is shorter than four bytes.
+    /// Adds a value, unless it is shorter than four bytes.
     pub fn learn(&mut self, value: &str) {
         if value.len() < SHORTEST || self.knows(value) {
             return;
@@ -59,8 +58,8 @@ impl Secrets {
         self.sort();
     }
 
-    /// Returns the values and each of their lines, for output that is seen one line at a time. Lines shorter than four bytes
-    /// are left out.
+    /// Returns the values plus each of their lines, for output that is redacted line by line. Lines shorter than four bytes
+    /// are skipped.
     pub fn by_line(&self) -> Self {
         let whole = self.values.iter().map(|value| value.as_str());
         let lines = self.values.iter().flat_map(|value| value.lines()).map(str::trim);
@@ -81,7 +80,7 @@ impl Secrets {
         self.values.iter().any(|known| known.as_str() == value)
     }
 
-    /// Returns a text without the values, whether plain, escaped as in JSON, percent-encoded or in base64.
+    /// Hides the values in a text: plain, escaped as in JSON, percent-encoded or in base64.
     pub fn hidden_in<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.forms.iter().fold(Cow::Borrowed(text), |text, form| match text.contains(form.as_str()) {
             true => Cow::Owned(text.replace(form.as_str(), HIDDEN)),
@@ -89,13 +88,13 @@ impl Secrets {
         })
     }
 
-    /// Whether bytes hold one of the values, in any form.
+    /// Whether bytes contain one of the values in any form.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         self.forms.iter().any(|form| memchr::memmem::find(bytes, form.as_bytes()).is_some())
     }
 
-    /// Returns the beginning and the end of a text without the values, where its middle was left out. Also hides what may be a
-    /// part of a value at the cut.
+    /// Hides the values in the beginning and end of a text with a missing middle. Also hides possible parts of a value at the
+    /// cut.
     pub fn hidden_at_cut(&self, head: &str, tail: &str) -> (String, String) {
         let (mut head, mut tail) = (self.hidden_in(head).into_owned(), self.hidden_in(tail).into_owned());
         let begun = self.forms.iter().filter_map(|form| cuts(form).rev().find(|at| head.ends_with(&form[..*at])));
@@ -113,7 +112,7 @@ impl Secrets {
         (head, tail)
     }
 
-    /// Returns where a value of several lines begins that may go on after a text.
+    /// Returns the start of a multi-line value that may continue after the text.
     fn open_in(&self, text: &str) -> Option<usize> {
         let lines = |form: &str| form.match_indices('\n').map(|(end, _)| end + 1).collect::<Vec<_>>();
         let begun = self.forms.iter().filter_map(|form| {
@@ -122,7 +121,7 @@ impl Secrets {
         begun.max().map(|size| text.len() - size)
     }
 
-    /// Hides the values in each text of `value`, and in the names of its fields.
+    /// Hides the values in all strings and field names of `value`.
     pub fn hide_in(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -142,12 +141,12 @@ impl Secrets {
     }
 }
 
-/// Returns where a form may be cut in two, between its characters.
+/// Returns the positions at which a form may be cut, between its characters.
 fn cuts(form: &str) -> impl DoubleEndedIterator<Item = usize> {
     (1..form.len()).filter(|at| form.is_char_boundary(*at))
 }
 
-/// Returns the forms that a value can come in.
+/// Returns all encodings of a value.
 fn forms(value: &str) -> Vec<Zeroizing<String>> {
     let json = serde_json::Value::from(value).to_string();
     let json = json.trim_start_matches('"').strip_suffix('"').unwrap_or(&json).to_owned();
@@ -167,7 +166,7 @@ fn forms(value: &str) -> Vec<Zeroizing<String>> {
     forms.into_iter().map(Zeroizing::new).collect()
 }
 
-/// Returns a character as JSON writes it in ASCII.
+/// Returns a character as JSON escapes it in ASCII.
 fn ascii(c: char) -> String {
     if c.is_ascii() {
         return c.to_string();
@@ -175,7 +174,7 @@ fn ascii(c: char) -> String {
     c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
-/// Makes [`super::redact`] hide a value from now on. Call it for every secret that is read.
+/// Makes [`super::redact`] hide a value from now on. This must be called for every secret that is read.
 pub fn learn(value: &str) {
     if RESOLVED.read().unwrap_or_else(PoisonError::into_inner).knows(value) {
         return;
@@ -183,17 +182,17 @@ pub fn learn(value: &str) {
     RESOLVED.write().unwrap_or_else(PoisonError::into_inner).learn(value);
 }
 
-/// Like [`Secrets::hidden_at_cut`], for the secrets that this process resolved.
+/// Like [`Secrets::hidden_at_cut`], for the secrets that this process has read.
 pub(super) fn hidden_at_cut(head: &str, tail: &str) -> (String, String) {
     RESOLVED.read().unwrap_or_else(PoisonError::into_inner).hidden_at_cut(head, tail)
 }
 
-/// Returns where a secret of several lines begins that may go on after a text.
+/// Returns the start of a multi-line secret that may continue after the text.
 pub(super) fn open_in(text: &str) -> Option<usize> {
     RESOLVED.read().unwrap_or_else(PoisonError::into_inner).open_in(text)
 }
 
-/// Returns a text without the secrets that this process resolved.
+/// Hides the secrets that this process has read.
 pub(super) fn hidden_in(text: &str) -> Cow<'_, str> {
     RESOLVED.read().unwrap_or_else(PoisonError::into_inner).hidden_in(text)
 }
@@ -243,7 +242,7 @@ mod tests {
             assert_eq!(secrets.hidden_at_cut(&head, "<>"), ("<***".to_owned(), "<>".to_owned()));
             assert_eq!(secrets.hidden_at_cut("<>", &tail), ("<>".to_owned(), "***>".to_owned()));
         }
-        // A whole value does not count as the beginning of another one.
+        // A complete value does not count as the beginning of another one.
         assert_eq!(secrets.hidden_at_cut("<abab", "abab>"), ("<***".to_owned(), "***>".to_owned()));
         assert_eq!(secrets.hidden_at_cut("<ababab", "bab>"), ("<******".to_owned(), "***>".to_owned()));
         assert_eq!(secrets.hidden_at_cut("plain", "text"), ("plain".to_owned(), "text".to_owned()));

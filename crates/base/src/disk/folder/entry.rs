@@ -1,35 +1,33 @@
-//! What the disk says of a name in a folder.
+//! Describes an entry of a folder: its kind, mode and identity.
 
-/// The facts that show that a file was not changed since.
+/// File metadata that shows whether a file has changed since it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Bytes.
+    /// The size in bytes.
     pub size: i64,
-    /// When its bytes changed, in nanoseconds.
+    /// When the content last changed, in nanoseconds.
     pub mtime: i64,
-    /// When anything of it changed, in nanoseconds.
+    /// When the content or the metadata last changed, in nanoseconds.
     pub ctime: i64,
-    /// Its number on the disk.
+    /// The inode number.
     pub inode: i64,
 }
 
-/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     File,
     Link,
     Folder,
-    /// Something else, such as a device.
+    /// Anything else, such as a device.
     Other,
 }
 
-/// An entry of a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     pub kind: Kind,
     pub mode: u32,
-    /// Shows that it was not touched since, if the system supports that.
+    /// Metadata to detect later changes, if the system supports that.
     pub stat: Option<Stat>,
-    /// The disk and the number on it: the same for all names of one file or folder.
+    /// The device and the inode number. They are the same for all names of one file or folder.
     pub(super) identity: (u64, u64),
 }

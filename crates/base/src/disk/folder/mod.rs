@@ -1,9 +1,9 @@
-//! A folder held open, so that files are written into it even if its path leads elsewhere in the meantime.
+//! Keeps a folder open, so that files are written into that very folder even if its path changes meanwhile.
 //!
-//! A path is resolved again by each system call: someone who swaps a folder for a link between two calls sends the
-//! second one elsewhere. Here a folder is opened once, from the one above it and without following a link, and every
-//! later call names
-//! a file in it. [`Folders`](super::folders::Folders) opens them.
+//! Every system call resolves its path again. If someone replaces a folder with a link between two calls, the second call goes
+//! elsewhere. Here a folder is opened once, from its parent and without following links. Every later call names a file
+//! relative
+//! to the open folder. [`Folders`](super::folders::Folders) opens such folders.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Write};
@@ -26,23 +26,22 @@ use paths as system;
 
 pub use entry::{Entry, Kind, Stat};
 
-/// A folder held open.
 pub struct Folder {
     path: PathBuf,
     handle: system::Handle,
 }
 
 impl Folder {
-    /// Opens the folder at `path`, the top of a tree.
+    /// Opens the folder at `path` as the root of a tree.
     pub fn top(path: &Path) -> Result<Self> {
         let handle = system::open_top(path).map_err(|error| failed("open", path, error))?;
         Ok(Self { path: path.to_owned(), handle })
     }
 
-    /// Opens the folder `name` in this one, without following a link; `None` where nothing is there.
+    /// Opens the subfolder `name` without following a link; `None` if it does not exist.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where it is not a folder.
+    /// `E_IO_INVALID_PATH` if it is not a folder.
     pub(super) fn child(&self, name: &OsStr) -> Result<Option<Self>> {
         let path = self.path.join(name);
         match system::open_child(&self.handle, &self.path, name) {
@@ -56,12 +55,12 @@ impl Folder {
         }
     }
 
-    /// Returns the path that it was opened at.
+    /// Returns the path that the folder was opened at.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns what the disk says of `name`, without following a link; `None` where nothing is there.
+    /// Returns the metadata of `name`, without following a link; `None` if it does not exist.
     pub fn entry(&self, name: &OsStr) -> Result<Option<Entry>> {
         match system::entry(&self.handle, &self.path, name) {
             Ok(entry) => Ok(Some(entry)),
@@ -70,7 +69,7 @@ impl Folder {
         }
     }
 
-    /// Returns the names in the folder, in order.
+    /// Returns the names in the folder, sorted.
     pub fn names(&self) -> Result<Vec<OsString>> {
         let names = system::names(&self.handle, &self.path);
         let mut names = names.map_err(|error| failed("read", &self.path, error))?;
@@ -78,15 +77,15 @@ impl Folder {
         Ok(names)
     }
 
-    /// Returns the bytes of the file `name`, which is not a link and has at most `limit` bytes.
+    /// Reads the file `name`, of at most `limit` bytes. Refuses links.
     pub fn read(&self, name: &OsStr, limit: u64) -> Result<Vec<u8>> {
         file::read_open(self.open_file(name)?, limit).map_err(|error| self.failed("read", name, error))
     }
 
-    /// Opens the file `name`, which is not a link, for reading.
+    /// Opens the file `name` for reading. Refuses links.
     ///
     /// # Errors
-    /// `E_NOT_FOUND`, `E_IO_INVALID_PATH` where it is not a file.
+    /// `E_NOT_FOUND`, `E_IO_INVALID_PATH` if it is not a regular file.
     pub fn open_file(&self, name: &OsStr) -> Result<std::fs::File> {
         let kind = self.entry(name)?.map(|entry| entry.kind);
         if let Some(Kind::Link | Kind::Folder | Kind::Other) = kind {
@@ -96,7 +95,7 @@ impl Folder {
         system::open_file(&self.handle, &self.path, name).map_err(|error| self.failed("read", name, error))
     }
 
-    /// Opens the file `name` for reading, without following a link; `None` where nothing is there.
+    /// Opens the file `name` for reading, without following a link; `None` if it does not exist.
     pub fn open(&self, name: &OsStr) -> Result<Option<std::fs::File>> {
         match system::open_file(&self.handle, &self.path, name) {
             Ok(file) => Ok(Some(file)),
@@ -105,13 +104,13 @@ impl Folder {
         }
     }
 
-    /// Returns the entry called `name`, without following a link.
+    /// Returns what is at `name`, without following a link.
     pub fn look(&self, name: &OsStr) -> Result<Found> {
         let Some(entry) = self.entry(name)? else { return Ok(Found::Absent) };
         let read = || match entry.kind {
             Kind::Link => {
                 let text = system::read_link(&self.handle, &self.path, name)?;
-                // A text that is not valid UTF-8 could not be brought back.
+                // A link whose target is not valid UTF-8 could not be restored.
                 Ok(text.into_string().map_or(Found::Other, Found::Link))
             }
             Kind::Folder | Kind::Other => Ok(Found::Other),
@@ -123,15 +122,16 @@ impl Folder {
         read().map_err(|error| self.failed("read", name, error))
     }
 
-    /// Returns the attributes of the file `name`; `None` if there is no file, or it cannot be read.
+    /// Returns the attributes of the file `name`; `None` if it does not exist or cannot be read.
     pub fn attributes(&self, name: &OsStr) -> Option<Attributes> {
-        // Neither a link is followed nor a device opened.
+        // Check the kind first: a link must not be followed, nor a device opened.
         self.entry(name).ok()?.filter(|entry| entry.kind == Kind::File)?;
         Some(Attributes::of(&system::open_file(&self.handle, &self.path, name).ok()?))
     }
 
-    /// Writes bytes as the new file `temporary`, which is going to be `name`, with `attributes` as far as the user may
-    /// set them; all is on the disk when this returns.
+    /// Writes the new file `temporary`, which will later be renamed to `name`, with as many of the `attributes` as the user
+    /// may set.
+    /// Syncs it to disk.
     pub fn write_beside(
         &self,
         name: &OsStr,
@@ -146,7 +146,7 @@ impl Folder {
             super::set_mode(&file, mode)?;
             if let Some(attributes) = attributes {
                 attributes.give(&file);
-                // Names and times are not data.
+                // `sync_data` would not include names and times.
                 return file.sync_all();
             }
             file.sync_data()
@@ -157,18 +157,20 @@ impl Folder {
         })
     }
 
-    /// Moves a file from its temporary name to its place; with `new`, an existing file is not replaced. It is durable
-    /// once the folder is synced too ([`Folder::sync`]).
+    /// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced. The change
+    /// survives a
+    /// crash once the folder is synced too ([`Folder::sync`]).
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` where `new` and something is there.
+    /// `E_ALREADY_EXISTS` if `new` is set and the name is taken.
     pub fn put_in_place(&self, name: &OsStr, temporary: &OsStr, new: bool) -> Result<()> {
         let put = || {
             if new {
-                // A link, unlike a rename, never replaces.
+                // A hard link, unlike a rename, never replaces a file.
                 match system::link(&self.handle, &self.path, temporary, name) {
                     Ok(()) => return system::remove_file(&self.handle, &self.path, temporary),
-                    // A disk without links: what appears in this very moment would be replaced.
+                    // The disk does not support links. The rename below would replace a file that is created at this very
+                    // moment.
                     Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
                     Err(error) => return Err(error),
                 }
@@ -185,7 +187,7 @@ impl Folder {
         })
     }
 
-    /// Makes a symbolic link under a temporary name and moves it to `name`.
+    /// Creates a symbolic link under a temporary name and renames it to `name`.
     pub fn put_link(&self, name: &OsStr, temporary: &OsStr, text: &str) -> Result<()> {
         let linked = system::symlink(&self.handle, &self.path, text, temporary)
             .and_then(|()| system::rename(&self.handle, &self.path, temporary, name));
@@ -195,7 +197,7 @@ impl Folder {
         })
     }
 
-    /// Makes a symbolic link; returns whether nothing stood there.
+    /// Creates a symbolic link; returns false if the name is taken.
     pub fn make_link(&self, name: &OsStr, text: &str) -> Result<bool> {
         match system::symlink(&self.handle, &self.path, text, name) {
             Ok(()) => Ok(true),
@@ -204,17 +206,17 @@ impl Folder {
         }
     }
 
-    /// Gives the file `name` the second name `other`; a disk without links leaves it at one, which is not a failure.
+    /// Gives the file `name` the second name `other`. Does nothing on a disk without hard links.
     pub fn link_beside(&self, name: &OsStr, other: &OsStr) {
         let _ = system::link(&self.handle, &self.path, name, other);
     }
 
-    /// Renames `from` to `to`, which is replaced.
+    /// Renames `from` to `to`, replacing it.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> Result<()> {
         system::rename(&self.handle, &self.path, from, to).map_err(|error| self.failed("put back", to, error))
     }
 
-    /// Moves `from` to `to` in the folder `target`, where nothing may be.
+    /// Moves `from` to `to` in the folder `target`. Fails if `to` exists.
     pub fn move_new(&self, from: &OsStr, target: &Self, to: &OsStr) -> Result<()> {
         let moved = system::move_new((&self.handle, &self.path, from), (&target.handle, &target.path, to));
         moved.map_err(|error| match error.kind() {
@@ -226,19 +228,19 @@ impl Folder {
         })
     }
 
-    /// Removes a file or a link; one that is gone is not a failure.
+    /// Removes a file or link. A missing file is not an error.
     pub fn remove(&self, name: &OsStr) -> Result<()> {
         use ErrorKind::{InvalidFilename, NotADirectory, NotFound};
         match system::remove_file(&self.handle, &self.path, name) {
             Ok(()) => Ok(()),
             Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidFilename) => Ok(()),
-            // A disk that cannot be written says so even where nothing is to be removed.
+            // A read-only disk reports an error even if there is nothing to remove.
             Err(_) if matches!(self.entry(name), Ok(None)) => Ok(()),
             Err(error) => Err(self.failed("delete", name, error)),
         }
     }
 
-    /// Makes the folder `name` in this one; one that is there already is not a failure.
+    /// Creates the subfolder `name`. An existing folder is not an error.
     pub(super) fn make_folder(&self, name: &OsStr) -> Result<()> {
         match system::make_folder(&self.handle, &self.path, name) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(self.failed("make", name, error)),
@@ -246,14 +248,14 @@ impl Folder {
         }
     }
 
-    /// Removes the folder `name` of this one where it is empty; any other is left.
+    /// Removes the subfolder `name` if it is empty.
     pub(super) fn remove_empty_folder(&self, name: &OsStr) {
         let _ = system::remove_folder(&self.handle, &self.path, name);
     }
 
-    /// Puts the folder's names on the disk.
+    /// Syncs the names in the folder to disk.
     pub fn sync(&self) {
-        // Not every file system can; the files themselves are synced.
+        // Some file systems cannot do this. The files themselves are synced.
         let _ = system::sync(&self.handle, &self.path);
     }
 
@@ -261,7 +263,7 @@ impl Folder {
         failed(verb, &self.path.join(name), error)
     }
 
-    /// Returns where the folder is now, if its path does not lead to it any more.
+    /// Returns the folder's current path if its original path no longer leads to it.
     pub(super) fn moved(&self) -> Option<Moved> {
         let own = system::own_entry(&self.handle, &self.path).ok().map(|entry| entry.identity);
         let there = system::entry_at(&self.path).ok().filter(|entry| entry.kind == Kind::Folder);
@@ -272,11 +274,11 @@ impl Folder {
     }
 }
 
-/// A folder whose path leads elsewhere since it was opened.
+/// A folder that was moved or replaced after it was opened.
 #[derive(Clone, Debug)]
 pub struct Moved {
     pub path: PathBuf,
-    /// Its current path, if the system reports one.
+    /// The current path, if the system reports one.
     pub now: Option<PathBuf>,
 }
 
@@ -289,7 +291,7 @@ impl std::fmt::Display for Moved {
     }
 }
 
-/// Returns the failure of a path that cannot be opened as a folder.
+/// Returns the error for a path that cannot be opened as a folder.
 pub(super) fn in_the_way(path: &Path, what: &str) -> Error {
     Error::new(Code::InvalidPath, format!("Cannot write files in `{}`: it is {what}", path.display()))
         .with_details(serde_json::json!({ "path": path.display().to_string(), "path_posix": super::posix(path) }))

@@ -1,4 +1,5 @@
-//! The same by paths, for systems without calls that take an open folder; a swapped folder is not noticed there.
+//! Implements the folder operations by path, for systems without calls relative to an open folder. A replaced folder is not
+//! noticed there.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::entry::{Entry, Kind};
 
-/// Nothing is held: paths are resolved again.
+/// Nothing is kept open: every call resolves the path again.
 pub(super) type Handle = ();
 
 pub(super) fn open_top(path: &Path) -> Result<Handle> {

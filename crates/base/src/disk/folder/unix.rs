@@ -1,4 +1,4 @@
-//! The system calls that take a folder and a name in it.
+//! Wraps the system calls that take an open folder and a name in it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -37,7 +37,7 @@ pub(super) fn entry(folder: &Handle, _: &Path, name: &OsStr) -> Result<Entry> {
 
 pub(super) fn names(folder: &Handle, path: &Path) -> Result<Vec<OsString>> {
     let mut names = Vec::new();
-    // Open it again: all readers of a handle share one position in its listing.
+    // Open the folder again: all readers of one handle share a position in its listing.
     for found in rustix::fs::Dir::new(open_child(folder, path, OsStr::new("."))?)? {
         let found = found?;
         let name = found.file_name().to_bytes();
@@ -56,7 +56,7 @@ pub(super) fn entry_at(path: &Path) -> Result<Entry> {
     Ok(of(&rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-/// Opens a file to read it, and nothing that would keep the caller waiting.
+/// Opens a regular file for reading. Refuses files that would block the caller, such as named pipes.
 pub(super) fn open_file(folder: &Handle, _: &Path, name: &OsStr) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
@@ -66,7 +66,7 @@ pub(super) fn open_file(folder: &Handle, _: &Path, name: &OsStr) -> Result<File>
     Ok(file)
 }
 
-/// Makes a file that is never open to more users than it will be, not even for a moment.
+/// Creates a file with its final permissions, so that it is never readable by more users, not even for a moment.
 pub(super) fn create_file(folder: &Handle, _: &Path, name: &OsStr, mode: u32) -> Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode((mode & 0o777) as rustix::fs::RawMode);
@@ -85,14 +85,14 @@ pub(super) fn rename(folder: &Handle, _: &Path, from: &OsStr, to: &OsStr) -> Res
     Ok(rustix::fs::renameat(folder, from, folder, to)?)
 }
 
-/// Renames without replacing, where the system can; elsewhere an empty folder that is in the way is replaced.
+/// Renames without replacing, if the system can. Otherwise an empty folder at the target is replaced.
 pub(super) fn move_new(from: (&Handle, &Path, &OsStr), to: (&Handle, &Path, &OsStr)) -> Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::RenameFlags;
         use rustix::io::Errno;
         match rustix::fs::renameat_with(from.0, from.2, to.0, to.2, RenameFlags::NOREPLACE) {
-            // A file system without this flag.
+            // The file system does not support this flag.
             Err(Errno::INVAL | Errno::NOSYS) => {}
             other => return Ok(other?),
         }

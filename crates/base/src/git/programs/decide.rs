@@ -1,4 +1,4 @@
-//! Decides which programs git may run: a program that a repository names needs this user's trust.
+//! Decides which programs git may run. You must trust a program from a repository's configuration before git may run it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::failure::words;
 use crate::process::{Limits, Program};
 
-/// Commands of git that run none of these programs once filters are switched off.
+/// git commands that run none of these programs once filters are switched off.
 const QUIET: &[&str] = &[
     "clone",
     "hook",
@@ -47,19 +47,19 @@ const QUIET: &[&str] = &[
     "version",
 ];
 
-/// Commands of git that ask another host.
+/// git commands that contact another host.
 const REMOTE: &[&str] = &["clone", "fetch", "ls-remote", "pull", "push", "submodule"];
 
-/// Those of [`QUIET`] that change something, so that a hook of the configuration may run.
+/// The commands in [`QUIET`] that change something, which may run a hook set in the configuration.
 const CHANGES: &[&str] = &["diff", "fetch", "hook", "push", "symbolic-ref", "tag", "update-ref"];
 
-/// Arguments by which a command signs or verifies signatures. Callers pass one if the configuration asks for it.
+/// Arguments that make a command sign or verify signatures. Callers pass one if the configuration requires it.
 const SIGNING: &[&str] = &["-S", "--sign", "--signed=true", "--signed=if-asked", "--verify-signatures"];
 
-/// Arguments by which a push also pushes submodules, each by its own configuration.
+/// Arguments that make a push also push submodules, each with its own configuration.
 const INTO_SUBMODULES: &[&str] = &["--recurse-submodules=on-demand", "--recurse-submodules=only"];
 
-/// Returns `program`, changed to run nothing that the repository of `folder` names and this user does not trust.
+/// Changes `program` so that it runs nothing that is named by the repository of `folder` and not trusted by the user.
 pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
     program: Program,
     folder: &Path,
@@ -73,10 +73,10 @@ pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
     })
 }
 
-/// Returns what the repository of `folder` names and this user does not trust, if git runs none of it with these arguments.
+/// Returns the untrusted programs of the repository of `folder`, if git does not run any of them with these arguments.
 ///
 /// # Errors
-/// `E_UNAPPROVED` where git would run one of them.
+/// `E_UNAPPROVED` if git would run one of them.
 pub(in crate::git) fn require<A: AsRef<OsStr>>(
     folder: &Path,
     args: &[A],
@@ -113,7 +113,7 @@ pub(in crate::git) fn require<A: AsRef<OsStr>>(
         "core.worktree" => format!("keeps its files in another folder, where git {command} would write"),
         _ => format!("names a program that git {command} would run"),
     };
-    // Many commands show the message of one repository and nothing else of its failure.
+    // Put everything into the message: many commands show only the message of a repository's error.
     let what = format!(
         "`{shown}` {does}: {key} = {value}; the user can review and allow this setting at a terminal with `{trust}`"
     );
@@ -121,13 +121,13 @@ pub(in crate::git) fn require<A: AsRef<OsStr>>(
         .with_details(json!({ "repository": shown, "settings": named.data(), "command": trust })))
 }
 
-/// Whether a command of git runs no filter and no driver once filters are switched off; `second` is the word after the command.
+/// Whether a git command runs no filter or driver once filters are switched off. `second` is the word after the command.
 fn is_quiet(command: &str, second: &str) -> bool {
     QUIET.contains(&command) || matches!((command, second), ("worktree", "list" | "prune") | ("remote", "get-url"))
 }
 
-/// Switches off what a repository names, for one command that does not need it. The settings go into the environment, since a name may
-/// contain `=`.
+/// Disables a repository's programs for a command that does not need them. The settings are passed in the environment, because
+/// their names may contain `=`, which `-c` cannot express.
 fn without_programs(program: Program, named: &Named) -> Program {
     let names = |runs: Runs| named.settings.iter().any(|setting| setting.runs() == Some(runs));
     let mut program = program;
@@ -142,7 +142,7 @@ fn without_programs(program: Program, named: &Named) -> Program {
     if names(Runs::Signing) {
         configuration.push(("log.showSignature".to_owned(), "false"));
     }
-    // Such a program would fetch a missing object. Older releases of git know only the second variable.
+    // Such a program could be run to fetch a missing object. Old releases of git only know the second variable.
     if names(Runs::Remotes) {
         program = program.variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
     }
@@ -164,7 +164,7 @@ fn without_programs(program: Program, named: &Named) -> Program {
     program.variable("GIT_CONFIG_COUNT", count.to_string())
 }
 
-/// Returns the names of the filters that run what the repository names.
+/// Returns the names of the filters that run programs named by the repository.
 fn drivers<'a>(named: &'a Named) -> BTreeSet<&'a str> {
     let driver = |setting: &'a Setting| match setting.key.split_once('.') {
         Some(("filter", rest)) => rest.rsplit_once('.').map(|(driver, _)| driver),

@@ -1,10 +1,12 @@
-//! The programs that a repository's own configuration names.
+//! Protects you from programs that a repository's own configuration names.
 //!
-//! A repository may arrive as a folder, with a `.git` that somebody else wrote. Git runs what its configuration names: filters while it
-//! looks at files, `uploadpack` while it fetches, `gpg.program` while it signs. So mcpkg reads that configuration first ([`read`],
-//! [`submodules`]), without git working in the repository. Reads then go on with the filters switched off; anything that would run such
-//! a program is refused until this user trusted exactly these settings ([`decide`], [`trust`]). mcpkg does not ask about the user's own
-//! configuration: nobody else wrote it.
+//! You may get a repository as a folder whose `.git` was written by somebody else. git runs the programs in its configuration:
+//! filters when it reads files, `uploadpack` when it fetches, `gpg.program` when it signs. So mcpkg first reads that
+//! configuration
+//! ([`read`], [`submodules`]) without running git inside the repository. Commands that only read then run with the filters
+//! disabled. Commands that would run such a program are refused until you trust exactly these settings ([`decide`],
+//! [`trust`]).
+//! Your own git configuration needs no approval.
 
 mod decide;
 mod named;

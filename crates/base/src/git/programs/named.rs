@@ -1,4 +1,4 @@
-//! The settings of one repository that name programs, and the user's trust in them.
+//! Lists the settings of a repository that name programs, and records the user's trust in them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,21 @@ use crate::git::folder::Kept;
 use crate::hex;
 use crate::process::Limits;
 
-/// The settings of a repository that name programs, each once.
+/// The settings of a repository that name programs, without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
-    /// The folder that git keeps the repository in.
+    /// The git folder of the repository.
     place: PathBuf,
-    /// The top of its work tree, where it has one.
+    /// The top folder of its work tree, if it has one.
     pub(super) top: Option<PathBuf>,
     pub settings: BTreeSet<Setting>,
 }
 
 impl Named {
-    /// Reads the configuration that the repository of a folder brings, and that of its submodules.
+    /// Reads the configuration of a folder's repository and of its submodules.
     ///
     /// # Errors
-    /// `E_GIT_FAILED` where it is malformed, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`, `E_CANCELLED`.
+    /// `E_GIT_FAILED` if it is malformed, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`, `E_CANCELLED`.
     pub fn of(folder: &Path, limits: &Limits<'_>) -> Result<Self> {
         let found = Kept::found_from(folder);
         let Some(taken) = found.last() else { return Ok(Self::default()) };
@@ -46,7 +46,7 @@ impl Named {
         Ok(named)
     }
 
-    /// Adds those of the hooks that lie in a repository.
+    /// Adds the hooks that exist in the repository.
     fn hooks(&mut self, section: &str, shared: &Path, names: &[&str]) {
         for name in names {
             let hook = shared.join("hooks").join(name);
@@ -56,29 +56,29 @@ impl Named {
         }
     }
 
-    /// Returns the SHA-256 of where the repository is and what it names, in hex.
+    /// Returns the SHA-256 of the repository's folder and settings, in hex.
     pub fn sha256(&self) -> String {
         let settings: Vec<[&str; 2]> = self.settings.iter().map(|setting| [&*setting.key, &*setting.value]).collect();
         hex::encode(&Sha256::digest(json!([self.place, settings]).to_string()))
     }
 
-    /// Whether this user trusted exactly these settings.
+    /// Whether this user trusts exactly these settings.
     pub fn is_trusted(&self, approved: &Approved) -> Result<bool> {
         Ok(self.settings.is_empty() || approved.has(Kind::Repository, &self.sha256())?)
     }
 
-    /// The settings for people, a line each.
+    /// Returns the settings for people, one per line.
     pub fn lines(&self) -> Vec<String> {
         self.settings.iter().map(|setting| format!("{} = {}", setting.key, setting.value)).collect()
     }
 
-    /// The settings for programs.
+    /// Returns the settings as JSON.
     pub fn data(&self) -> Value {
         self.settings.iter().map(|setting| json!({ "key": setting.key, "value": setting.value })).collect()
     }
 }
 
-/// Notes that this user trusts what a repository names.
+/// Records that this user trusts the repository's settings.
 pub fn trust(named: &Named, approved: &Approved) -> Result<()> {
     approved.put(Kind::Repository, &named.sha256(), &json!({ "place": named.place, "settings": named.data() }))
 }

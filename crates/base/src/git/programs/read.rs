@@ -1,4 +1,4 @@
-//! Reads the configuration that a repository brings, without git working in it.
+//! Reads the configuration of a repository without running git inside it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::git::folder::Kept;
 use crate::git::paths::parts;
 use crate::process::{Environment, Limits, Program};
 
-/// The largest configuration that is read.
+/// The largest configuration file that is read, in bytes.
 const LARGEST: u64 = 4 << 20;
 
-/// How deep files include each other.
+/// How deeply included files may be nested.
 const DEPTH: usize = 10;
 
-/// Each setting that matters contains one of these words. A file without any of them is not parsed.
+/// Every relevant setting contains one of these words. Files without any of them are not parsed.
 const WORDS: &[&str] = &[
     "program",
     "command",
@@ -52,18 +52,18 @@ pub(super) fn settings(kept: &Kept, limits: &Limits<'_>, found: &mut BTreeSet<Se
     Ok(())
 }
 
-/// The key that says where the files are.
+/// The setting that moves the work tree to another folder.
 const WORKTREE: &str = "core.worktree";
 
-/// Whether `core.worktree` names another folder than the one in which the repository was found. A submodule whose folder is unknown
-/// does not count.
+/// Whether `core.worktree` points to a folder other than the one where the repository was found. Returns false for a submodule
+/// with an unknown folder.
 fn is_elsewhere(kept: &Kept, value: &str) -> bool {
     let Some(top) = &kept.top else { return !kept.is_submodule };
     let same = |one: &Path, other: &Path| matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other);
     !same(top, &kept.own.join(value))
 }
 
-/// Reads the settings of a file and of the files that it includes, whatever the condition.
+/// Reads the settings of a file and of all files that it includes, even conditionally.
 fn take(path: &Path, depth: usize, limits: &Limits<'_>, found: &mut Vec<Setting>) -> Result<()> {
     let bytes = match file::read(path, LARGEST) {
         Ok(bytes) => bytes,
@@ -86,10 +86,10 @@ fn take(path: &Path, depth: usize, limits: &Limits<'_>, found: &mut Vec<Setting>
     Ok(())
 }
 
-/// Returns the file that another one includes.
+/// Returns the path of an included file.
 fn included(path: &Path, value: &str) -> Result<PathBuf> {
     let in_home = value.strip_prefix("~/");
-    // mcpkg does not know these places: another user's home, git's own folder.
+    // mcpkg cannot resolve these paths: another user's home folder, and git's installation folder.
     if (value.starts_with('~') && in_home.is_none()) || value.starts_with("%(") || value.starts_with(":(") {
         let what = format!("Cannot read the configuration `{}`: it includes `{value}`", path.display());
         return Err(Error::new(Code::GitFailed, what).hint("include the file by its absolute path"));
@@ -100,7 +100,7 @@ fn included(path: &Path, value: &str) -> Result<PathBuf> {
     })
 }
 
-/// Returns the settings of a file. Git itself reads it, outside of any repository, where it runs nothing.
+/// Parses a file's settings with git itself. It runs outside any repository, where it executes nothing.
 fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>> {
     static KNOWN: Mutex<Option<HashMap<[u8; 32], Vec<Setting>>>> = Mutex::new(None);
     let digest: [u8; 32] = Sha256::digest(bytes).into();
@@ -131,7 +131,7 @@ fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>
     let settings: Vec<Setting> = parts(&printed)
         .map(|part| {
             let text = String::from_utf8_lossy(part);
-            // One without a value is a yes.
+            // A setting without a value counts as true.
             let (key, value) = text.split_once('\n').unwrap_or((&text, "true"));
             Setting { key: key.to_owned(), value: value.to_owned() }
         })

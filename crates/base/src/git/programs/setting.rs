@@ -1,30 +1,29 @@
-//! A setting that names a program, and when git runs that program.
+//! Classifies settings that name programs by when git runs those programs.
 
-/// The commands of git that run a program which a setting names.
+/// The git commands that run the program of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Runs {
-    /// Those that write or read files of a work tree.
+    /// Commands that read or write files of a work tree.
     Files,
-    /// Those that ask another host.
+    /// Commands that contact another host.
     Remotes,
-    /// Those that sign, or verify a signature.
+    /// Commands that sign or verify signatures.
     Signing,
-    /// Those that let hooks run.
+    /// Commands for which hooks are allowed.
     Hooks,
-    /// Those that change anything: newer releases of git run such a hook, and no option keeps them from it.
+    /// All commands that change something: new releases of git run such hooks then, and no option prevents it.
     Changes,
 }
 
-/// A setting that names a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setting {
-    /// The key, as git writes it.
+    /// The key in git's spelling.
     pub key: String,
     pub value: String,
 }
 
 impl Setting {
-    /// Returns what runs it; `None` where it names no program that mcpkg's git would run.
+    /// Returns the commands that run the setting's program; `None` if mcpkg never runs git in a way that would use it.
     pub(super) fn runs(&self) -> Option<Runs> {
         let (section, rest) = self.key.split_once('.')?;
         let (name, variable) = rest.rsplit_once('.').map_or((None, rest), |(name, variable)| (Some(name), variable));
@@ -33,9 +32,9 @@ impl Setting {
             | ("merge", Some(_), "driver")
             | ("diff", Some(_), "command" | "textconv")
             | ("diff", None, "external")
-            // Git writes there instead of in the repository.
+            // With this setting, git writes files outside the repository.
             | ("core", None, "worktree") => Some(Runs::Files),
-            // The filter of large files runs these; it is the user's own, and so stays on.
+            // The Git LFS filter runs these. It is part of the user's own configuration, so it is not disabled.
             ("lfs", Some(name), "path") if name.starts_with("customtransfer.") => Some(Runs::Files),
             ("lfs", Some(name), "clean" | "smudge") if name.starts_with("extension.") => Some(Runs::Files),
             ("core", None, "sshcommand" | "gitproxy" | "askpass" | "alternaterefscommand")
@@ -51,14 +50,14 @@ impl Setting {
     }
 }
 
-/// The hooks of a merge and of the switch after it, in the order in which git runs them.
+/// The hooks of a merge, and of the checkout after it, in git's order.
 pub const MERGE: [&str; 5] = ["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge", "post-checkout"];
 
-/// The hooks of a push: it moves the refs that follow the other repository's.
+/// The hooks of a push. The second one runs because a push updates the remote-tracking refs.
 pub(super) const PUSH: [&str; 2] = ["pre-push", "reference-transaction"];
 
-/// The section of the keys that stand for hooks that lie in the repository.
+/// The key prefix for hooks that are files in the repository.
 pub(super) const HOOK: &str = "hooks";
 
-/// The section of the keys that stand for hooks that lie in a submodule.
+/// The key prefix for hooks that are files in a submodule.
 pub(super) const HOOK_OF_SUBMODULE: &str = "submodule-hooks";

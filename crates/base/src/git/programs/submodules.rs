@@ -1,4 +1,4 @@
-//! Finds the submodules of a repository: git looks into them when it looks at the files around them.
+//! Finds the submodules of a repository. git also reads their configuration when it examines the files of the repository.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,28 +14,28 @@ use crate::git::paths::{parts, path};
 use crate::git::plain::plain;
 use crate::process::Limits;
 
-/// The largest index that is looked through.
+/// The largest index that is searched, in bytes.
 const LARGEST_INDEX: u64 = 256 << 20;
 
-/// How deep submodules lie in each other.
+/// How deeply submodules may be nested.
 const DEPTH: usize = 10;
 
-/// The mode that the index has of a submodule.
+/// The file mode of a submodule in the index.
 const MODE: &[u8] = &[0, 0, 0xe0, 0];
 
-/// The part of an index that names another file with more entries.
+/// The name of the index extension that refers to another index file with more entries.
 const LINK: &[u8] = b"link";
 
-/// Returns the folders that git keeps the submodules of a repository in, and theirs.
+/// Returns the git folders of a repository's submodules, and of their submodules.
 ///
 /// # Errors
-/// As git fails: `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_CANCELLED`.
+/// The errors of git: `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_CANCELLED`.
 pub(super) fn of(kept: &Kept, limits: &Limits<'_>) -> Result<Vec<Kept>> {
     let mut found = Vec::new();
     for modules in [kept.own.join("modules"), kept.shared.join("modules")] {
         below(&modules, DEPTH, &mut found);
     }
-    // One may have its repository in the work tree, or elsewhere.
+    // A submodule's git folder may also be in the work tree, or elsewhere.
     linked(kept, DEPTH, limits, &mut found)?;
     Ok(found)
 }
@@ -50,7 +50,7 @@ fn below(folder: &Path, depth: usize, found: &mut Vec<Kept>) {
     }
 }
 
-/// Adds the submodules that the index of a work tree names.
+/// Adds the submodules listed in the index of a work tree.
 fn linked(kept: &Kept, depth: usize, limits: &Limits<'_>, found: &mut Vec<Kept>) -> Result<()> {
     let Some(top) = &kept.top else { return Ok(()) };
     for name in names(top, &kept.own.join("index"), limits)? {
@@ -63,7 +63,7 @@ fn linked(kept: &Kept, depth: usize, limits: &Limits<'_>, found: &mut Vec<Kept>)
     Ok(())
 }
 
-/// Returns the paths of the submodules that an index names. It reads an index again only after a change.
+/// Returns the paths of the submodules in an index. Caches the result until the index changes.
 fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
     type Stamp = (u64, Option<std::time::SystemTime>);
     type Seen = HashMap<PathBuf, (Stamp, Vec<PathBuf>)>;
@@ -75,7 +75,7 @@ fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> 
         return Ok(names);
     }
     let bytes = file::read(index, LARGEST_INDEX).ok();
-    // An index that cannot be read may name some.
+    // An index that cannot be read may contain submodules.
     let may_have = bytes.is_none_or(|bytes| [MODE, LINK].iter().any(|part| memmem::find(&bytes, part).is_some()));
     let names = if may_have { listed(top, limits)? } else { Vec::new() };
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,10 +87,10 @@ fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> 
     Ok(names)
 }
 
-/// Returns the paths of the submodules, as git lists them. For that git reads only the index, and runs nothing.
+/// Returns the paths of the submodules as listed by git. This command only reads the index and runs no programs.
 fn listed(top: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
     let args = ["ls-files", "--stage", "-z", "--full-name", "--", ":/"];
-    // A program that fetches a missing object would be one.
+    // Fetching a missing object could run one, so forbid it.
     let git = plain(top, false, false, &args).variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
     let output = git.run(&[], limits).map_err(|failure| ended(top, &args, limits, failure))?;
     if !output.status.success() {

@@ -1,4 +1,4 @@
-//! git is run in folders of the tests' own.
+//! Tests git commands in temporary folders.
 
 use tokio_util::sync::CancellationToken;
 

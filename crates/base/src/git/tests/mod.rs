@@ -1,4 +1,4 @@
-//! git is run in repositories of the tests' own.
+//! Tests git in temporary repositories.
 
 mod command;
 mod objects;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Git;
 
-/// A repository with a first commit on `main`.
+/// A temporary repository with a first commit on `main`.
 struct Repository {
     _folder: TempDir,
     top: PathBuf,
@@ -38,7 +38,7 @@ impl Repository {
         self.as_user(Git::of(&self.top, &self.never))
     }
 
-    /// Returns git with the configuration of a user, where a test wrote one.
+    /// Adds the user configuration to git, if the test has written one.
     fn as_user<'a>(&self, git: Git<'a>) -> Git<'a> {
         let config = self.top.with_file_name("user.gitconfig");
         if config.exists() { git.variable("GIT_CONFIG_GLOBAL", config) } else { git }
@@ -54,7 +54,7 @@ impl Repository {
         std::fs::write(file, text).unwrap();
     }
 
-    /// Commits a file on the branch that is checked out, and returns the commit's id.
+    /// Commits a file on the current branch; returns the commit's id.
     fn commit(&self, name: &str, text: &str) -> String {
         self.write(name, text);
         self.run(&["add", "--all"]);
@@ -71,7 +71,7 @@ impl Repository {
     }
 }
 
-/// The names of the files below a folder that end in `.lock`.
+/// Returns the files below a folder with names that end in `.lock`.
 fn locks(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {

@@ -1,4 +1,4 @@
-//! Merges, commits, trees and tags that move nothing; refs and the state of a work tree.
+//! Tests merges, commits, trees, tags, refs and the status of a work tree.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::super::trees::{self, Merged};
 use super::super::{Operation, Version, operation, own_folder, tags};
 use super::Repository;
 
-/// Both ways to give a merge its target's attributes.
+/// Releases that cover both ways to pass the target's attributes to a merge.
 const RELEASES: [Version; 2] = [Version::OLDEST, Version::ATTRIBUTES_OF_TREE];
 
 #[test]
@@ -21,7 +21,7 @@ fn a_merge_goes_by_the_attributes_of_its_target() {
     let branch = repository.commit("docs/a.log", "base\nbranch\n");
     repository.run(&["switch", "--quiet", "main"]);
     let target = repository.commit("docs/a.log", "base\ntarget\n");
-    // What is checked out has no attributes.
+    // The commit that is checked out has no attributes.
     repository.run(&["switch", "--quiet", "--detach", "main~3"]);
     for release in RELEASES {
         let merged = trees::merge_with(&repository.git(), release, &target, &branch).unwrap();
@@ -77,7 +77,7 @@ fn a_commit_and_its_tag_are_made_before_a_ref_names_them() {
 #[test]
 fn a_repository_that_signs_gets_signed_commits_and_tags() {
     if which::which("ssh-keygen").is_err() {
-        // Around what the test harness captures, as tests/support/ does.
+        // Write to stderr directly, around the test harness's capture, as tests/support/ does.
         let test = "a_repository_that_signs_gets_signed_commits_and_tags";
         let _ = writeln!(std::io::stderr(), "skipped: {test}: ssh-keygen is missing");
         return;

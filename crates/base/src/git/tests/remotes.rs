@@ -1,4 +1,4 @@
-//! Repositories that are cloned, fetched from and pushed to.
+//! Tests cloning, fetching and pushing.
 
 use super::super::remote::{self, Update};
 use super::super::{Git, LOCAL, refs};
@@ -33,7 +33,7 @@ fn refs_are_pushed_all_or_none() {
     let pushed = remote::push(&theirs, &[set(&two)]).unwrap();
     assert!(pushed.len() == 1 && !pushed[0].is_refused, "{pushed:?}");
 
-    // The one that cannot be moved forward keeps the other one from being deleted.
+    // One ref cannot be fast-forwarded, so the other is not deleted either.
     let refused = remote::push(&mine, &[set(&one), delete(&old)]).unwrap();
     assert!(refused.iter().any(|row| row.name == "refs/heads/main" && row.is_refused), "{refused:?}");
     let origin = Git::new(&bare, limits);
@@ -42,7 +42,7 @@ fn refs_are_pushed_all_or_none() {
     remote::fetch(&mine, Box::new(|_| {})).unwrap();
     mine.run(&["rebase", "--quiet", "origin/main"]).unwrap();
     let one = mine.text(&["rev-parse", "HEAD"]).unwrap();
-    // A lease that does not hold.
+    // The expected old value does not match, so the push is refused.
     let refused = remote::push(&mine, &[set(&one), delete(&one)]).unwrap();
     assert!(refused.iter().any(|row| row.name == "refs/heads/feature" && row.is_refused), "{refused:?}");
     assert_eq!(refs::commit(&origin, "refs/heads/main").unwrap(), Some(two));

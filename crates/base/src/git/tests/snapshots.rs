@@ -1,4 +1,4 @@
-//! Work trees and all of their files, removed and brought back.
+//! Tests that removed work trees are restored with all of their files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use super::super::worktrees::{self, Checkout};
 use super::super::{Git, snapshot, status};
 use super::Repository;
 
-/// What a person finds in a work tree: its status with what is staged, and the bytes of each file.
+/// Returns what a user sees in a work tree: its status, its staged changes, and the content of each file.
 fn found(git: &Git<'_>, files: &[&str]) -> Vec<String> {
     let mut found = vec![git.text(&["status", "--porcelain", "--ignored"]).unwrap()];
     found.push(git.text(&["diff", "--cached"]).unwrap());
@@ -23,7 +23,7 @@ fn a_removed_work_tree_comes_back_to_the_byte() {
     let repository = Repository::new();
     repository.commit(".gitattributes", "*.txt text eol=lf\n*.up filter=upper\n");
     repository.commit(".gitignore", ".env\ntarget/\n");
-    // The filters are the user's own: those of the repository would have to be trusted first.
+    // Use the user's configuration: filters in the repository's configuration would need to be trusted first.
     let config = repository.top.with_file_name("user.gitconfig");
     std::fs::write(&config, "[filter \"upper\"]\n\tclean = tr a-z A-Z\n\tsmudge = tr A-Z a-z\n").unwrap();
     for name in ["staged.txt", "both.txt", "gone.txt", "old name.txt"] {
@@ -78,7 +78,7 @@ fn a_removed_work_tree_comes_back_to_the_byte() {
     worktrees::add(&repository.git(), &place, Checkout::Branch("feature/x")).unwrap();
     snapshot::put_back(&git, scratch.path(), &kept).unwrap();
     let after = found(&git, &files);
-    // What lay in a wholly ignored folder is let go.
+    // Files in a folder that is ignored as a whole are not kept.
     assert_eq!(before[0].lines().filter(|line| *line != "!! target/").collect::<Vec<_>>().join("\n"), after[0]);
     assert_eq!(after[1..], before[1..]);
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);

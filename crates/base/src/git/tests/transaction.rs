@@ -1,4 +1,4 @@
-//! Refs that move together.
+//! Tests moving several refs together.
 
 use super::super::refs;
 use super::super::transaction::Transaction;
@@ -87,7 +87,7 @@ fn a_locked_ref_and_a_cancelled_call_are_said() {
     let mut third = begin();
     repository.never.cancel();
     assert_eq!(third.prepare().unwrap_err().code(), Code::Cancelled);
-    // What is prepared is committed all the same.
+    // Once prepared, a transaction is committed even if the call is cancelled.
     first.commit().unwrap();
     assert!(repository.path(".git/refs/heads/new").exists());
 }

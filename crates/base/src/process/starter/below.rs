@@ -1,4 +1,4 @@
-//! Looks after the processes below the starter when there is no sandbox.
+//! Watches and ends the processes below the starter when there is no sandbox.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -13,14 +13,13 @@ use signal_hook::iterator::Signals;
 use super::protocol::{FAILED, Within};
 use crate::process::proc;
 
-/// How often all that is below is looked for again: what is killed may have started another.
+/// How many times to search for processes to kill, because a process may start another one before it is killed.
 const ROUNDS: usize = 1_000;
 
-/// Starts to watch the surroundings of the starter: whether anybody still listens to it, and whether it is asked to
-/// end.
+/// Starts watching whether the other side still listens to the starter, and whether the starter is asked to end.
 ///
 /// # Errors
-/// How the system refused a thread, or to have orphans become children of this process.
+/// The system's error if a thread cannot be started, or if this process cannot become the parent of orphans.
 pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
     if within == Within::Sandbox {
         return Ok(());
@@ -28,7 +27,9 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
     if within == Within::Container {
         let mut signals = Signals::new([SIGTERM])?;
         thread::Builder::new().name("asked-to-end".to_owned()).spawn(move || {
-            // The first process of a container is the one that is asked. It is of the group itself: one request is passed on.
+            // Only the first process of a container gets the request to end, so it passes the request on to the group. It
+            // belongs to that
+            // group too, which is why it handles only one request.
             if signals.forever().next().is_some() {
                 let _ = rustix::process::kill_current_process_group(Signal::TERM);
             }
@@ -37,18 +38,18 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
     if within == Within::Nothing {
         let mut signals = Signals::new([SIGTERM])?;
         thread::Builder::new().name("asked-to-end".to_owned()).spawn(move || {
-            // The tool was asked too, since it is of the same group. This process is killed when it has not ended by then.
+            // The tool was asked too, because it is in the same group. Kill it shortly before this process itself is killed.
             if signals.forever().next().is_some() {
                 thread::sleep(crate::process::GRACE / 4 * 3);
                 kill_all();
             }
         })?;
-        // A process that detaches itself becomes a child of this one, so it can be found.
+        // A process that detaches itself then becomes a child of this one, so that it can be found.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     }
     let mut channel = channel.try_clone()?;
     thread::Builder::new().name("listened-to".to_owned()).spawn(move || {
-        // Nothing comes in any more: this ends when the other side does.
+        // The other side sends nothing more, so this read returns when the other side closes the connection.
         let _ = channel.read(&mut [0]);
         if within == Within::Nothing {
             kill_all();
@@ -62,7 +63,7 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Kills every process below this one.
+/// Kills all processes below this one.
 pub(super) fn kill_all() {
     for round in 0..ROUNDS {
         let children = children();
@@ -72,13 +73,13 @@ pub(super) fn kill_all() {
         for child in children {
             let _ = rustix::process::kill_process(child, Signal::KILL);
         }
-        // Those of them that have children leave them to this process, once they have ended.
+        // When a killed process has exited, its children become children of this process.
         while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
         thread::sleep(Duration::from_millis(u64::from(round > 0)));
     }
 }
 
-/// Whether the kernel killed a process of this container since memory had run out, as far as the container sees it.
+/// Whether the kernel killed a process of this container because memory ran out, as far as the container can see that.
 pub(super) fn ran_out_of_memory() -> bool {
     let files = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"];
     let counted = |file: &str| proc::read(Path::new(file)).unwrap_or_default();
@@ -86,7 +87,7 @@ pub(super) fn ran_out_of_memory() -> bool {
     files.iter().any(|file| counted(file).lines().any(is_killed))
 }
 
-/// Returns the children of this process, whichever of its threads they belong to.
+/// Returns the children of all threads of this process.
 fn children() -> Vec<Pid> {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| proc::read(Path::new(&thread.path().join("children"))).ok());

@@ -1,4 +1,4 @@
-//! Entering control groups before a program begins, so that none of its processes is ever outside of them.
+//! Enters control groups before a program starts, so that none of its processes is ever outside the groups.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use super::{own, protocol};
 use crate::process::cgroup::{self, Cgroup};
 use crate::process::{Program, found};
 
-/// Returns `program` as one that enters a control group first.
+/// Returns `program` so that it enters a control group before it starts.
 ///
 /// # Errors
-/// How the system refused to tell which program mcpkg is.
+/// The system's error if the path of mcpkg's own program is unknown.
 pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
     let Some(cgroup) = cgroup else { return Ok(Program::new(program)) };
     let folders = cgroup.folders();
@@ -22,8 +22,9 @@ pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
     Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([found(program.as_ref())]))
 }
 
-/// Enters the groups and becomes the program, on this thread, which is all that is left of the process then; returns the status
-/// to end with where that fails.
+/// Enters the groups, and then replaces this process with the program. This must run on the only thread. Returns the exit
+/// status if
+/// it fails.
 pub(super) fn run(arguments: &[OsString]) -> u8 {
     let error = become_program(arguments);
     let _ = writeln!(io::stderr(), "mcpkg: cannot start a sandbox: {error}");

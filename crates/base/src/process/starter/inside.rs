@@ -1,4 +1,4 @@
-//! The side inside of the sandbox: mcpkg's own program, which starts the other one.
+//! Implements the side inside the sandbox: mcpkg's own program, which starts the requested one.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
@@ -18,11 +18,12 @@ use rustix::process::WaitOptions;
 use super::protocol::{Ceilings, Copied, Ended, FAILED, Frame, Request, Within};
 use super::{below, take};
 
-/// Folders inside each other that are copied.
+/// The maximum depth of nested folders that are copied.
 const DEEPEST: usize = 64;
 
-/// Reads a request from a socket, starts its program, waits for its end and reports it. Returns the status to exit
-/// with. The socket is the one at a path, or standard input.
+/// Reads a request from a socket, runs its program and reports the result. The socket is at the given path, or is standard
+/// input.
+/// Returns the exit status.
 pub(super) fn run(socket: Option<&Path>) -> u8 {
     if let Err(error) = shut_off() {
         let _ = writeln!(io::stderr(), "mcpkg: cannot protect the starter from the tool: {error}");
@@ -34,13 +35,14 @@ pub(super) fn run(socket: Option<&Path>) -> u8 {
     };
     match channel.and_then(|mut channel| answer(&mut channel)) {
         Ok(Ended::Exited(status)) => u8::try_from(status).unwrap_or(FAILED),
-        // As a shell says it.
+        // Shells use the same status.
         Ok(Ended::Killed(signal)) => u8::try_from(128 + signal).unwrap_or(FAILED),
         Ok(Ended::Trapped(_) | Ended::NotStarted(_)) | Err(_) => FAILED,
     }
 }
 
-/// Protects this process from the tool, which runs as the same user: it could read its memory and take its socket (`pidfd_getfd`).
+/// Protects this process from the tool. Both run as the same user, so the tool could read its memory and take over its socket
+/// (`pidfd_getfd`).
 #[cfg(target_os = "linux")]
 fn shut_off() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
@@ -53,8 +55,9 @@ fn shut_off() -> io::Result<()> {
 }
 
 fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
-    // SIGTERM goes to the whole group. The program decides whether it ends, and this process reports it. Programs
-    // started from here get the default action of the signal back.
+    // The whole group gets SIGTERM. The program decides whether it exits, and this process must live on to report that.
+    // Programs
+    // started from here get the default action of the signal again.
     signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::new(AtomicBool::new(false)))?;
     let request = Request::read(channel)?;
     Frame::Ready.write(channel)?;
@@ -84,7 +87,7 @@ fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     let Some((program, arguments)) = request.argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program was given"));
     };
-    // The watching threads start before the limit on threads applies.
+    // Start the watching threads before the limit on threads applies.
     below::watch(request.within, channel)?;
     if let Some(copied) = &request.copied {
         copy(copied)?;
@@ -95,7 +98,7 @@ fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     wait(&command.spawn()?)
 }
 
-/// Waits for a child, and for each orphan that becomes one: where this is a sandbox's first process nobody else does.
+/// Waits for a child and collects orphans meanwhile. In a sandbox this may be the first process, so nobody else collects them.
 fn wait(child: &Child) -> io::Result<ExitStatus> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -108,7 +111,7 @@ fn wait(child: &Child) -> io::Result<ExitStatus> {
     }
 }
 
-/// Limits this process, and with it what it starts.
+/// Sets limits on this process and everything it starts.
 fn limit(ceilings: &Ceilings) -> io::Result<()> {
     for (resource, most) in [
         (Resource::CORE, 0),
@@ -119,14 +122,14 @@ fn limit(ceilings: &Ceilings) -> io::Result<()> {
         (Resource::DATA, ceilings.data),
         (Resource::NPROC, ceilings.processes),
     ] {
-        // Never raise a lower limit of the machine.
+        // Keep a lower limit that the machine already sets.
         let (_, hard) = resource.get()?;
         resource.set(most.min(hard), most.min(hard))?;
     }
     Ok(())
 }
 
-/// Copies a folder into one that is there, and lets its files be changed.
+/// Copies a folder into an existing one, and makes its files writable.
 fn copy(copied: &Copied) -> io::Result<()> {
     copy_folder(Path::new(&copied.from), Path::new(&copied.to), DEEPEST)
 }

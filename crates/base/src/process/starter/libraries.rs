@@ -1,4 +1,4 @@
-//! The libraries that mcpkg's own program is loaded with, so that it starts where other ones, or none, are there.
+//! Finds the shared libraries of mcpkg's own program, so that it can start in a sandbox with other libraries or none.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,16 +9,16 @@ use crate::process::proc;
 /// The files that mcpkg's own program needs to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Libraries {
-    /// The program that loads it; `None` where it is linked statically.
+    /// The dynamic loader; `None` if the program is linked statically.
     pub loader: Option<PathBuf>,
-    /// The libraries, the loader among them.
+    /// The libraries, including the loader.
     pub files: Vec<PathBuf>,
 }
 
-/// Returns what this process was loaded with. The program that answers as a starter is the same one, or was made with it.
+/// Returns the libraries of this process. The starter is the same program, or was built together with it.
 ///
 /// # Errors
-/// How the system refused to tell.
+/// The system's error if they cannot be determined.
 pub fn of_own_program() -> io::Result<Libraries> {
     let maps = proc::read(Path::new("/proc/self/maps"))?;
     Ok(of(&maps))
@@ -27,7 +27,7 @@ pub fn of_own_program() -> io::Result<Libraries> {
 fn of(maps: &str) -> Libraries {
     let mut files: Vec<PathBuf> = Vec::new();
     for line in maps.lines() {
-        // ADDRESSES MODE OFFSET DEVICE INODE PATH
+        // Fields: ADDRESSES MODE OFFSET DEVICE INODE PATH
         let Some(begin) = line.find('/') else { continue };
         let path = Path::new(line[begin..].trim_end());
         let is_library = path.file_name().and_then(OsStr::to_str).is_some_and(is_library);

@@ -1,9 +1,11 @@
-//! Starting a program inside of a sandbox, where limits count the sandbox's own processes.
+//! Starts a program from inside a sandbox, where limits count only the sandbox's own processes.
 //!
-//! Limits of a process can only be set from within it, and that of processes counts those of its user namespace. So the
-//! sandbox starts mcpkg itself, which limits itself, starts the program and waits for it. Both sides share a socket, its
-//! standard input or one at a path: the request comes in there with its variables, so that neither the arguments nor
-//! the variables of the sandbox contain a secret. The outcome and the files that the program left go out.
+//! A process can only set limits on itself, and the limit on processes counts those in its user namespace. So the sandbox
+//! starts
+//! mcpkg itself, which limits itself, starts the program and waits for it. Both sides share a socket, which is standard input
+//! or is
+//! at a path. The request arrives on the socket together with its variables, so that the sandbox's arguments and variables
+//! contain no secret. The result and the files that the program left are sent back.
 
 mod below;
 mod enter;
@@ -23,7 +25,7 @@ pub use outside::{Before, Finished, Left, Meeting, run};
 pub use own::{program, set_program};
 pub use protocol::{Ceilings, Copied, Ended, Output, Request, Within};
 
-/// Starts a program where these are the arguments of a starter, and returns the status to end with.
+/// If these are the arguments of a starter, runs the starter and returns the exit status.
 pub fn answer(arguments: &[OsString]) -> Option<u8> {
     match arguments {
         [_, word] if *word == *protocol::WORD => Some(inside::run(None)),

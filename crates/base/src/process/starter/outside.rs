@@ -1,4 +1,4 @@
-//! The side outside the sandbox: hands over the program to start, and receives its outcome.
+//! Implements the side outside the sandbox: sends the request, and receives the result.
 
 use std::fs::{self, Permissions};
 use std::io::{self, BufReader};
@@ -15,67 +15,67 @@ use std::time::Duration;
 use super::protocol::{Allowance, Ended, Frame, Request, WORD};
 use crate::process::{Failure, Limits, Printed, Program};
 
-/// How long the other side is waited for once the sandbox has ended.
+/// How long to wait for the other side's report after the sandbox has exited.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Runs while the sandbox is made, before the program starts; returns whether the program may start.
+/// Runs while the sandbox is created; returns whether the program may start.
 pub type Before = Box<dyn FnOnce() -> bool + Send>;
 
-/// Something that a program left.
+/// A file or link that a program left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
     File {
-        /// Its path in the folder.
+        /// The path relative to the folder.
         path: String,
-        /// Its bytes.
         bytes: Vec<u8>,
-        /// Whether it is a program.
+        /// Whether it is executable.
         executable: bool,
     },
     Link {
-        /// Its path in the folder.
+        /// The path relative to the folder.
         path: String,
         to: String,
     },
 }
 
-/// How the two sides of a start connect.
+/// How the two sides connect.
 #[derive(Debug)]
 pub enum Meeting {
-    /// At the standard input of what is started, whose last argument is mcpkg's own program inside.
+    /// Through standard input. The started program's last argument must be the path of mcpkg's own program inside.
     Stdin,
-    /// At a socket with this path. What is started leads there by the path that it has inside, as [`Meeting::words`] say it.
+    /// Through a socket with this path. The started program gets the socket's path inside from [`Meeting::words`].
     Socket(PathBuf),
 }
 
 impl Meeting {
-    /// Returns the arguments of mcpkg's own program where the socket is at `inside`.
+    /// Returns the arguments for mcpkg's own program if the socket is at `inside`.
     pub fn words(inside: &str) -> [String; 2] {
         [WORD.to_owned(), inside.to_owned()]
     }
 }
 
-/// The outcome of a program in a sandbox.
+/// The result of a program in a sandbox.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended; `None` where its starter was ended before it could tell.
+    /// How the program ended; `None` if the starter was ended before it could report that.
     pub ended: Option<Ended>,
-    /// Whether the starter began; where it did not, the sandbox was not made, and its standard error says why.
+    /// Whether the starter started. If not, the sandbox could not be created, and its standard error says why.
     pub began: bool,
-    /// How the sandbox ended.
     pub status: ExitStatus,
     pub stdout: Printed,
     pub stderr: Printed,
-    /// The files that it left, in the order of the walk.
+    /// The files that it left, in the order in which they were found.
     pub files: Vec<Left>,
-    /// Paths that it left but that were not taken: links, pipes, devices, and whatever exceeded a limit.
+    /// Paths that it left but that were not collected: pipes, devices, links that were not requested, and whatever exceeded a
+    /// limit.
     pub left_out: Vec<String>,
-    /// Whether the kernel killed a process in a container since memory had run out.
+    /// Whether the kernel killed a process in the container because memory ran out.
     pub ran_out_of_memory: bool,
 }
 
-/// Runs `sandbox`, in which mcpkg's own program starts what `request` says, once `before` allows it. Where this fails, no part of
-/// it runs on.
+/// Runs `sandbox`. Inside it, mcpkg's own program starts the program in `request`, once `before` allows it. On failure, none
+/// of
+/// its processes keeps running.
 pub fn run(
     sandbox: Program,
     request: Request,
@@ -92,12 +92,12 @@ pub fn run(
     };
     let output = sandbox.run(&[], limits);
     if let Some(socket) = met_again {
-        // A listener that nobody came to waits no more.
+        // Connect, in case the listener is still waiting for a connection.
         drop(UnixStream::connect(socket));
     }
     if output.is_err() {
-        // The program that starts the container may have ended without the container. The container ends once nobody
-        // listens to it.
+        // The program that starts the container may have ended without the container. The container ends when nobody listens
+        // to it.
         end(&met);
     }
     let report = talk.recv_timeout(DRAIN).or_else(|_| {
@@ -123,15 +123,15 @@ fn end(met: &Receiver<UnixStream>) {
     }
 }
 
-/// Two sides that meet, or will.
+/// Two sides that are connected, or will be.
 struct Met {
-    /// The other side's end, where it is its standard input.
+    /// The other side's end, if it is passed as standard input.
     stdin: Option<UnixStream>,
-    /// Its report at the end.
+    /// The report at the end.
     talk: Receiver<Report>,
-    /// This side's end, once the other one is there.
+    /// This side's end, once the other side has connected.
     met: Receiver<UnixStream>,
-    /// The socket that is listened at.
+    /// The path of the socket that is listening.
     met_again: Option<PathBuf>,
 }
 
@@ -146,21 +146,22 @@ impl Met {
             }
             Meeting::Socket(path) => {
                 let listener = UnixListener::bind(path)?;
-                // A different user inside must reach the socket too; the folder around it is closed to everybody else.
+                // A different user inside must reach the socket too. The folder around it is closed to everybody else.
                 fs::set_permissions(path, Permissions::from_mode(0o777))?;
-                // Only the first connection is accepted: nothing else inside can reach this side.
+                // Only the first connection is accepted, so nothing else inside can reach this side.
                 (None, Box::new(move || listener.accept().map(|(channel, _)| channel)))
             }
         };
         let talk_over = move || {
             let mut report = Report::default();
-            // If it cannot be written to, or sends something other than a frame, it has ended or is no longer a
+            // Ignore errors: if the channel cannot be written to, or sends an invalid frame, the other side has ended or is no
+            // longer a
             // starter.
             let _ = accept().and_then(|channel| {
                 channel.set_write_timeout(timeout)?;
                 let _ = meets.send(channel.try_clone()?);
                 if before.is_some_and(|before| !before()) {
-                    // The starter inside ends where there is nothing to start.
+                    // The starter inside exits when it gets no request.
                     return channel.shutdown(Shutdown::Both);
                 }
                 // A sender that keeps writing after this side stopped reading must not block.
@@ -187,7 +188,7 @@ struct Report {
     ran_out_of_memory: bool,
 }
 
-/// Reads the frames of the other side. A tool may have taken its socket, so each kind of frame is bounded in number and bytes.
+/// Reads the frames of the other side. A tool may have taken over its socket, so the number and size of each kind are limited.
 fn listen(mut channel: &UnixStream, request: &Request, report: &mut Report) -> io::Result<()> {
     request.write(&mut channel)?;
     let mut allowed = Allowance::of(request.output.as_ref());

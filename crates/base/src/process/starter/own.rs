@@ -1,22 +1,21 @@
-//! Which program answers as a starter.
+//! Determines which program is used as the starter.
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// The program that was said to be the starter.
+/// The program set by [`set_program`].
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Says which program answers as a starter where this process's own does not, since mcpkg is a library of it. What was said
-/// first holds.
+/// Sets the starter's program, for a process that only uses mcpkg as a library. Later calls have no effect.
 pub fn set_program(path: PathBuf) {
     PROGRAM.get_or_init(|| path);
 }
 
-/// Returns the program that answers as a starter: the one that was set, else this process's own.
+/// Returns the starter's program: the one that was set, or else this process's own program.
 ///
 /// # Errors
-/// How the system refused to tell which one that is.
+/// The system's error if its path is unknown.
 pub fn program() -> io::Result<PathBuf> {
     PROGRAM.get().map_or_else(std::env::current_exe, |program| Ok(program.clone()))
 }

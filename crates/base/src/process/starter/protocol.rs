@@ -1,141 +1,140 @@
-//! What the two sides of a start tell each other: one request, then frames.
+//! Defines the messages between the two sides of a start: one request, then frames.
 //!
-//! A frame is a byte that says what it is, four bytes of length, and so many bytes.
+//! A frame is a byte for its kind, four bytes for its length, and its content.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-/// The first argument of mcpkg where it is to start a program: a socket's path may follow, else standard input is the socket.
+/// The first argument of mcpkg when it is used as a starter. The path of a socket may follow; otherwise standard input is the
+/// socket.
 pub(super) const WORD: &str = "__start-in-sandbox";
 
-/// The first argument of mcpkg where it is to enter control groups, and then become the program that follows them.
+/// The first argument of mcpkg when it should enter control groups, and then become the program that follows them.
 pub(super) const ENTER: &str = "__enter-cgroup";
 
-/// The status where mcpkg itself failed, as a shell has it for what it cannot run.
+/// The exit status if mcpkg itself failed. Shells use the same status for commands that cannot be run.
 pub(super) const FAILED: u8 = 126;
 
-/// Bytes of the longest request.
+/// The largest request, in bytes.
 const REQUEST: u32 = 64 << 20;
 
-/// Bytes of the longest path: more than folders that lie as deep as they are walked can have.
+/// The longest path, in bytes. No path in the searched depth of folders is longer.
 const PATH: u32 = 16 << 10;
 
-/// Bytes of a file that are sent at once.
+/// The number of bytes of a file sent in one frame.
 pub(super) const PIECE: u32 = 64 << 10;
 
-/// Bytes of the longest account of an end.
+/// The largest description of an ending, in bytes.
 const END: u32 = 16 << 10;
 
-/// Bytes of all paths together that a program may leave.
+/// The most bytes of all paths together that a program may leave.
 const NAMES: usize = 8 << 20;
 
-/// The most entries that are reported as not taken.
+/// The most entries that are reported as not collected.
 pub(super) const MOST_LEFT_OUT: usize = 64;
 
-/// A request to start a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Its variables, all of them.
+    /// All of its variables.
     pub variables: BTreeMap<String, String>,
-    /// The folder that it runs in.
+    /// The working directory.
     pub folder: String,
     /// Limits for it and for each of its children.
     pub ceilings: Ceilings,
-    /// The folder whose files are taken when it has ended.
+    /// The folder with the files to collect after it has ended.
     pub output: Option<Output>,
-    /// A folder that is copied before it is started.
+    /// A folder to copy before it starts.
     pub copied: Option<Copied>,
-    /// The environment of the starter itself.
+    /// What the starter itself runs in.
     pub within: Within,
 }
 
-/// What the starter runs in: it decides who ends what the program leaves running.
+/// What the starter runs in. This decides who ends the processes that the program leaves running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Within {
-    /// A sandbox that ends with the process that started it, and is asked to end as a group.
+    /// A sandbox that ends with the process that started it. It is asked to end as a group.
     Sandbox,
-    /// A container whose first process is the starter: it passes a request to end on, and ends where nobody listens to it
-    /// any more. All else in the container ends with it.
+    /// A container whose first process is the starter. It passes on a request to end, and exits when nobody listens to it.
+    /// Everything
+    /// else in the container ends with it.
     Container,
-    /// Nothing: it ends where nobody listens to it any more, and before it ends it kills all that is below it.
+    /// Nothing. The starter exits when nobody listens to it, and first kills all processes below it.
     Nothing,
 }
 
-/// A folder that is copied, so that the program may change it.
+/// A folder to copy, so that the program may change the copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Copied {
     pub from: String,
-    /// The folder that gets what is in it.
+    /// The folder that the content is copied to.
     pub to: String,
 }
 
 /// Limits for a program and for each of its children.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Ceilings {
-    /// Seconds of a processor.
+    /// CPU time in seconds.
     pub cpu: u64,
-    /// Bytes of memory that is its own.
+    /// Private memory in bytes.
     pub data: u64,
-    /// Bytes of memory that it addresses.
+    /// Address space in bytes.
     pub addressed: u64,
-    /// Processes and threads at once, of its user in its namespace.
+    /// The number of processes and threads of its user in its namespace.
     pub processes: u64,
     pub files: u64,
-    /// Bytes of the longest file.
+    /// The largest file, in bytes.
     pub file_size: u64,
 }
 
-/// A folder whose files are taken.
+/// A folder with files to collect.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Output {
     pub folder: String,
-    /// How many files are taken.
+    /// The most files to collect.
     pub files: usize,
-    /// How many bytes are taken.
+    /// The most bytes to collect.
     pub bytes: u64,
-    /// Whether symbolic links are taken, as the texts that they are.
+    /// Whether to collect symbolic links, as the text of their targets.
     pub links: bool,
 }
 
-/// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
-    /// By itself, with this status.
+    /// Exited with this status.
     Exited(i32),
     Killed(i32),
-    /// By what it was not able to execute: a module, which has no process and so no signal.
+    /// A WebAssembly module ended with a trap. A module is not a process and gets no signals.
     Trapped(String),
-    /// It could not be started, and why.
+    /// Could not be started, for this reason.
     NotStarted(String),
 }
 
-/// A message from the starter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// It read the request.
+    /// The starter has read the request.
     Ready,
-    /// Here begins a file with this path.
+    /// A file with this path starts here.
     File(String),
-    /// Here begins a file with this path that is a program.
+    /// An executable file with this path starts here.
     Program(String),
-    /// At the first path is a symbolic link with the second text.
+    /// A symbolic link at the first path, with the second text as its target.
     Link(String, String),
-    /// More bytes of the file.
+    /// More bytes of the current file.
     Bytes(Vec<u8>),
-    /// Whatever is at this path is not taken.
+    /// The entry at this path is not collected.
     LeftOut(String),
-    /// The kernel killed a process in the container since memory had run out.
+    /// The kernel killed a process in the container because memory ran out.
     OutOfMemory,
-    /// How the program ended: the last frame.
+    /// How the program ended. This is the last frame.
     Ended(Ended),
 }
 
-/// How much may still be reported of what a program left. Both sides count: the inner one to stop in time, the outer one because a
-/// tool may have taken the starter's place.
+/// How much may still be reported. Both sides count: the inner side to stop in time, the outer side because a tool may have
+/// taken the
+/// starter's place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowance {
     pub files: usize,
@@ -151,17 +150,18 @@ impl Allowance {
         output.map(allowed).unwrap_or_default()
     }
 
-    /// Counts a file or link with a path, and what a link leads to; returns whether it is allowed.
+    /// Counts a file, or a link with its target; returns whether it is allowed.
     pub(super) fn file(&mut self, path: &str) -> bool {
         Self::count(&mut self.files, &mut self.names, path)
     }
 
-    /// Counts something that is not taken; returns whether that is allowed.
+    /// Counts an entry that is not collected; returns whether it is allowed.
     pub(super) fn leave(&mut self, path: &str) -> bool {
         Self::count(&mut self.left_out, &mut self.names, path)
     }
 
-    /// Counts bytes of a file; returns whether they are allowed. No bytes are not: a frame without any could be sent for ever.
+    /// Counts bytes of a file; returns whether they are allowed. Zero bytes are not, because empty frames could be sent
+    /// forever.
     pub(super) fn bytes(&mut self, bytes: u64) -> bool {
         let left = self.bytes.checked_sub(bytes).filter(|_| bytes > 0);
         self.bytes = left.unwrap_or(self.bytes);
@@ -201,7 +201,7 @@ impl Frame {
         write(to, tag, bytes)
     }
 
-    /// Reads a frame; what is none is an error.
+    /// Reads a frame. An invalid frame is an error.
     pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
         let (tag, bytes) = read(from)?;
         let text = |bytes| String::from_utf8(bytes).map_err(|_| wrong());
@@ -236,12 +236,12 @@ impl Request {
     }
 }
 
-/// Returns the bytes of the longest frame of a kind.
+/// Returns the maximum length of a kind of frame.
 fn longest(tag: u8) -> u32 {
     match tag {
         b'Q' => REQUEST,
         b'F' | b'P' | b'L' => PATH,
-        // A path, and what the link leads to.
+        // A path and the target of the link.
         b'K' => 2 * PATH,
         b'B' => PIECE,
         b'E' => END,

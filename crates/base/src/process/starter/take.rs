@@ -10,29 +10,30 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::protocol::{Allowance, Frame, MOST_LEFT_OUT, Output, PIECE};
 
-/// Folders inside each other that are walked.
+/// The maximum depth of nested folders that are searched.
 const DEEPEST: usize = 32;
 
 /// Sends the files of a folder.
 ///
 /// # Errors
-/// How the other side could not be told.
+/// The system's error if the other side cannot be reached.
 pub(super) fn take(channel: &mut UnixStream, output: &Output) -> io::Result<()> {
     let (allowed, most) = (Allowance::of(Some(output)), output.files + 8 * MOST_LEFT_OUT);
     Taken { channel, allowed, links: output.links, most }.take(output)
 }
 
-/// The state of taking files out of a folder.
+/// The progress of collecting files from a folder.
 struct Taken<'a> {
     channel: &'a mut UnixStream,
     allowed: Allowance,
     links: bool,
-    /// The most names of a folder that are looked at.
+    /// The most names that are examined.
     most: usize,
 }
 
 impl Taken<'_> {
-    /// Sends the files of a folder. Something may still write there: links are not followed and pipes not waited for.
+    /// Sends the files of a folder. Something may still be writing there, so links are not followed, and pipes are not waited
+    /// for.
     fn take(&mut self, output: &Output) -> io::Result<()> {
         match rustix::fs::open(&*output.folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(folder) => self.folder(&folder, "", DEEPEST),
@@ -84,7 +85,7 @@ impl Taken<'_> {
         }
         let begin = if mode & 0o111 == 0 { Frame::File } else { Frame::Program };
         begin(path.to_owned()).write(self.channel)?;
-        // It may grow meanwhile.
+        // Send at most the announced size: the file may still grow.
         let mut left = size;
         let mut piece = vec![0; PIECE as usize];
         while left > 0 {

@@ -1,15 +1,16 @@
-//! Texts after the name of a secret that are not its value: a reference, a variable, a type, a word of prose, or what is hidden already.
+//! Recognizes text after a secret's name that is not its value: a reference, a variable, a type, a word of prose, or a
+//! redacted value.
 
 use crate::redact::access_key::{KEY, KEY_ID};
 use crate::redact::resolved::HIDDEN;
 
-/// The beginnings of mcpkg's references to secrets.
+/// The prefixes of mcpkg's references to secrets.
 const REFERENCES: [&str; 3] = ["env:", "file:", "command:"];
 
-/// The longest path of a type that is looked at.
+/// The longest path of a type that is examined.
 const LONGEST: usize = 120;
 
-/// Words that follow a name without being its value: types, and words of prose.
+/// Words that may follow a name without being its value: types, and words of prose.
 const WORDS: &[&str] = &[
     "a",
     "an",
@@ -96,14 +97,14 @@ pub fn is_harmless(value: &str) -> bool {
         || (word.len() <= 12 && WORDS.binary_search(&word.to_ascii_lowercase().as_str()).is_ok())
 }
 
-/// Whether a text in a list is not a secret's value: such lists also hold the names of secrets, and types.
+/// Whether a string in a list is not a secret: such lists also contain names of secrets, and types.
 pub fn is_harmless_in_list(value: &str) -> bool {
     let is_in_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let is_name = value.starts_with(|c: char| c.is_ascii_uppercase()) && value.bytes().all(is_in_name);
     value.is_empty() || is_name || is_harmless(value)
 }
 
-/// Whether the beginning of a text shows that it is not a secret's value. The end of the text may be far away.
+/// Whether the start of a text already shows that it is not a secret's value. Its end may be far away.
 pub fn is_harmless_beginning(text: &str) -> bool {
     text.starts_with(HIDDEN)
         || REFERENCES.iter().any(|reference| text.starts_with(reference))
@@ -112,13 +113,13 @@ pub fn is_harmless_beginning(text: &str) -> bool {
         || is_hidden_key(text)
 }
 
-/// Whether a text begins with an access key whose secret is hidden.
+/// Whether a text starts with an access key that is already redacted.
 fn is_hidden_key(text: &str) -> bool {
     let id = text.strip_prefix(KEY).and_then(|rest| rest.split_at_checked(KEY_ID + 1));
     id.is_some_and(|(id, rest)| id.ends_with('_') && rest.starts_with(HIDDEN))
 }
 
-/// Whether a value is a variable of a shell's, `$NAME` or `%NAME%`.
+/// Whether a value is a shell variable, `$NAME` or `%NAME%`.
 fn is_variable(value: &str) -> bool {
     let name = match value.strip_prefix('$') {
         Some(name) => name,
@@ -131,7 +132,7 @@ fn is_variable(value: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether a text after a secret's name begins with a type or a call, as in source code. Its end may be far away.
+/// Whether the text after a secret's name starts with a type or a call, as in source code. Its end may be far away.
 pub fn is_code(text: &str, has_blank: bool) -> bool {
     let count = |is: fn(&u8) -> bool| text.bytes().take(LONGEST).take_while(is).count();
     let name = count(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':'));
@@ -149,7 +150,7 @@ pub fn is_code(text: &str, has_blank: bool) -> bool {
     }
 }
 
-/// Whether a character ends a value without quotes.
+/// Whether a character ends an unquoted value.
 pub fn ends_value(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '&' | '\u{1b}')
 }

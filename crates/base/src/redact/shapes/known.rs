@@ -1,4 +1,4 @@
-//! Tokens with a known prefix, and secrets in the addresses of webhooks and databases.
+//! Finds tokens with known prefixes, and secrets in URLs of webhooks and databases.
 
 use std::ops::Range;
 
@@ -9,21 +9,22 @@ use memchr::{memchr, memmem};
 use super::prefixes::{CLEAR, FIRST, VAGUE, rest_of};
 use super::span::{Found, is_boundary};
 
-/// The schemes of `Authorization` whose credentials are recognized without that name before them.
+/// The `Authorization` schemes with credentials that are recognized without a preceding `Authorization`.
 const SCHEMES: &[&str] = &["bearer", "basic"];
 
-/// The shortest rest of a token after its prefix, and the shortest part of it that looks random: with a digit, and without.
+/// The minimum length of a token after its prefix, and of its random-looking part: with a digit ([`RANDOM`]), and without
+/// ([`LONG`]).
 const SHORTEST: usize = 8;
 const RANDOM: usize = 16;
 const LONG: usize = 20;
 
-/// The longest name and password in base64 that is decoded.
+/// The longest base64 text that is decoded to look for a name and password.
 const LONGEST: usize = 1 << 10;
 
-/// Bytes of the longest password in a connection string.
+/// The longest password in a connection string, in bytes.
 const NEAR: usize = 128;
 
-/// Addresses whose last part is a secret: it is all that a message to them needs.
+/// URLs that end in a secret: knowing such a URL is enough to send messages.
 const WEBHOOKS: [&str; 5] = [
     "hooks.slack.com/services/",
     "hooks.slack.com/workflows/",
@@ -32,7 +33,7 @@ const WEBHOOKS: [&str; 5] = [
     "webhook.office.com/webhookb2/",
 ];
 
-/// The text after the password in the connection strings of Go's MySQL driver and of Oracle.
+/// The text after the password in connection strings of Go's MySQL driver and of Oracle.
 const HOSTS: [&str; 3] = ["@tcp(", "@unix(", "@//"];
 
 /// Finds the tokens in a text.
@@ -58,7 +59,7 @@ pub fn find(text: &str, found: &mut Found) {
     addresses(text, found);
 }
 
-/// Finds the secret parts of webhooks' addresses, and the passwords of connection strings.
+/// Finds the secret parts of webhook URLs, and the passwords in connection strings.
 fn addresses(text: &str, found: &mut Found) {
     let is_in_path = |c: char| is_in_word(c) || matches!(c, '/' | '@' | '%' | '~' | '=');
     for webhook in WEBHOOKS {
@@ -87,23 +88,23 @@ fn addresses(text: &str, found: &mut Found) {
     }
 }
 
-/// Returns the last word of a text that was cut off, if it is the beginning of a token, however short.
+/// Returns the last word of a truncated text, if it is the start of a token, however short.
 pub fn begun_at_end(text: &str) -> Option<Range<usize>> {
     let start =
         text.rfind(|c: char| !is_in_word(c)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
     rest_of(&text[start..]).map(|_| start..text.len())
 }
 
-/// The facts about the current word. A long word is looked at once, although many tokens may begin in it.
+/// Facts about the current word. A long word is examined only once, even if many tokens may start in it.
 #[derive(Default)]
 struct Word {
     end: usize,
-    /// The beginning of its last part that looks random.
+    /// The start of its last random-looking part.
     random: Option<usize>,
 }
 
 impl Word {
-    /// Looks at the word at a place, unless it is known already.
+    /// Examines the word at a position, unless that is already done.
     fn look(&mut self, text: &str, at: usize) {
         if at < self.end {
             return;
@@ -130,17 +131,17 @@ fn token(text: &str, at: usize, word: &mut Word) -> Option<Range<usize>> {
     if word.end < from {
         return None;
     }
-    // Only computed for tokens: trimming can be slow.
+    // Only computed for tokens, because trimming can be slow.
     let trimmed = || from + text[from..word.end].trim_end_matches(['.', '-']).len();
     let is_random = match rest.starts_with('A') {
         true if !is_clear => {
-            // An AWS id consists of capital letters and digits.
+            // AWS ids consist of capital letters and digits.
             let size =
                 text[from..].bytes().take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()).count();
             size >= 12 && from + size == trimmed()
         }
         _ if is_clear => trimmed() - from >= SHORTEST,
-        // The prefix may end in the middle of a part, since not every prefix ends with a separator.
+        // The prefix may end in the middle of a part, because not every prefix ends with a separator.
         _ => {
             let part = text[from..word.end].split(['-', '_', '.']).next().unwrap_or_default();
             let has_digit = || part.bytes().any(|byte| byte.is_ascii_digit());
@@ -165,14 +166,14 @@ fn credentials(text: &str, at: usize) -> Option<Range<usize>> {
     let word = &rest[from..end];
     let is_secret = match *scheme {
         "basic" => is_name_and_password(word),
-        // The id of an access key stays; its secret is hidden already.
+        // The secret of an access key is already redacted, and its id should stay.
         _ if word.starts_with("mcpkg_") => false,
         _ => word.len() >= SHORTEST && word.bytes().any(|byte| byte.is_ascii_digit()),
     };
     is_secret.then_some(at + from..at + end)
 }
 
-/// Whether a word is a name and a password in base64, as in HTTP's Basic scheme.
+/// Whether a word is a name and password in base64, as in HTTP Basic authentication.
 pub fn is_name_and_password(word: &str) -> bool {
     (4..=LONGEST).contains(&word.len())
         && STANDARD.decode(word).is_ok_and(|said| memchr(b':', &said).is_some() && std::str::from_utf8(&said).is_ok())

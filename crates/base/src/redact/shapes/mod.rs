@@ -1,7 +1,7 @@
-//! Secrets with a known shape: tokens of well-known services, private keys, and values after a name such as `password`.
+//! Finds secrets with a known format: tokens of well-known services, private keys, and values after a name such as `password`.
 //!
-//! Programs print them in logs, JSON, settings and command lines, so nothing is parsed: everything that looks like a secret is
-//! hidden. Each pass jumps between bytes that can begin a secret, so a text without secrets costs little.
+//! Such secrets appear in logs, JSON, settings and command lines. So nothing is parsed: everything that looks like a secret is
+//! hidden. Each pass jumps between bytes that can start a secret, so text without secrets is processed quickly.
 
 mod harmless;
 mod known;
@@ -25,28 +25,29 @@ use span::{Found, Span};
 
 use super::HIDDEN;
 
-/// Bytes of the longest line without its beginning that is hidden as a whole.
+/// Up to this length in bytes, a line without its beginning is hidden as a whole.
 const LONGEST_LINE: usize = 1 << 10;
 
-/// Returns a text without the secrets that have a known shape.
+/// Hides the secrets with a known format.
 pub(super) fn hidden_in(text: &str) -> Cow<'_, str> {
     without(text, found(text).spans)
 }
 
-/// Returns the first place in a text whose redaction more text after it could still change.
+/// Returns the first position from which more text could still change the redaction.
 pub(super) fn open_in(text: &str) -> Option<usize> {
     found(text).open
 }
 
-/// Like [`hidden_in`], for a text that was cut off. Also hides its last word if a token can begin with it.
+/// Like [`hidden_in`], for a truncated text. Also hides its last word if that could be the start of a token.
 pub(super) fn hidden_in_beginning(text: &str) -> String {
     let mut spans = found(text).spans;
     spans.extend(known::begun_at_end(text).map(Span::from));
     without(text, spans).into_owned()
 }
 
-/// Like [`hidden_in`], for a text whose beginning was cut off. Also hides its first line, since the name of a secret may be missing,
-/// or the first word of a long line, and what may be the rest of a private key.
+/// Like [`hidden_in`], for a text without its beginning. Also hides its first line, because the name of a secret may be
+/// missing; of a
+/// long line, only the first word. Also hides what may be the rest of a private key.
 pub(super) fn hidden_in_end(text: &str) -> String {
     let mut spans = found(text).spans;
     let word = first_word(text);
@@ -57,11 +58,11 @@ pub(super) fn hidden_in_end(text: &str) -> String {
     without(text, spans).into_owned()
 }
 
-/// Returns the first word of a text; an empty range if the text begins with a new line.
+/// Returns the first word of a text; an empty range if the text starts with a line break.
 fn first_word(text: &str) -> Range<usize> {
     let start = text.find(|c: char| !matches!(c, ' ' | '\t')).unwrap_or(text.len());
     let end = text[start..].find(is_delimiter).map_or(text.len(), |at| start + at);
-    // Leave a word that is already hidden.
+    // Leave a word that is already redacted.
     if text[start..end].starts_with(HIDDEN) { start..start } else { start..end }
 }
 
@@ -87,7 +88,7 @@ fn without(text: &str, mut spans: Vec<Span>) -> Cow<'_, str> {
     let mut safe = String::with_capacity(text.len());
     let mut at = 0;
     for Span { range, quotes } in spans {
-        // This span is inside another one, or continues after it.
+        // The span is inside the previous one, or overlaps its end.
         if range.start < at {
             at = at.max(range.end);
             continue;

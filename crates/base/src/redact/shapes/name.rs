@@ -1,20 +1,20 @@
-//! The name of a secret before its value.
+//! Finds the name of a secret before its value.
 
 use super::quotes::Quote;
 use super::span::{begins_colour, ends_colour, is_escape};
 use crate::redact::names::{is_secret_name, is_secret_pair, may_be_secret};
 
-/// The longest name that is looked at.
+/// The longest name that is examined.
 const LONGEST: usize = 80;
 
 /// The most blanks between a name and its value.
 const BLANKS: usize = 40;
 
-/// A name before a separator, which says that a secret follows.
+/// A name before a separator that shows that a secret follows.
 pub struct Name<'t> {
     pub start: usize,
     pub word: &'t str,
-    /// The number of backslashes before each of its double quotes; `None` without these quotes.
+    /// The number of backslashes before each of its double quotes; `None` without double quotes.
     pub quotes: Option<usize>,
     /// Whether it is in quotes of any kind.
     pub is_quoted: bool,
@@ -56,7 +56,7 @@ impl<'t> Name<'t> {
             &before[at..]
         });
         let is_secret = match before {
-            // A parser's message about a token.
+            // For example, a parser's message: `expected token: ...`
             Some(before)
                 if before.to_ascii_lowercase().ends_with("expected") || before.eq_ignore_ascii_case("found") =>
             {
@@ -72,7 +72,7 @@ impl<'t> Name<'t> {
         is_secret.then_some(Self { start, word, quotes, is_quoted: quote.is_some() })
     }
 
-    /// Whether the name is an element's, if the separator is a `>`. Always true for other separators.
+    /// For the separator `>`, whether the name is the tag of an XML element. Always true for other separators.
     pub fn is_in_element(&self, bytes: &[u8], separator: usize) -> bool {
         bytes[separator] != b'>'
             || self.start.checked_sub(1).is_some_and(|before| bytes[before] == b'<')
@@ -86,7 +86,7 @@ impl<'t> Name<'t> {
         matches!(bytes[..bytes.len() - blanks].last(), None | Some(b'\n'))
     }
 
-    /// Whether the value is a whole line: that of a header, or several words.
+    /// Whether the value takes up the rest of the line, as in a header, or may consist of several words.
     pub fn is_of_line(&self) -> bool {
         let last = self.word.rsplit(['-', '_', '.']).next().unwrap_or_default();
         ["authorization", "cookie", "cookies", "mnemonic", "passphrase"]
@@ -94,24 +94,25 @@ impl<'t> Name<'t> {
             .any(|known| last.eq_ignore_ascii_case(known))
     }
 
-    /// Whether its value is only a secret if it is a name and a password in base64, as in a registry's settings.
+    /// Whether the value is only a secret if it is a name and password in base64, as in a registry's settings.
     pub fn is_auth(&self) -> bool {
         is_auth(self.word)
     }
 
-    /// Whether its value is only a secret if it is long and random, as in a JSON Web Key.
+    /// Whether the value is only a secret if it is long and random, as in a JSON Web Key.
     pub fn is_number(&self) -> bool {
         matches!(self.word, "d" | "p" | "q" | "dp" | "dq" | "qi" | "k")
     }
 }
 
-/// Whether a name is that of the name and password in a registry's settings.
+/// Whether this is the key for credentials in a registry's settings.
 fn is_auth(word: &str) -> bool {
     matches!(word, "auth" | "_auth")
 }
 
-/// Whether a short name is that of a secret in its context: `;Pwd=` in a connection string, `?sig=` in a signed
-/// address, `"d":` in a JSON Web Key.
+/// Whether a short name is the name of a secret in its context: `;Pwd=` in a connection string, `?sig=` in a signed URL,
+/// `"d":` in a
+/// JSON Web Key.
 fn is_short_name(bytes: &[u8], start: usize, name: &[u8], separator: usize, is_json: bool) -> bool {
     let before = start.checked_sub(1).map(|at| bytes[at]);
     match name {
@@ -124,7 +125,7 @@ fn is_short_name(bytes: &[u8], start: usize, name: &[u8], separator: usize, is_j
     }
 }
 
-/// Returns where the value begins after a separator, skipping blanks and a colour.
+/// Returns the start of the value after a separator, skipping blanks and a color sequence.
 pub fn after_blanks(bytes: &[u8], after: usize) -> usize {
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
     let blanks = bytes[after..].iter().take(BLANKS).take_while(is_blank).count();

@@ -1,4 +1,4 @@
-//! Values after a secret's name: in settings, JSON, headers, XML and addresses.
+//! Finds values after the name of a secret: in settings, JSON, headers, XML and URLs.
 
 use memchr::{memchr3_iter, memmem};
 
@@ -6,7 +6,7 @@ use super::name::Name;
 use super::span::Found;
 use super::value::Values;
 
-/// Finds the values after secrets' names in a text.
+/// Finds the values after names of secrets in a text.
 pub fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
     let mut values = Values::new(text);
@@ -31,11 +31,11 @@ pub fn find(text: &str, found: &mut Found) {
     }
 }
 
-/// Returns the end of the separator that begins at a place: `=`, `:`, `=>`, `:=`, or the `>` of an element.
+/// Returns the end of the separator at a position: `=`, `:`, `=>`, `:=`, or the `>` of an element.
 fn separator(bytes: &[u8], at: usize) -> Option<usize> {
     let (before, after) = (at.checked_sub(1).map(|before| bytes[before]), bytes.get(at + 1).copied());
     match (bytes[at], before, after) {
-        // A path of names, an address, a comparison.
+        // These are not separators: paths such as `a::b`, URLs, comparisons, arrows.
         (b':', Some(b':'), _) | (b':', _, Some(b':')) => None,
         (b':', ..) if bytes[at + 1..].starts_with(b"//") => None,
         (b'=', _, Some(b'=' | b'~')) | (b'=', Some(b'=' | b'!' | b'<' | b'>' | b'~' | b':'), _) => None,

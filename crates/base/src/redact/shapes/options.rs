@@ -1,4 +1,4 @@
-//! Values of a command's options, such as `--password hunter2`, and of the words of a `.netrc`.
+//! Finds secret values of command-line options, such as `--password hunter2`, and passwords in a `.netrc`.
 
 use memchr::memmem;
 
@@ -7,13 +7,13 @@ use super::quotes::Quote;
 use super::span::{Found, is_boundary};
 use crate::redact::names::{is_secret_name, may_be_secret};
 
-/// Options of `curl` whose value is a name and a password.
+/// Options of `curl` that take a name and password.
 const USERS: [&str; 3] = ["-u ", "--user ", "--proxy-user "];
 
-/// How far before such an option its command's name is searched.
+/// How far before such an option to search for the command's name.
 const COMMAND: usize = 400;
 
-/// Finds the values of options.
+/// Finds the secret values of options.
 pub fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
     let mut until = 0;
@@ -32,7 +32,7 @@ pub fn find(text: &str, found: &mut Found) {
         let quote =
             Quote::begins(bytes, from.min(bytes.len())).filter(|quote| matches!(quote, Quote::Plain(b'"' | b'\'')));
         let (from, end) = match quote {
-            // The quote ends a text that ends with the name.
+            // This quote closes a text that ends with the name, so no value follows.
             Some(_) if matches!(bytes.get(from + 1), None | Some(b',' | b':' | b'}' | b']')) => continue,
             Some(_) if text[from + 1..].starts_with('-') || is_harmless_beginning(&text[from + 1..]) => continue,
             Some(quote) => (from + 1, quote.end(text, from + 1, 0)),
@@ -53,7 +53,7 @@ pub fn find(text: &str, found: &mut Found) {
     netrc(text, found);
 }
 
-/// Finds the passwords that `curl` is given with a user's name.
+/// Finds the passwords given to `curl` together with a user name.
 fn users(text: &str, found: &mut Found) {
     for option in USERS {
         for at in memmem::find_iter(text.as_bytes(), option).filter(|at| text[..*at].ends_with(' ')) {
@@ -75,7 +75,7 @@ fn users(text: &str, found: &mut Found) {
     }
 }
 
-/// Finds the passwords of a `.netrc`: `machine HOST login NAME password WORD`.
+/// Finds the passwords in a `.netrc`: `machine HOST login NAME password WORD`.
 fn netrc(text: &str, found: &mut Found) {
     const PASSWORD: &str = " password ";
     for at in memmem::find_iter(text.as_bytes(), PASSWORD) {

@@ -1,4 +1,4 @@
-//! The prefixes of well-known services' tokens.
+//! Lists the prefixes of tokens of well-known services.
 
 /// Prefixes that only tokens have.
 pub const CLEAR: &[&str] = &[
@@ -77,13 +77,13 @@ pub const CLEAR: &[&str] = &[
     "ya29.",
 ];
 
-/// Prefixes that ordinary words have too. The rest has to be long and random.
+/// Prefixes that ordinary words may have too. The rest of the word must be long and random.
 pub const VAGUE: &[&str] = &[
     "AKIA", "ASIA", "SG.", "dapi", "gsk_", "hf_", "npm_", "ntn_", "oy2", "pat-", "pk_live_", "pplx-", "r8_", "sbp_",
     "secret_", "sk-", "tvly-", "xai-",
 ];
 
-/// Whether each byte begins one of these prefixes.
+/// Marks the bytes that start one of these prefixes.
 pub const FIRST: [bool; 256] = {
     let mut first = [false; 256];
     let mut n = 0;
@@ -99,7 +99,7 @@ pub const FIRST: [bool; 256] = {
     first
 };
 
-/// Returns the rest of a word after a token's prefix, whatever the rest looks like.
+/// Returns the rest of a word after the prefix of a token, whatever it looks like.
 pub fn rest_of(word: &str) -> Option<&str> {
     CLEAR.iter().chain(VAGUE).find_map(|prefix| word.strip_prefix(prefix))
 }

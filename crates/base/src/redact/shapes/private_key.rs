@@ -1,5 +1,6 @@
-//! Private keys as text, from their first line to their last, or to where they were cut off. Also keys that are encoded in base64 as a
-//! whole, as in Kubernetes and CI variables.
+//! Finds private keys in text, from their first line to their last, or to where they were cut off.
+//!
+//! Also finds keys that are base64-encoded as a whole, as in Kubernetes and CI variables.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -7,37 +8,39 @@ use memchr::memmem;
 
 use super::span::Found;
 
-/// The beginning of the line before a key, and of the line after it.
+/// The start of the line before a key, and of the line after it.
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
 /// The end of both lines.
 const DASHES: &str = "-----";
 
-/// The words in the line before any private key.
+/// The words in the first line of any private key.
 const PRIVATE: &str = "PRIVATE KEY";
 
-/// [`BEGIN`] in base64, as far as the bytes after it do not change it, and how many characters show whether the key is a private one.
+/// [`BEGIN`] in base64, without the last characters, which depend on the following bytes; and how many characters to decode to
+/// see
+/// whether the key is private.
 const ENCODED: &str = "LS0tLS1CRUdJTi";
 const ENCODED_LINE: usize = 64;
 
-/// The line before the lines of a private key in PuTTY's form.
+/// The line before the lines of a private key in PuTTY's format.
 const PUTTY: &str = "Private-Lines:";
 
-/// How many bytes are searched for the end of a key.
+/// How many bytes to search for the end of a key.
 const LONGEST: usize = 64 << 10;
 
 /// The most bytes of a key without an end.
 const MOST: usize = 1 << 20;
 
-/// The shortest line of a key without an end: after other words, and alone.
+/// The minimum length of a line of a key without an end: after other words, and alone.
 const SHORTEST_LINE: usize = 40;
 const SHORTEST_WORD: usize = 16;
 
-/// Bytes of a line that are looked at at once.
+/// How many bytes of a line are examined at a time.
 const LONGEST_LINE: usize = 1 << 10;
 
-/// Headers that may stand in a key before its lines.
+/// Headers that may precede the lines of a key.
 const HEADERS: [&str; 5] = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:"];
 
 /// Finds the private keys in a text.
@@ -71,7 +74,7 @@ pub fn find(text: &str, found: &mut Found) {
     encoded(text, found);
 }
 
-/// Finds the private keys that are in base64 with the lines around them.
+/// Finds private keys that are base64-encoded together with their first and last lines.
 fn encoded(text: &str, found: &mut Found) {
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let mut until = 0;
@@ -89,7 +92,7 @@ fn encoded(text: &str, found: &mut Found) {
     }
 }
 
-/// Hides a part of a text with the lines of base64 after it.
+/// Hides a part of a text and the base64 lines after it.
 fn hide_lines(text: &str, mut range: std::ops::Range<usize>, start: usize, found: &mut Found) {
     if text[range.end..].is_empty() || text[range.end..].starts_with(['\n', '\r', '\\']) {
         let (size, goes_on) = body(&text[range.end..]);
@@ -103,7 +106,7 @@ fn hide_lines(text: &str, mut range: std::ops::Range<usize>, start: usize, found
     }
 }
 
-/// Returns how much of a text belongs to the key that began before it, and whether more text could change that.
+/// Returns the size of the rest of a key at the start of a text, and whether more text could change that.
 fn rest(text: &str) -> (usize, bool) {
     if let Some(end) = end_of_key(text, LONGEST) {
         return (end, false);
@@ -112,7 +115,7 @@ fn rest(text: &str) -> (usize, bool) {
     (taken, goes_on || text.len() < LONGEST + END.len())
 }
 
-/// Like [`rest`], for a key without an end: returns the size of the lines that can belong to it.
+/// Like [`rest`], for a key without an end: returns the size of the lines that may belong to it.
 fn body(text: &str) -> (usize, bool) {
     let (mut taken, mut at) = (0, 0);
     while at < text.len() {
@@ -120,7 +123,7 @@ fn body(text: &str) -> (usize, bool) {
             return (taken, false);
         }
         let (line, next) = line(text, at);
-        // Blank lines belong to it where more of it follows.
+        // Blank lines belong to the key if more of it follows.
         if !line.trim().is_empty() {
             let is_last = text[next..].trim_start().is_empty();
             if !is_body(line, is_last) {
@@ -133,7 +136,7 @@ fn body(text: &str) -> (usize, bool) {
     (taken, true)
 }
 
-/// Returns how much of the end of a text, whose beginning was left out, can belong to a private key.
+/// Returns how much of a text without its beginning may be the rest of a private key.
 pub fn left_of(text: &str) -> usize {
     let is_private = |end: &usize| text[..*end].rfind(END).is_some_and(|at| text[at..*end].contains(PRIVATE));
     if let Some(end) = end_of_key(text, LONGEST / 4).filter(is_private) {
@@ -152,7 +155,7 @@ pub fn left_of(text: &str) -> usize {
     taken
 }
 
-/// Returns where the line ends that ends a key, unless another key begins before it.
+/// Returns the end of the last line of a key, unless another key starts before it.
 fn end_of_key(text: &str, within: usize) -> Option<usize> {
     let near = &text[..text.floor_char_boundary(text.len().min(within))];
     let near = &near[..near.find(BEGIN).unwrap_or(near.len())];
@@ -163,8 +166,9 @@ fn end_of_key(text: &str, within: usize) -> Option<usize> {
     Some(end + END.len() + size)
 }
 
-/// Returns the line that begins at a place, and where the next one does. An escape such as `\n` ends a line too, and so does its
-/// length: text that is not a key may have a line without an end.
+/// Returns the line that starts at a position, and the start of the next line. An escape such as `\n` also ends a line, and so
+/// does the
+/// maximum length, because text that is not a key may have endless lines.
 fn line(text: &str, at: usize) -> (&str, usize) {
     let rest = &text[at..text.floor_char_boundary(text.len().min(at + LONGEST_LINE))];
     let end = memchr::memchr2(b'\n', b'\\', rest.as_bytes()).unwrap_or(rest.len());
@@ -177,8 +181,9 @@ fn line(text: &str, at: usize) -> (&str, usize) {
     (&rest[..end], at + next + usize::from(skips))
 }
 
-/// Whether a line can be one of a key: its last word can, since a time or a name may stand before each line. The last line of a
-/// text may be cut off.
+/// Whether a line can belong to a key. Only its last word counts, because a time or name may precede each line. The last line
+/// of a
+/// text may be truncated.
 fn is_body(line: &str, is_last: bool) -> bool {
     let word = line.split_whitespace().next_back().unwrap_or_default();
     let is_base64 = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));

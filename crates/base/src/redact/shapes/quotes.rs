@@ -1,8 +1,8 @@
-//! Quotes around names and values, also as HTML and addresses write them.
+//! Finds quotes around names and values, including those written as in HTML and URLs.
 
 use memchr::memchr2;
 
-/// Double and single quotes as HTML, JSON and addresses spell them.
+/// Spellings of double and single quotes in HTML, JSON and URLs.
 const SPELLED: [&str; 6] = ["&quot;", "&#34;", "&#39;", "&apos;", "\\u0022", "%22"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Quote {
 }
 
 impl Quote {
-    /// Returns the quote that ends at a place.
+    /// Returns the quote that ends at a position.
     pub fn ends(bytes: &[u8], end: usize) -> Option<Self> {
         let before = &bytes[..end];
         match before.last()? {
@@ -22,7 +22,7 @@ impl Quote {
         }
     }
 
-    /// Returns the quote that begins at a place.
+    /// Returns the quote that starts at a position.
     pub fn begins(bytes: &[u8], start: usize) -> Option<Self> {
         let after = &bytes[start..];
         match after.first()? {
@@ -34,7 +34,7 @@ impl Quote {
         }
     }
 
-    /// Returns how many bytes it has.
+    /// Returns its length in bytes.
     pub const fn size(&self) -> usize {
         match self {
             Self::Plain(_) => 1,
@@ -42,13 +42,14 @@ impl Quote {
         }
     }
 
-    /// Whether JSON has it around texts.
+    /// Whether it is the quote that JSON uses.
     pub fn is_double(&self) -> bool {
         *self == Self::Plain(b'"')
     }
 
-    /// Returns where the text in quotes ends that begins at a place: at the quote that has as many backslashes before it as the one
-    /// before the text. Where no such quote is in its line, it is at the first other one: what began the text was an apostrophe.
+    /// Returns the end of the quoted text that starts at a position. The closing quote must have the same number of
+    /// backslashes as the
+    /// opening one. If the line has no such quote, the text ends at the first other quote: the opening one was an apostrophe.
     pub fn end(&self, text: &str, start: usize, slashes: usize) -> usize {
         let bytes = text.as_bytes();
         let quote = match self {
@@ -59,7 +60,8 @@ impl Quote {
             }
         };
         let mut at = start;
-        // The quote is near, and the end of the line may be far: JSON on one line has many values.
+        // Search for both at once. The quote is usually near, while the end of the line may be far: JSON on one line has many
+        // values.
         let line = loop {
             let Some(next) = memchr2(quote, b'\n', &bytes[at..]) else { break bytes.len() };
             at += next;

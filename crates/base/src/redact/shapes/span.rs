@@ -1,11 +1,11 @@
-//! The places in a text that are hidden, and where words begin after escapes and colours.
+//! Records the parts of a text to hide, and finds the starts of words after escapes and color sequences.
 
 use std::ops::Range;
 
-/// A part of a text that is hidden.
+/// A part of a text to hide.
 pub struct Span {
     pub range: Range<usize>,
-    /// If JSON needs quotes around the mark: how many backslashes are before each.
+    /// Set if JSON needs quotes around the mark: the number of backslashes before each quote.
     pub quotes: Option<usize>,
 }
 
@@ -15,12 +15,12 @@ impl From<Range<usize>> for Span {
     }
 }
 
-/// The findings of the passes in a text.
+/// The results of all passes over a text.
 #[derive(Default)]
 pub struct Found {
     /// The parts to hide.
     pub spans: Vec<Span>,
-    /// The first place whose redaction more text could still change.
+    /// The first position from which more text could still change the redaction.
     pub open: Option<usize>,
 }
 
@@ -30,24 +30,26 @@ impl Found {
         self.spans.push(range.into());
     }
 
-    /// Notes that what begins at a place may go on after the end of the text.
+    /// Records that something that starts at this position may continue after the end of the text.
     pub fn goes_on(&mut self, from: usize) {
         self.open = Some(self.open.map_or(from, |open| open.min(from)));
     }
 }
 
-/// Whether a word may begin at a place: after anything but a letter or digit, or after an escape such as `\n` or a colour's code.
+/// Whether a word may start at a position: after anything except a letter or digit, after an escape such as `\n`, or after a
+/// color
+/// sequence.
 pub fn is_boundary(bytes: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| bytes[before]) else { return true };
     !before.is_ascii_alphanumeric() || is_escape(bytes, at - 1) || ends_colour(bytes, at).is_some()
 }
 
-/// Whether the letter of an escaped line end or tab is at a place, as JSON and debug formats write it.
+/// Whether the position is at the letter of an escaped line end or tab, such as the `n` of `\n`.
 pub fn is_escape(bytes: &[u8], at: usize) -> bool {
     matches!(bytes[at], b'n' | b'r' | b't') && at > 0 && bytes[at - 1] == b'\\'
 }
 
-/// Returns where the colour's code begins that ends at a place, such as `\x1b[1;31m`.
+/// Returns the start of the color sequence that ends at a position, such as `\x1b[1;31m`.
 pub fn ends_colour(bytes: &[u8], at: usize) -> Option<usize> {
     let codes = bytes[..at].strip_suffix(b"m")?;
     let digits = codes.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
@@ -55,7 +57,7 @@ pub fn ends_colour(bytes: &[u8], at: usize) -> Option<usize> {
     codes[..start].ends_with(b"\x1b[").then(|| start - 2)
 }
 
-/// Returns where the colour's code ends that begins at a place.
+/// Returns the end of the color sequence that starts at a position.
 pub fn begins_colour(bytes: &[u8], at: usize) -> Option<usize> {
     let codes = bytes[at..].strip_prefix(b"\x1b[")?;
     let digits = codes.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();

@@ -83,12 +83,12 @@ fn what_makes_a_long_line_of_nothing_costs_little() {
     for part in HOSTILE {
         let begun = std::time::Instant::now();
         hidden_in(&part.repeat((512 << 10) / part.len()));
-        // What looks at the rest of the line for each takes many minutes.
+        // A pass that scans the rest of the line for each start would take many minutes.
         assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{part:?}: {:?}", begun.elapsed());
     }
 }
 
-/// Texts that begin a secret again and again, and mostly hold none.
+/// Texts that start a secret over and over, mostly without containing one.
 const HOSTILE: &[&str] = &[
     "\"token\":\"\",",
     "token={",

@@ -1,4 +1,4 @@
-//! The value after a secret's name: in quotes or without, in a list, in an element, or in the lines below.
+//! Finds the value after a secret's name: quoted or unquoted, in a list, in an XML element, or in the following lines.
 
 use memchr::{memchr, memmem};
 
@@ -8,33 +8,32 @@ use super::name::{Name, after_blanks};
 use super::quotes::Quote;
 use super::span::{Found, Span};
 
-/// The longest value of several lines.
+/// The longest value of several lines, in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// How far the end of a quoted text is searched if the text is not hidden.
+/// How far to search for the end of a quoted text that will not be hidden.
 const HARMLESS: usize = 256;
 
-/// The shortest private number of a JSON Web Key.
+/// The minimum length of a private number in a JSON Web Key.
 const SHORTEST_NUMBER: usize = 40;
 
-/// Text that programs print before an opening quote: a call, or letters such as Python's `b`.
+/// Text that may precede an opening quote: a call, or a prefix such as Python's `b`.
 const WRAPPERS: [&str; 12] =
     ["Some(", "Ok(", "Just(", "String(", "Secret(", "SecretString(", "b", "r", "u", "f", "rb", "@"];
 
-/// Characters that are trimmed from the end of a value without quotes.
+/// Characters that are trimmed from the end of an unquoted value.
 const TRIMMED: [char; 6] = ['\\', ',', ';', ')', ']', '}'];
 
 /// Finds values in a text, from its beginning to its end.
 pub struct Values<'t> {
     text: &'t str,
-    /// The end of the last value. Names before it are part of that value.
+    /// The end of the last value. Names before this position are part of that value.
     pub until: usize,
-    /// The end of the last word, untrimmed and trimmed. A long word can contain many names, so it is only scanned once.
+    /// The end of the last word, untrimmed and trimmed. A long word may contain many names, so it is scanned only once.
     word: (usize, usize),
 }
 
 impl<'t> Values<'t> {
-    /// Starts at the beginning of a text.
     pub const fn new(text: &'t str) -> Self {
         Self { text, until: 0, word: (0, 0) }
     }
@@ -44,7 +43,7 @@ impl<'t> Values<'t> {
         found.hide(start..end);
     }
 
-    /// Hides the value after a separator, which ends at `after`.
+    /// Hides the value after a separator that ends at `after`.
     pub fn hide(&mut self, after: usize, name: &Name<'_>, found: &mut Found) {
         let (text, bytes) = (self.text, self.text.as_bytes());
         if bytes[after - 1] == b'>' && bytes[after - 2] != b'=' {
@@ -86,7 +85,7 @@ impl<'t> Values<'t> {
         }
     }
 
-    /// Like [`Values::hide`], after a percent-encoded separator, as in an address inside another.
+    /// Like [`Values::hide`], for a percent-encoded separator, as in a URL inside another one.
     pub fn hide_encoded(&mut self, at: usize, name: &Name<'_>, found: &mut Found) {
         let is_kept = name.is_auth() || name.is_number() || is_harmless_beginning(&self.text[at..]);
         if is_kept || self.quoted(at, name, found) {
@@ -100,7 +99,7 @@ impl<'t> Values<'t> {
         }
     }
 
-    /// Hides a value in quotes. Returns whether there are quotes.
+    /// Hides a value in quotes; returns whether there are quotes.
     fn quoted(&mut self, at: usize, name: &Name<'_>, found: &mut Found) -> bool {
         let (text, bytes) = (self.text, self.text.as_bytes());
         let slashes = bytes[at..].iter().take_while(|byte| **byte == b'\\').count();
@@ -113,11 +112,11 @@ impl<'t> Values<'t> {
         };
         let Some((quote, at, slashes)) = quote else { return false };
         let start = at + quote.size();
-        // The quote ends a text that ends with the name.
+        // This quote closes a text that ends with the name, so no value follows.
         if !name.is_quoted && matches!(bytes.get(start), None | Some(b',' | b':' | b'}' | b']')) {
             return true;
         }
-        // Checked before the end is searched, which may be far away: a line can hold many such values.
+        // Check this before searching for the end, which may be far away: a line can contain many such values.
         if is_harmless_beginning(&text[start..]) {
             return true;
         }
@@ -138,13 +137,13 @@ impl<'t> Values<'t> {
         true
     }
 
-    /// Returns where the word without quotes that begins at a place ends, without what closes a list around it.
+    /// Returns the end of the unquoted word at a position, without characters that close a list around it.
     fn word_end(&mut self, at: usize) -> usize {
         if at >= self.word.0 {
             let mut end = at;
             loop {
                 end = self.text[end..].find(ends_value).map_or(self.text.len(), |size| end + size);
-                // A quote in the middle of a word is a part of it.
+                // A quote in the middle of a word is part of the word.
                 let bytes = self.text.as_bytes();
                 let is_inside = end > at
                     && matches!(bytes.get(end), Some(b'"' | b'\''))
@@ -165,7 +164,7 @@ impl<'t> Values<'t> {
     fn element(&mut self, after: usize, name: &Name<'_>, found: &mut Found) {
         let near = &self.text[after..self.text.floor_char_boundary(after + LONGEST).max(after)];
         let Some(size) = memchr(b'<', near.as_bytes()) else {
-            // A value of several lines begins on a new line.
+            // A value of several lines starts on a new line.
             if near.len() < LONGEST && near.starts_with(['\n', '\r']) {
                 found.goes_on(name.start);
             }
@@ -182,7 +181,7 @@ impl<'t> Values<'t> {
         self.hide_to(start, end, found);
     }
 
-    /// Hides the texts of a list, except names and types.
+    /// Hides the strings of a list, except names and types.
     fn list(&mut self, at: usize, name: &Name<'_>, found: &mut Found) {
         let bytes = self.text.as_bytes();
         let mut at = at;
@@ -200,7 +199,7 @@ impl<'t> Values<'t> {
             }
             let Some(quote) = Quote::begins(bytes, at + slashes).filter(|_| at < most) else { break };
             let start = at + slashes + quote.size();
-            // A text that is not hidden may have no end.
+            // Limit the search: a string that is not hidden may have no end.
             let is_kept = is_harmless_beginning(&self.text[start..]);
             let near = self.text.floor_char_boundary(start + HARMLESS).max(start);
             let end = quote.end(if is_kept { &self.text[..near] } else { self.text }, start, slashes);
@@ -221,7 +220,7 @@ impl<'t> Values<'t> {
         }
     }
 
-    /// Hides a text of several lines in three quotes.
+    /// Hides a text of several lines in triple quotes.
     fn lines_in(&mut self, quotes: &str, start: usize, name: &Name<'_>, found: &mut Found) {
         let near = &self.text[start..self.text.floor_char_boundary(start + LONGEST).max(start)];
         let end = near.find(quotes);
@@ -236,7 +235,7 @@ impl<'t> Values<'t> {
         }
     }
 
-    /// Hides the lines of a YAML block below a name: those further to the right than the name's own line.
+    /// Hides the lines of a YAML block below a name: those that are indented more than the name's line.
     fn block(&mut self, at: usize, name: &Name<'_>, found: &mut Found) {
         let own = indent(self.text, name.start);
         let (mut start, mut end, mut line) = (None, 0, next_line(self.text, at));
@@ -262,7 +261,8 @@ impl<'t> Values<'t> {
         }
     }
 
-    /// Hides the value in the line below a name that ends its line: a text in quotes, or in YAML one word further to the right.
+    /// Hides the value on the line below a name that ends its line: a quoted text, or, in YAML, one word that is indented
+    /// more.
     fn below(&mut self, at: usize, name: &Name<'_>, is_colon: bool, found: &mut Found) {
         let line = next_line(self.text, at);
         if line >= self.text.len() {
@@ -288,7 +288,7 @@ impl<'t> Values<'t> {
     }
 }
 
-/// Returns the part of a header's line to hide: the credentials after a scheme's name, else the rest of the line.
+/// Returns the part of a header's line to hide: the credentials after the scheme, or else the rest of the line.
 fn line(text: &str, at: usize, first: &str) -> Option<(usize, usize)> {
     if is_harmless(first) {
         return None;
@@ -306,7 +306,7 @@ fn line(text: &str, at: usize, first: &str) -> Option<(usize, usize)> {
     Some((at, at + line.len()))
 }
 
-/// Whether base64 uses a character, including the form for addresses.
+/// Whether a character occurs in base64, including its variant for URLs.
 fn is_base64(byte: &&u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
 }
@@ -321,24 +321,24 @@ fn is_number(value: &str) -> bool {
         && has(u8::is_ascii_digit)
 }
 
-/// Whether the value of `pwd` is a shell's current folder.
+/// Whether the value of `pwd` is a folder, namely a shell's current one.
 fn is_folder(name: &Name<'_>, value: &str) -> bool {
     name.word.eq_ignore_ascii_case("pwd") && (value.starts_with(['/', '~', '.']) || value.contains(":\\"))
 }
 
-/// Returns the place of the quote after a call or letters; without these the place itself.
+/// Returns the position of the quote after a call or prefix; without those, returns `at`.
 fn behind_wrapper(text: &str, at: usize) -> usize {
     let is_quote = |end: usize| matches!(text.as_bytes().get(end), Some(b'"' | b'\''));
     let wrapper = WRAPPERS.iter().find(|wrapper| text[at..].starts_with(**wrapper) && is_quote(at + wrapper.len()));
     wrapper.map_or(at, |wrapper| at + wrapper.len())
 }
 
-/// Returns how many characters say how a YAML block is folded.
+/// Returns the number of characters that describe how a YAML block is folded.
 fn indicators(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|byte| matches!(byte, b'-' | b'+' | b'0'..=b'9' | b' ')).count()
 }
 
-/// Whether a line ends at a place, or continues in the next one after a backslash.
+/// Whether a line ends at a position, or continues on the next line after a backslash.
 fn is_line_end(text: &str, at: usize) -> bool {
     let rest = &text[at..];
     rest.is_empty() || ["\n", "\r\n", "\\\n", "\\\r\n"].iter().any(|end| rest.starts_with(end))
@@ -348,7 +348,7 @@ fn next_line(text: &str, at: usize) -> usize {
     memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |size| at + size + 1)
 }
 
-/// Returns how far to the right the line begins that a place lies in.
+/// Returns the indentation of the line that contains a position.
 fn indent(text: &str, at: usize) -> usize {
     let line = &text[text[..at].rfind('\n').map_or(0, |end| end + 1)..at];
     line.len() - line.trim_start_matches([' ', '\t']).len()

@@ -1,17 +1,17 @@
-//! The rest of a secret in the next lines, where a program wraps its lines.
+//! Finds the rest of a secret on the next lines, if a program wraps its lines.
 
 use super::span::Found;
 
-/// The narrowest line that counts as wrapped.
+/// The minimum width of a line that counts as wrapped.
 const NARROWEST: usize = 60;
 
-/// The shortest part of a secret that a line ends with, and the shortest rest without a digit.
+/// The minimum length of a secret's part at the end of a line, and of its rest if that has no digit.
 const SHORTEST: usize = 16;
 
-/// The most lines of one secret.
+/// The most lines that one secret may take up.
 const MOST: usize = 64;
 
-/// Hides the lines in which the found secrets continue.
+/// Hides the lines in which the secrets found so far continue.
 pub fn find(text: &str, found: &mut Found) {
     let mut more = Vec::new();
     let mut open = None;
@@ -20,7 +20,7 @@ pub fn find(text: &str, found: &mut Found) {
         if end - start < SHORTEST || text[start..end].contains('\n') {
             continue;
         }
-        // Only one secret can end a line, so the rest is done once per line.
+        // Only one secret can end a line, so the rest of the loop runs once per line.
         if line_end(&text[end..]).is_none() {
             continue;
         }
@@ -55,19 +55,19 @@ fn is_in_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~')
 }
 
-/// Whether a word can be the rest of a secret: long, or not written like a word.
+/// Whether a word can be the rest of a secret: it is long, or does not look like an ordinary word.
 fn is_rest(word: &str) -> bool {
     let has = |is: fn(&u8) -> bool| word.bytes().any(|byte| is(&byte));
     let is_mixed = word.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()) && has(u8::is_ascii_lowercase);
     word.len() >= SHORTEST || (has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)) || is_mixed
 }
 
-/// Returns how much ends a line at the beginning of a text.
+/// Returns the length of the line end at the start of a text.
 fn line_end(text: &str) -> Option<usize> {
     ["\n", "\r\n", "\\\n"].iter().find(|end| text.starts_with(**end)).map(|end| end.len())
 }
 
-/// Whether a word is the last of its line, apart from characters that close a text.
+/// Whether the line ends here, apart from characters that close a text.
 fn ends_line(text: &str) -> bool {
     text.trim_start_matches(['"', '\'', ',', ';', '\\', ')', '}', '\r']).starts_with('\n') || text.is_empty()
 }
