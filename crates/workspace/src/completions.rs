@@ -1,4 +1,4 @@
-//! Shell completions for names in a workspace.
+//! Completes names in a workspace for shells.
 
 use tokio_util::sync::CancellationToken;
 

@@ -46,7 +46,7 @@ impl std::str::FromStr for RepoArg {
     }
 }
 
-/// Makes a workspace in the current folder.
+/// Create a workspace in the current folder
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Init {

@@ -14,7 +14,7 @@ use mcpkg_base::git::{self, Git};
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use mcpkg_store::flow_runs;
 
-/// List what is kept for undo and restore
+/// List old branches and removed worktrees that can be restored
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListKept {}

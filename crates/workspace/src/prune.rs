@@ -21,7 +21,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, S
 /// The default minimum age of what is deleted.
 const USUAL: &str = "30d";
 
-/// Delete what is kept for undo and restore
+/// Delete old kept branches and worktrees
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {

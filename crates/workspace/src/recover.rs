@@ -10,7 +10,7 @@ use super::root::{MANIFEST, around, not_found, start};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
-/// Puts right what was cut off.
+/// Finish or undo changes that a killed command left incomplete
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recover {}
@@ -35,7 +35,7 @@ impl Operation for Recover {
         let from = start(&context.selection);
         let is_it = |root: &std::path::Path| root.join(MANIFEST).is_file() || root.join(journal::APPLYING).is_file();
         let root = around(&from, is_it).ok_or_else(|| not_found(&from))?;
-        // A git of what was killed may be at its end still, and holds the lock until then.
+        // A git process of the killed command may still be running and holding the lock, so wait for the lock.
         drop(Lock::take(context, &root, "workspace recover")?);
         let done = match journal::put_right(context, &root, false) {
             Err(error) if error.code() == Code::WorkspaceBusy => {

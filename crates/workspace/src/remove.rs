@@ -13,7 +13,7 @@ use super::step::Step;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
-/// Take a repository out of the workspace
+/// Remove a repository from the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Remove {

@@ -16,7 +16,7 @@ use mcpkg_base::git::status::{self, Extra, State, Status};
 use mcpkg_base::git::{self, Git, Operation as InProgress};
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
-/// Show how each repository of the workspace is
+/// Show the state of each repository of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShowStatus {}

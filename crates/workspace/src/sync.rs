@@ -247,9 +247,8 @@ struct Followed {
     is_new: bool,
 }
 
-/// Returns the branches to update: main, develop, and the branch that is checked out, if they have an upstream. If main or
-/// develop
-/// has none and is contained in the branch of the same name at `origin`, it will track that branch from now on.
+/// Returns the branches to update: main, develop, and the checked-out branch. They need an upstream. If main or develop has
+/// none, the branch of the same name at `origin` takes that role, and becomes the upstream when the branch is updated.
 fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<Followed>> {
     let all = refs::list(git, &["refs/heads/", "refs/remotes/"])?;
     let named = [&repo.default_branch, &workspace.manifest.flow.develop_branch];

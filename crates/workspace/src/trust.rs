@@ -13,7 +13,7 @@ use mcpkg_base::git::programs::{self, Named};
 use mcpkg_base::process::Limits;
 use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
-/// Trust the programs that a repository names
+/// Trust the programs that a repository's configuration names
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {

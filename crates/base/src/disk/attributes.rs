@@ -15,13 +15,13 @@ const MAX_EXTENDED: usize = 256 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attributes {
-    /// The time when the file's content was last changed, in nanoseconds since the Unix epoch.
+    /// The time when the content was last changed, in nanoseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     modified: Option<i128>,
-    /// The file's user id and group id.
+    /// The user id and group id.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<(u32, u32)>,
-    /// The file's extended attributes, keyed by name, with values in base64. They include access control lists.
+    /// The extended attributes by name, with their values in base64. They include access control lists.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     extended: BTreeMap<String, String>,
 }

@@ -1,7 +1,8 @@
 //! Creates temporary folders in a cache, for fetching commits and laying out files.
 //!
-//! A fetch that was killed leaves its folder behind; the next fetch removes it. A lock that the system holds for the
-//! process shows whether a fetch is still running.
+//! A killed fetch leaves its folder behind, and the next fetch removes it. Each fetch holds a system lock, which shows whether
+//! it is
+//! still running.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `mcpkg builds list`: the builds of a workspace.
+//! `mcpkg builds list`: lists the builds of a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

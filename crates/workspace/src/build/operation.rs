@@ -1,4 +1,4 @@
-//! `mcpkg build`, and the tool `smctl_build`.
+//! `mcpkg build` (tool `smctl_build`): builds the repositories of a workspace.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

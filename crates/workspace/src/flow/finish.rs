@@ -70,7 +70,7 @@ impl Finish<'_> {
     ///
     /// # Errors
     /// `E_FLOW_CONFLICT` with every conflict of every repository, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_TAG_EXISTS`,
-    /// `E_FLOW_MOVED`, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and as [`journal::carry_out`].
+    /// `E_FLOW_MOVED`, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and the errors of [`journal::carry_out`].
     pub fn run(&self, context: &Context) -> Result<Reply> {
         mcpkg_base::git::required(&mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &context.cancelled))?;
         let workspace = Workspace::open(context)?;

@@ -13,7 +13,7 @@ use crate::step::{Step, relative};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Effect, Faces, Operation, Reply, Shape};
 
-/// Makes the develop branch where it is missing.
+/// Create the develop branch where it is missing
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Init {

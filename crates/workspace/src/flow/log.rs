@@ -13,7 +13,7 @@ use mcpkg_core::op::{self, Body, Context, Effect, Faces, Operation, PAGE, Reply,
 use mcpkg_store::flow_runs;
 use mcpkg_store::page::Page;
 
-/// Shows what flows did in the workspace.
+/// Show past flow runs of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {

@@ -1,4 +1,4 @@
-//! `mcpkg flow feature|release|hotfix start|finish|list`.
+//! `mcpkg flow feature|release|hotfix start|finish|list`: starts, finishes and lists the branches of flows.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -22,7 +22,7 @@ use mcpkg_base::redact::redact;
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, Operation, Reply, Shape, Table};
 use mcpkg_store::flow_runs::{self, FlowRun, State};
 
-/// Pushes what a flow moved.
+/// Push what a flow changed
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Push {

@@ -24,7 +24,7 @@ use mcpkg_store::flow_runs::{self, FlowRun, State, StepRow};
 /// The operation names recorded for an undo, and for the undo of an undo.
 pub const OPERATIONS: [&str; 2] = ["undo", "redo"];
 
-/// Takes back what a flow did.
+/// Undo what a flow did
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {

@@ -63,11 +63,11 @@ pub struct Model {
     /// Format of the model's file.
     #[serde(default = "onnx")]
     pub format: String,
-    /// The bytes of its file.
+    /// The size of the file in bytes.
     pub size_bytes: u64,
     /// When it was registered.
     pub registered_at: Option<String>,
-    /// loaded, unloaded or error.
+    /// One of `loaded`, `unloaded` or `error`.
     pub status: String,
     /// SHA-256 of the model's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]

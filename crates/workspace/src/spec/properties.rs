@@ -1,4 +1,4 @@
-//! Property tests: no text makes the readers panic, and every finding has the right line.
+//! Tests with generated documents: no text makes the parsers panic, and every finding has the right line.
 
 use proptest::prelude::*;
 

@@ -18,7 +18,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::{self, Git, refs, worktrees};
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
-/// Make a set of worktrees
+/// Create a set of worktrees
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {

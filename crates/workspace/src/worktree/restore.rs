@@ -17,7 +17,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::{self, Git, refs, trees};
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
-/// Bring a set of worktrees back that was removed
+/// Restore a removed set of worktrees
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Restore {

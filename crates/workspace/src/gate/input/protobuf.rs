@@ -120,11 +120,11 @@ mod tests {
     fn tensors_of_onnx_are_read() {
         let (name, relu) = read(include_bytes!("../../../../../tests/fixtures/onnx/relu/input_0.pb")).unwrap();
         assert_eq!((name.as_deref(), relu.dtype, relu.shape.as_slice()), (Some("x"), Dtype::Float32, &[1, 2][..]));
-        // dims 2, int8, packed int32_data -1 and 2.
+        // A tensor of type int8 and shape [2]: int32_data, packed, holds -1 and 2.
         let packed = [&[0x08, 2, 0x10, 3, 0x2a, 11][..], &[0xff; 9], &[1, 2]].concat();
         let (name, tensor) = read(&packed).unwrap();
         assert_eq!((name, tensor.dtype, tensor.bytes), (None, Dtype::Int8, vec![0xff, 2]));
-        // dims 1, float32, float_data 1.0 not packed.
+        // A tensor of type float32 and shape [1]: float_data, not packed, holds 1.0.
         let (_, tensor) = read(&[0x08, 1, 0x10, 1, 0x25, 0, 0, 0x80, 0x3f]).unwrap();
         assert_eq!(tensor.bytes, 1.0_f32.to_le_bytes());
     }

@@ -13,7 +13,7 @@ use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply
 
 const LONGEST: usize = 255;
 
-/// Make an endpoint stand for a model
+/// Point an endpoint to a model
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Set {

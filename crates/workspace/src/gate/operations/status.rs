@@ -11,7 +11,7 @@ use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
-/// Show how the model gate is
+/// Show the status of the model gate
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShowStatus {

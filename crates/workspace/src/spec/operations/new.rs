@@ -21,7 +21,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
-/// Make a spec
+/// Create a spec
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct New {

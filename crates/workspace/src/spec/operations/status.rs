@@ -12,7 +12,7 @@ use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
 
-/// Show how far specs are
+/// Show how complete specs are
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
