@@ -1,9 +1,8 @@
 //! Stores what this user has approved on this machine, outside any database.
 //!
-//! A database may come from somebody else, so mcpkg does not act on its rows alone. Restoring files, or writing to a new
-//! folder,
-//! requires a record here with the matching SHA-256. Records are files of mode 0600 in the user's state folder. A record is
-//! synced to disk before it counts.
+//! A database may come from somebody else, so mcpkg does not act on its rows alone. Restoring files, or writing to a
+//! new folder, requires a record here with the matching SHA-256. Records are files of mode 0600 in the user's state
+//! folder. A record is synced to disk before it counts.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -27,7 +26,8 @@ pub enum Kind {
     Root,
     /// A folder that you synced a project with; the SHA-256 covers both.
     Sync,
-    /// The files that a sync on this machine is writing; the SHA-256 covers the project, the folder and everything written.
+    /// The files that a sync on this machine is writing; the SHA-256 covers the project, the folder and everything
+    /// written.
     SyncWrites,
     /// A request that you approved, until it is used; the SHA-256 covers the parts of its row that never change.
     Consent,
@@ -35,17 +35,16 @@ pub enum Kind {
     Source,
     /// A tool registry that you added; the SHA-256 covers its kind, its location and where its token is stored.
     Registry,
-    /// An API description that you imported; the SHA-256 covers where it came from, the URL of the API, and where its secrets
-    /// are
-    /// stored.
+    /// An API description that you imported; the SHA-256 covers where it came from, the URL of the API, and where its
+    /// secrets are stored.
     Catalog,
-    /// An MCP server that mcpkg may run; the SHA-256 covers the command or URL, where its secrets are stored, and the trusted
-    /// claims
-    /// about its tools.
+    /// An MCP server that mcpkg may run; the SHA-256 covers the command or URL, where its secrets are stored, and the
+    /// trusted claims about its tools.
     Plugin,
     /// Permissions of a tool beyond its sandbox; the SHA-256 covers the tool and the permissions.
     ToolGrant,
-    /// The output of building a tool on this machine; the SHA-256 covers the archive, where it was built, and the output.
+    /// The output of building a tool on this machine; the SHA-256 covers the archive, where it was built, and the
+    /// output.
     ToolBuild,
     /// A setting that gives tools more rights; the SHA-256 covers its name and value.
     ToolSetting,
@@ -53,8 +52,8 @@ pub enum Kind {
     ToolSecret,
     /// A trusted signer, a policy, or an approved archive of a tool; the SHA-256 covers its content.
     Trust,
-    /// The publisher of a tool that you installed; the SHA-256 covers the tool's name. The record stays after the tool is
-    /// removed.
+    /// The publisher of a tool that you installed; the SHA-256 covers the tool's name. The record stays after the tool
+    /// is removed.
     ToolPublisher,
     /// A change to a workspace's repositories that this machine started; the SHA-256 covers its steps.
     Flow,
@@ -63,12 +62,11 @@ pub enum Kind {
     /// The commands of a workspace's repository that agents may run; the SHA-256 covers its folder, its origin and the
     /// commands.
     WorkspaceBuild,
-    /// The text of a workflow whose draft you approved, or that you saved at a terminal; the SHA-256 covers its project and
-    /// text.
+    /// The text of a workflow whose draft you approved, or that you saved at a terminal; the SHA-256 covers its project
+    /// and text.
     Workflow,
-    /// A permission, limited in time, for plans that only read from one catalog, so that they need no approval each. The
-    /// SHA-256
-    /// covers who asks, the project, and the catalog with its URL.
+    /// A permission, limited in time, for plans that only read from one catalog, so that they need no approval each.
+    /// The SHA-256 covers who asks, the project, and the catalog with its URL.
     Reads,
     /// A run that was started on this machine, until it ends; the SHA-256 covers its id and plan.
     Run,
@@ -111,8 +109,8 @@ pub struct Approved {
 }
 
 impl Approved {
-    /// Returns the records of this user in `mcpkg/approved`, below the state directory (XDG), or below the data directory on
-    /// systems without a state directory.
+    /// Returns the records of this user in `mcpkg/approved`, below the state directory (XDG), or below the data
+    /// directory on systems without a state directory.
     pub fn of_user() -> Self {
         let folder = etcetera::base_strategy::choose_native_strategy().ok().map(|strategy| {
             let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
@@ -149,9 +147,8 @@ impl Approved {
         Ok(())
     }
 
-    /// Like [`Approved::put`], but does not wait for the disk. After a power loss the record may be missing, and its subject
-    /// needs
-    /// approval again.
+    /// Like [`Approved::put`], but does not wait for the disk. After a power loss the record may be missing, and its
+    /// subject needs approval again.
     pub fn put_unsynced(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
         disk::write_unsynced(&self.made(kind)?.join(sha256), note.to_string().as_bytes(), 0o600)
     }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-/// Returns the unified diff from `before` to `after` with three lines of context; empty if they are equal. `old` and `new` are
-/// the names in its first two lines.
+/// Returns the unified diff from `before` to `after` with three lines of context; empty if they are equal. `old` and
+/// `new` are the names in its first two lines.
 pub fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
     if before == after {
         return String::new();

@@ -9,9 +9,8 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::process::{Environment, Program};
 
-/// Opens the editor on a temporary file named after `name`; returns the file and its content afterwards. `otherwise` is the
-/// hint for
-/// a user without an editor.
+/// Opens the editor on a temporary file named after `name`; returns the file and its content afterwards. `otherwise` is
+/// the hint for a user without an editor.
 pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<(NamedTempFile, Vec<u8>)> {
     let failed = |what: String| Error::new(Code::EditorFailed, what);
     let editor = ["VISUAL", "EDITOR"]
@@ -73,7 +72,8 @@ impl Pager {
         let (program, args) = words(pager)
             .ok_or_else(|| failed(format!("Cannot split the pager `{pager}` into words: a quote is not closed")))?;
         let mut program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
-        // The same options as git sets, unless the user has set their own: show colors, and restore the terminal afterwards.
+        // The same options as git sets, unless the user has set their own: show colors, and restore the terminal
+        // afterwards.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 program = program.variable(name, value);
@@ -94,9 +94,8 @@ pub fn keep(scratch: NamedTempFile, refused: Error) -> Error {
     }
 }
 
-/// Splits an editor variable into a program and arguments: either a path, which may contain blanks, or words split by shell
-/// rules.
-/// No shell runs, so `~` and variables are not expanded.
+/// Splits an editor variable into a program and arguments: either a path, which may contain blanks, or words split by
+/// shell rules. No shell runs, so `~` and variables are not expanded.
 fn words(editor: &str) -> Option<(String, Vec<String>)> {
     if Path::new(editor).is_file() {
         return Some((editor.to_owned(), Vec::new()));

@@ -62,7 +62,8 @@ macro_rules! codes {
                 match self { $(Code::$variant => $reason,)* }
             }
 
-            /// Returns contract 000's `next_actions`: what a program can do next. The details of an error may list others.
+            /// Returns contract 000's `next_actions`: what a program can do next. The details of an error may list
+            /// others.
             pub const fn next_actions(self) -> &'static [&'static str] {
                 match self { $(Code::$variant => &[$($action),*],)* }
             }
@@ -305,7 +306,8 @@ impl Error {
         self
     }
 
-    /// Adds the hint "did you mean" with the closest of `known`, or the hint `otherwise` if none is close and it is not empty.
+    /// Adds the hint "did you mean" with the closest of `known`, or the hint `otherwise` if none is close and it is not
+    /// empty.
     #[must_use]
     pub fn suggest<'a>(
         self,

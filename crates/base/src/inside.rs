@@ -1,10 +1,8 @@
 //! Decides whether a path stays inside its root folder.
 //!
-//! The user's files, rows of a database, archives and files from sandboxes all follow this one rule: no `..`, no absolute
-//! path, and
-//! nothing in git's own folder. [`Folders`](crate::disk::folders::Folders) resolves links, and checks the real path with the
-//! same
-//! functions.
+//! The user's files, rows of a database, archives and files from sandboxes all follow this one rule: no `..`, no
+//! absolute path, and nothing in git's own folder. [`Folders`](crate::disk::folders::Folders) resolves links, and
+//! checks the real path with the same functions.
 
 use std::path::{Component, Path};
 
@@ -30,9 +28,8 @@ fn is_plain(part: Component<'_>) -> bool {
     matches!(part, Component::Normal(name) if !is_gits(&name.to_string_lossy()))
 }
 
-/// Whether any file system treats a name as `.git`. This covers upper and lower case, trailing dots or blanks, NTFS streams
-/// and
-/// short names, and characters that HFS+ ignores.
+/// Whether any file system treats a name as `.git`. This covers upper and lower case, trailing dots or blanks, NTFS
+/// streams and short names, and characters that HFS+ ignores.
 pub fn is_gits(name: &str) -> bool {
     let is_ignored =
         |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');

@@ -34,9 +34,8 @@ static ESCAPES: [([u8; 8], usize); 256] = {
     escapes
 };
 
-/// Parses JSON without rounding. A number that does not fit into 64 bits becomes a string of its exact digits: rounding would
-/// change
-/// it, and a number out of range would make the whole document unreadable.
+/// Parses JSON without rounding. A number that does not fit into 64 bits becomes a string of its exact digits: rounding
+/// would change it, and a number out of range would make the whole document unreadable.
 ///
 /// # Errors
 /// The error of serde_json if the text is not valid JSON.
@@ -107,9 +106,8 @@ fn fits(number: &[u8]) -> bool {
     }
 }
 
-/// Appends `text` as the inside of a JSON string. The text was checked to be UTF-8 when it was stored. A piece may end inside
-/// a
-/// character, because bytes above 0x7f are copied unchanged.
+/// Appends `text` as the inside of a JSON string. The text was checked to be UTF-8 when it was stored. A piece may end
+/// inside a character, because bytes above 0x7f are copied unchanged.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     let rest = push_blocks(out, text);
     for block in rest.chunks(BLOCK) {
@@ -126,11 +124,9 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Appends the whole blocks of the text that are followed by another block; returns the rest. Each piece between two escapes
-/// is
-/// copied as a full block, and the next piece overwrites the excess: copies of a fixed length take a quarter of the time of
-/// many
-/// short copies of varying length.
+/// Appends the whole blocks of the text that are followed by another block; returns the rest. Each piece between two
+/// escapes is copied as a full block, and the next piece overwrites the excess: copies of a fixed length take a quarter
+/// of the time of many short copies of varying length.
 fn push_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
     const ZEROED_AT_ONCE: usize = 8 << 10;
     let (mut rest, mut end) = (text, out.len());
@@ -158,7 +154,8 @@ fn push_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
     rest
 }
 
-/// Returns a bit mask of the bytes that JSON must escape, for at most one block. The lowest bit stands for the first byte.
+/// Returns a bit mask of the bytes that JSON must escape, for at most one block. The lowest bit stands for the first
+/// byte.
 fn specials(block: &[u8]) -> u64 {
     const LANES: usize = 16;
     let lanes = |bytes: &[u8; LANES]| {
@@ -241,7 +238,8 @@ impl Base64 {
     }
 }
 
-/// How many bytes are encoded at once. The buffer is zeroed first, and this size keeps it in the cache until it is written.
+/// How many bytes are encoded at once. The buffer is zeroed first, and this size keeps it in the cache until it is
+/// written.
 const ENCODED_AT_ONCE: usize = 24 << 10;
 
 fn encode(out: &mut Vec<u8>, bytes: &[u8]) {

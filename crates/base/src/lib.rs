@@ -1,6 +1,5 @@
-//! Provides the basics for all other crates: errors and their codes, the clock, redaction, files and folders, processes, git
-//! and
-//! HTTP. No other crate starts programs or contacts other hosts.
+//! Provides the basics for all other crates: errors and their codes, the clock, redaction, files and folders,
+//! processes, git and HTTP. No other crate starts programs or contacts other hosts.
 
 pub mod approved;
 pub mod clock;

@@ -1,7 +1,7 @@
 //! Replaces characters that are invisible, or that move other text, with visible marks.
 //!
-//! Names, descriptions, diffs and arguments come from other people and from agents. A terminal would execute their escape
-//! sequences, reverse lines, and show nothing for zero-width, filler and tag characters.
+//! Names, descriptions, diffs and arguments come from other people and from agents. A terminal would execute their
+//! escape sequences, reverse lines, and show nothing for zero-width, filler and tag characters.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -14,9 +14,8 @@ const TAG_BASE: u32 = 0xe0000;
 
 /// Marks the hidden characters of a text with several lines. Line ends and tabs stay.
 ///
-/// Examples: `^[` for ESC, `\x9b` for a control character beyond ASCII, `<U+202E>` for a character that reverses text or has
-/// no
-/// width, and `<tags: Hi>` for tag characters.
+/// Examples: `^[` for ESC, `\x9b` for a control character beyond ASCII, `<U+202E>` for a character that reverses text
+/// or has no width, and `<tags: Hi>` for tag characters.
 pub fn text(text: &str) -> Cow<'_, str> {
     marked(text, |c| !matches!(c, '\n' | '\t'))
 }
@@ -43,9 +42,8 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Formats a value as JSON on one line. In a run of blanks, all except the first are escaped, so that blanks cannot push the
-/// text
-/// after them out of view.
+/// Formats a value as JSON on one line. In a run of blanks, all except the first are escaped, so that blanks cannot
+/// push the text after them out of view.
 pub fn quoted(value: &Value) -> String {
     let compact = value.to_string();
     let mut quoted = String::with_capacity(compact.len());

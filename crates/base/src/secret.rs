@@ -1,11 +1,9 @@
 //! Reads secrets through references: a reference is stored and shown, and its value is read only when it is needed.
 //!
-//! `env:NAME` is an environment variable, `file:PATH` a file that only this user may read, `command:ARGV...` the output of a
-//! program. The value never appears in a row, log, error or argument. [`Secret`] prints nothing, and only [`Secret::expose`]
-//! returns
-//! the value, for a request's header, a program's variable or its standard input. Once a value has been read,
-//! [`crate::redact`]
-//! removes it from everything that comes back.
+//! `env:NAME` is an environment variable, `file:PATH` a file that only this user may read, `command:ARGV...` the output
+//! of a program. The value never appears in a row, log, error or argument. [`Secret`] prints nothing, and only
+//! [`Secret::expose`] returns the value, for a request's header, a program's variable or its standard input. Once a
+//! value has been read, [`crate::redact`] removes it from everything that comes back.
 
 use std::fmt;
 use std::io::ErrorKind;

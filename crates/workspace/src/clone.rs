@@ -78,9 +78,8 @@ impl Origin {
         }
     }
 
-    /// Returns the address without credentials, and the credentials as `NAME:PASSWORD`. Other users of this machine can see
-    /// the
-    /// arguments of git, so the password must not be among them.
+    /// Returns the address without credentials, and the credentials as `NAME:PASSWORD`. Other users of this machine can
+    /// see the arguments of git, so the password must not be among them.
     fn parts(&self) -> (String, Option<String>) {
         let parts = self.address.split_once("://").and_then(|(scheme, rest)| {
             let host = rest.split('/').next().unwrap_or_default();
@@ -111,7 +110,8 @@ impl Origin {
     }
 }
 
-/// Refuses a URL with unencoded characters in its user name or password: redaction could not tell where the password ends.
+/// Refuses a URL with unencoded characters in its user name or password: redaction could not tell where the password
+/// ends.
 fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
     let url = format!("{scheme}://{rest}");
     let host = rest.split('/').next().unwrap_or_default();
@@ -130,8 +130,8 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
 
 /// Clones a repository into the new folder `into`, writes `mark` into it, and makes sure that both flow branches exist.
 ///
-/// The main branch is checked out: `main` if given, otherwise the branch that the remote has checked out. The develop branch
-/// tracks the remote's develop branch; if there is none, it starts at the main branch.
+/// The main branch is checked out: `main` if given, otherwise the branch that the remote has checked out. The develop
+/// branch tracks the remote's develop branch; if there is none, it starts at the main branch.
 ///
 /// # Errors
 /// `E_REMOTE_FAILED` with git's message.

@@ -10,9 +10,8 @@ use mcpkg_base::error::Result;
 use mcpkg_base::file;
 use mcpkg_base::git;
 
-/// Makes git ignore the workspace's own folder, its worktrees and its other repositories, if the root is a repository. Appends
-/// to
-/// `info/exclude`, which is local to this clone, and keeps the existing lines.
+/// Makes git ignore the workspace's own folder, its worktrees and its other repositories, if the root is a repository.
+/// Appends to `info/exclude`, which is local to this clone, and keeps the existing lines.
 pub fn exclude(root: &Path) -> Result<()> {
     let Some(folder) = git::folder(root) else { return Ok(()) };
     let manifest = Workspace::read(root)?.manifest;

@@ -187,8 +187,8 @@ fn place(context: &Context) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Whether the folder is the home folder, a parent of it, or inside one of its hidden folders, where agents keep their own
-/// files.
+/// Whether the folder is the home folder, a parent of it, or inside one of its hidden folders, where agents keep their
+/// own files.
 fn is_reserved(folder: &Path) -> bool {
     let Some(home) = disk::home().ok().and_then(|home| home.canonicalize().ok()) else {
         return folder.parent().is_none();
@@ -287,8 +287,8 @@ fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
     context.store.write(|db| consent.consume(context, db))
 }
 
-/// Clones the missing repositories into temporary folders, as many in parallel as there are processors; returns their main
-/// branches.
+/// Clones the missing repositories into temporary folders, as many in parallel as there are processors; returns their
+/// main branches.
 pub(super) fn clone_all(
     context: &Context,
     root: &Path,

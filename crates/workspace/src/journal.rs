@@ -1,14 +1,12 @@
 //! Applies a change to a workspace completely or not at all.
 //!
-//! The change is recorded before its first step. If a step fails or the process is killed, the change is undone; if it had
-//! already landed, it is completed.
+//! The change is recorded before its first step. If a step fails or the process is killed, the change is undone; if it
+//! had already landed, it is completed.
 //!
-//! There are three records, each for its own reason. The database stores the run for `flow log` and `flow undo`. The file
-//! `.smctl/applying` is in the workspace during the run, so that a process with another database does not start work
-//! meanwhile.
-//! A record outside both ([`mcpkg_base::approved`]) proves that this machine started the run, so that mcpkg never moves
-//! anything
-//! because of a database or folder that came from somebody else.
+//! There are three records, each for its own reason. The database stores the run for `flow log` and `flow undo`. The
+//! file `.smctl/applying` is in the workspace during the run, so that a process with another database does not start
+//! work meanwhile. A record outside both ([`mcpkg_base::approved`]) proves that this machine started the run, so that
+//! mcpkg never moves anything because of a database or folder that came from somebody else.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -113,9 +111,9 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     Ok(warnings)
 }
 
-/// Cleans up after a killed process in the workspace around the start folder: undoes a run that had not landed, completes one
-/// that
-/// had. Leaves runs of another database or another machine alone; commands that write then refuse to start.
+/// Cleans up after a killed process in the workspace around the start folder: undoes a run that had not landed,
+/// completes one that had. Leaves runs of another database or another machine alone; commands that write then refuse to
+/// start.
 pub fn recover(context: &Context) {
     let Some(root) = around(&start(&context.selection), |root| root.join(APPLYING).is_file()) else { return };
     match put_right(context, &root, false) {
@@ -125,8 +123,8 @@ pub fn recover(context: &Context) {
     }
 }
 
-/// Cleans up an unfinished run; returns a sentence about it, or `None` if there is none or its process is still running. With
-/// `by_file`, works even if the run's database is gone or does not know the run.
+/// Cleans up an unfinished run; returns a sentence about it, or `None` if there is none or its process is still
+/// running. With `by_file`, works even if the run's database is gone or does not know the run.
 ///
 /// # Errors
 /// `E_FLOW_UNDONE` with what could not be undone, `E_WORKSPACE_BUSY` if the run belongs to another database.
@@ -165,7 +163,8 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             Ok(None)
         }
         other => {
-            // Only its database knew whether the run had landed. Assume that it had not, and undo the cleanup steps as well.
+            // Only its database knew whether the run had landed. Assume that it had not, and undo the cleanup steps as
+            // well.
             let after: &[Step] = if other.is_none() { &applying.tidy } else { &[] };
             let mut kept = carry::revert(&carrier, after)?;
             kept.extend(carry::put_files_back(&carrier, &applying.land)?);
@@ -371,7 +370,8 @@ fn undo(
     Ok(said(error, &kept))
 }
 
-/// Whether a failed checkout may have written files. If git refused it because it would overwrite files, nothing was written.
+/// Whether a failed checkout may have written files. If git refused it because it would overwrite files, nothing was
+/// written.
 fn may_have_begun(error: &Error) -> bool {
     const REFUSED: [&str; 4] =
         ["would be overwritten", "would be removed", "would lose untracked files", "not uptodate"];

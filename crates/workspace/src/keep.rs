@@ -1,7 +1,8 @@
-//! Keeps old commits and removed worktrees restorable, with refs below `refs/mcpkg/kept/<run>/` that protect them from git gc.
+//! Keeps old commits and removed worktrees restorable, with refs below `refs/mcpkg/kept/<run>/` that protect them from
+//! git gc.
 //!
-//! A removed worktree is kept as a commit of its files, including untracked ones. An ignored file is kept if it is ignored by
-//! itself, such as `.env`. A folder that is ignored as a whole, such as `target/`, is not kept, only named.
+//! A removed worktree is kept as a commit of its files, including untracked ones. An ignored file is kept if it is
+//! ignored by itself, such as `.env`. A folder that is ignored as a whole, such as `target/`, is not kept, only named.
 
 use std::path::{Path, PathBuf};
 
@@ -44,8 +45,8 @@ pub fn worktree(run: Uuid, set: &str) -> String {
     format!("{PREFIX}{run}/{}", worktree_part(set))
 }
 
-/// Returns the last part of the ref name. It is hex-encoded if the set's name is not valid in a ref, which is possible for
-/// folders that mcpkg did not create.
+/// Returns the last part of the ref name. It is hex-encoded if the set's name is not valid in a ref, which is possible
+/// for folders that mcpkg did not create.
 fn worktree_part(set: &str) -> String {
     match names::is_name(set) {
         true => format!("worktrees/{set}"),
@@ -92,7 +93,8 @@ pub fn list(git: &Git<'_>) -> Result<Vec<Kept>> {
 /// What prevents the removal of a worktree, and which of its files to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Problems that `--force` overrides, because everything is kept: changes, untracked files, an operation in progress.
+    /// Problems that `--force` overrides, because everything is kept: changes, untracked files, an operation in
+    /// progress.
     pub dirty: Vec<String>,
     /// Problems that even `--force` does not override, because something would be lost.
     pub refused: Vec<String>,

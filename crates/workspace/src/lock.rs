@@ -1,8 +1,8 @@
 //! Locks a workspace, so that only one process at a time changes its repositories.
 //!
-//! This is an operating system lock on a file, so it is released however its holder ends. Each git process that changes a work
-//! tree gets the open file as its standard input, and so shares the lock. If mcpkg is killed, the next mcpkg waits until that
-//! git process has ended.
+//! This is an operating system lock on a file, so it is released however its holder ends. Each git process that changes
+//! a work tree gets the open file as its standard input, and so shares the lock. If mcpkg is killed, the next mcpkg
+//! waits until that git process has ended.
 
 use std::fs::{DirEntry, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Seek as _, Write as _};
@@ -88,8 +88,8 @@ impl Lock {
         if !entries.into_iter().all(is_ours) {
             return;
         }
-        // The order matters: a waiting process creates the ignore file before it opens the lock file, and rejects a deleted
-        // lock file.
+        // The order matters: a waiting process creates the ignore file before it opens the lock file, and rejects a
+        // deleted lock file.
         let _ = std::fs::remove_dir(own.join("tmp"));
         let _ = std::fs::remove_file(own.join(IGNORE_FILE));
         let _ = std::fs::remove_file(own.join(LOCK_FILE));
@@ -114,8 +114,8 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Unlock explicitly: a child process that is just starting also has the file open, so closing it would not release the
-        // lock.
+        // Unlock explicitly: a child process that is just starting also has the file open, so closing it would not
+        // release the lock.
         let _ = self.file.unlock();
     }
 }

@@ -23,7 +23,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the workspace named by the call, or else the one around the folder where the command or server was started.
+    /// Opens the workspace named by the call, or else the one around the folder where the command or server was
+    /// started.
     pub fn open(context: &Context) -> Result<Self> {
         Self::read(&root_of(context)?)
     }

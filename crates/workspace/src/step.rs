@@ -1,6 +1,5 @@
-//! Defines the steps of a change to a workspace. A step contains the old and the new state, so that it can be undone, and so
-//! that
-//! the repository shows whether it was applied.
+//! Defines the steps of a change to a workspace. A step contains the old and the new state, so that it can be undone,
+//! and so that the repository shows whether it was applied.
 
 use std::path::{Path, PathBuf};
 
@@ -29,15 +28,15 @@ pub enum Step {
     PutAside { repo: String, path: String, aside: String },
     /// Moves such a work tree back, if it still exists.
     BringBack { repo: String, path: String, aside: String },
-    /// Recreates a removed work tree with the files of the commit `kept`. `branch` is empty if the work tree was on a commit
-    /// without
-    /// a branch.
+    /// Recreates a removed work tree with the files of the commit `kept`. `branch` is empty if the work tree was on a
+    /// commit without a branch.
     RestoreWorktree { repo: String, folder: String, path: String, branch: String, kept: String },
     /// Sets git settings of a branch, such as its upstream.
     SetConfig { repo: String, folder: String, branch: String, values: Vec<(String, String)> },
     /// Removes git settings of a branch.
     UnsetConfig { repo: String, folder: String, branch: String, values: Vec<(String, String)> },
-    /// Moves a new clone from its temporary folder to its final path. `mark` identifies the clone until the change has landed.
+    /// Moves a new clone from its temporary folder to its final path. `mark` identifies the clone until the change has
+    /// landed.
     Place { repo: String, temporary: String, path: String, mark: String },
     /// Removes such a mark.
     Unmark { repo: String, path: String, mark: String },

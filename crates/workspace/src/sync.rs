@@ -1,5 +1,5 @@
-//! `mcpkg workspace sync`: fetches, fast-forwards branches, and clones missing repositories. A repository that fails does not
-//! stop the others.
+//! `mcpkg workspace sync`: fetches, fast-forwards branches, and clones missing repositories. A repository that fails
+//! does not stop the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -247,8 +247,9 @@ struct Followed {
     is_new: bool,
 }
 
-/// Returns the branches to update: main, develop, and the checked-out branch. They need an upstream. If main or develop has
-/// none, the branch of the same name at `origin` takes that role, and becomes the upstream when the branch is updated.
+/// Returns the branches to update: main, develop, and the checked-out branch. They need an upstream. If main or develop
+/// has none, the branch of the same name at `origin` takes that role, and becomes the upstream when the branch is
+/// updated.
 fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<Followed>> {
     let all = refs::list(git, &["refs/heads/", "refs/remotes/"])?;
     let named = [&repo.default_branch, &workspace.manifest.flow.develop_branch];

@@ -72,7 +72,8 @@ impl Clock {
 /// The times that can be formatted: from the year -9999 to the end of 9999.
 const WRITABLE: std::ops::RangeInclusive<Millis> = -377_705_023_201_000..=253_402_207_199_999;
 
-/// Returns the system's time. If its clock is outside the range that can be formatted, returns the closest time in the range.
+/// Returns the system's time. If its clock is outside the range that can be formatted, returns the closest time in the
+/// range.
 #[expect(clippy::disallowed_methods, reason = "the one place that asks the system")]
 fn system_now() -> Millis {
     let millis = |span: Duration| Millis::try_from(span.as_millis()).unwrap_or(Millis::MAX);
@@ -88,7 +89,8 @@ pub fn has_http_date() -> bool {
     (0..*WRITABLE.end()).contains(&system_now())
 }
 
-/// Returns a new version 7 UUID. Works even if the clock is set to a time before 1970, which that version cannot express.
+/// Returns a new version 7 UUID. Works even if the clock is set to a time before 1970, which that version cannot
+/// express.
 pub fn unique() -> Uuid {
     if system_now() >= 0 { Uuid::now_v7() } else { uuid_at(0) }
 }

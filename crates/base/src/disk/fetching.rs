@@ -1,8 +1,7 @@
 //! Creates temporary folders in a cache, for fetching commits and laying out files.
 //!
-//! A killed fetch leaves its folder behind, and the next fetch removes it. Each fetch holds a system lock, which shows whether
-//! it is
-//! still running.
+//! A killed fetch leaves its folder behind, and the next fetch removes it. Each fetch holds a system lock, which shows
+//! whether it is still running.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,8 +11,8 @@ use crate::error::{Error, Result};
 /// The name prefix of these folders.
 const PREFIX: &str = ".fetching-";
 
-/// This lock is held while a folder is created and locked, and while old folders are swept, so that a sweep never finds a
-/// folder without its lock.
+/// This lock is held while a folder is created and locked, and while old folders are swept, so that a sweep never finds
+/// a folder without its lock.
 const MAKING: &str = ".fetching.lock";
 
 /// A temporary folder, removed when dropped.
@@ -59,7 +58,8 @@ fn open_lock(path: &Path) -> Result<File> {
     opened.map_err(|error| Error::file("lock", path, error))
 }
 
-/// Removes the folders of fetches that have ended, with their locks. Those that cannot be removed are left to the next fetch.
+/// Removes the folders of fetches that have ended, with their locks. Those that cannot be removed are left to the next
+/// fetch.
 fn sweep(cache: &Path) {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     for path in entries(cache).filter(|path| path.is_dir()).flat_map(|of_url| entries(&of_url)) {

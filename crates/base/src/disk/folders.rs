@@ -14,11 +14,9 @@ use crate::inside::{is_at_or_below, is_gits};
 /// The most folders to keep open at a time. A process may open 1,024 files by default.
 const MAX_OPEN: usize = 400;
 
-/// Opens folders in a set of roots and keeps them open. A link is followed only once, when its folder is first requested, and
-/// only
-/// if it leads to a folder below a root and outside git's own folder. Above a root, the only change allowed is to create
-/// missing
-/// folders and to remove empty ones.
+/// Opens folders in a set of roots and keeps them open. A link is followed only once, when its folder is first
+/// requested, and only if it leads to a folder below a root and outside git's own folder. Above a root, the only change
+/// allowed is to create missing folders and to remove empty ones.
 pub struct Folders {
     roots: Vec<PathBuf>,
     real: RealFolders,
@@ -35,8 +33,7 @@ impl Folders {
     ///
     /// # Errors
     /// `E_IO_INVALID_PATH` if the path or a link in it leads out of the roots or into git's own folder, if a folder was
-    /// replaced with
-    /// a link since it was first opened, or if a part of the path is not a folder.
+    /// replaced with a link since it was first opened, or if a part of the path is not a folder.
     pub fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
         let real = self.inside(path)?;
         self.open_real(&real)
@@ -51,8 +48,8 @@ impl Folders {
         }
     }
 
-    /// Like [`Folders::inside`], but also allows parents of a root. Those may only be created, checked, and removed while
-    /// empty.
+    /// Like [`Folders::inside`], but also allows parents of a root. Those may only be created, checked, and removed
+    /// while empty.
     fn inside_or_above(&mut self, path: &Path) -> Result<PathBuf> {
         let real = self.real.of(path);
         match self.roots.iter().any(|root| root.starts_with(&real)) {
@@ -123,8 +120,8 @@ impl Folders {
         self.make(path)
     }
 
-    /// Removes those of the folders that are empty, are not links, and are in or above a root. `paths` must list the deepest
-    /// first.
+    /// Removes those of the folders that are empty, are not links, and are in or above a root. `paths` must list the
+    /// deepest first.
     pub fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
         for path in paths.iter().map(AsRef::as_ref) {
             let Ok((folder, name)) = split(path) else { continue };

@@ -144,8 +144,7 @@ pub fn stat(_: &Metadata) -> Option<Stat> {
 }
 
 /// Whether a later change of the file is sure to show in its times: they must be older than the resolution of the file
-/// system's
-/// clock. `now` is in milliseconds.
+/// system's clock. `now` is in milliseconds.
 pub fn tells_changes(stat: &Stat, now: i64) -> bool {
     let age = now.saturating_mul(1_000_000).saturating_sub(stat.ctime.max(stat.mtime));
     // Times in whole seconds reveal a file system with that resolution.
@@ -173,8 +172,8 @@ pub fn write_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     open_new(path, mode).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed("write", path, error))
 }
 
-/// Writes a file that the user named. It is written under a temporary name first, so that a crash leaves either the old or the
-/// new content.
+/// Writes a file that the user named. It is written under a temporary name first, so that a crash leaves either the old
+/// or the new content.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.mcpkg-{}", crate::clock::unique().simple()));
@@ -182,8 +181,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     put_in_place(path, &temporary, false)
 }
 
-/// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced. The change survives a
-/// crash once the folder is synced too ([`sync_folder`]).
+/// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced. The change
+/// survives a crash once the folder is synced too ([`sync_folder`]).
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` if `new` is set and the path is taken.
@@ -193,7 +192,8 @@ pub fn put_in_place(path: &Path, temporary: &Path, new: bool) -> Result<()> {
             // A hard link, unlike a rename, never replaces a file.
             match fs::hard_link(temporary, path) {
                 Ok(()) => return fs::remove_file(temporary),
-                // The disk does not support links. The rename below would replace a file that is created at this very moment.
+                // The disk does not support links. The rename below would replace a file that is created at this very
+                // moment.
                 Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
                 Err(error) => return Err(error),
             }
@@ -299,8 +299,8 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // Unlock explicitly: a child process that is just starting also has the file open, so closing it would not release the
-        // lock.
+        // Unlock explicitly: a child process that is just starting also has the file open, so closing it would not
+        // release the lock.
         let _ = self.folder.as_ref().map(fs::File::unlock);
     }
 }
@@ -310,7 +310,8 @@ pub fn hold_folder(path: &Path) -> FolderLock {
     FolderLock { folder: fs::File::open(path).ok().filter(|folder| folder.lock().is_ok()) }
 }
 
-/// Locks a folder; `None` if another process has the lock. Does not lock anything if the system or disk cannot lock folders.
+/// Locks a folder; `None` if another process has the lock. Does not lock anything if the system or disk cannot lock
+/// folders.
 pub fn lock_folder(path: &Path) -> Option<FolderLock> {
     let Ok(folder) = fs::File::open(path) else { return Some(FolderLock { folder: None }) };
     match folder.try_lock() {
@@ -350,14 +351,14 @@ pub fn posix(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// Resolves the real paths of folders, each only once. The keys are texts, because comparing paths part by part is slower.
+/// Resolves the real paths of folders, each only once. The keys are texts, because comparing paths part by part is
+/// slower.
 #[derive(Debug, Default)]
 pub struct RealFolders(HashMap<OsString, PathBuf>);
 
 impl RealFolders {
-    /// Returns the real path of `folder`. Links are followed first, then `..` goes up from their targets. Parts that do not
-    /// exist yet
-    /// stay as they are.
+    /// Returns the real path of `folder`. Links are followed first, then `..` goes up from their targets. Parts that do
+    /// not exist yet stay as they are.
     pub fn of(&mut self, folder: &Path) -> PathBuf {
         if let Some(real) = self.0.get(folder.as_os_str()) {
             return real.clone();

@@ -1,5 +1,5 @@
-//! Safely opens files that a user named or that others may have put there. It accepts only a regular file of limited size. A
-//! named pipe would block, a device may be endless, and a sparse file can be larger than memory.
+//! Safely opens files that a user named or that others may have put there. It accepts only a regular file of limited
+//! size. A named pipe would block, a device may be endless, and a sparse file can be larger than memory.
 
 mod network;
 
@@ -42,8 +42,8 @@ fn open_looked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadata
     open_checked(options, path)
 }
 
-/// Opens a series of files that were just found to be regular files. From the second file in the same folder on, the folder is
-/// kept open: the system finds a file in an open folder much faster than by its full path.
+/// Opens a series of files that were just found to be regular files. From the second file in the same folder on, the
+/// folder is kept open: the system finds a file in an open folder much faster than by its full path.
 #[derive(Debug, Default)]
 pub struct Series {
     /// The folder of the last file, and its handle if it is open.
@@ -147,9 +147,8 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_sized(file, metadata.len(), limit)
 }
 
-/// Like [`read`], for folders that only this user can write to. They contain no devices, which opening could affect, so the
-/// kind
-/// is not checked first.
+/// Like [`read`], for folders that only this user can write to. They contain no devices, which opening could affect, so
+/// the kind is not checked first.
 pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, metadata) = open_checked(OpenOptions::new().read(true), path)?;
     read_sized(file, metadata.len(), limit)
@@ -171,9 +170,8 @@ pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(size.min(ONE_READ) + 1);
     read_once(&file, &mut bytes)?;
     let count = bytes.len();
-    // The buffer has room for one extra byte. If the first read returns exactly `size` bytes, the file is complete. Otherwise
-    // the
-    // file is large, is growing, or is one whose size the system does not know.
+    // The buffer has room for one extra byte. If the first read returns exactly `size` bytes, the file is complete.
+    // Otherwise the file is large, is growing, or is one whose size the system does not know.
     if count != size {
         bytes.reserve_exact(size.saturating_sub(count) + 1);
         file.take((limit + 1).saturating_sub(count as u64)).read_to_end(&mut bytes)?;
@@ -208,7 +206,8 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// Reads a secret from a regular file of at most `limit` bytes, as UTF-8 text. Only the owner may have access to the file.
+/// Reads a secret from a regular file of at most `limit` bytes, as UTF-8 text. Only the owner may have access to the
+/// file.
 ///
 /// # Errors
 /// The same as [`read_text`]; also `PermissionDenied` if others may read or write the file.

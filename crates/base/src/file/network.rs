@@ -27,8 +27,8 @@ const NETWORK: &[&str] = &[
     "smbfs",
 ];
 
-/// Returns the type of the network file system that contains a file; `None` if the file is on a local disk, or if the system
-/// does not report it.
+/// Returns the type of the network file system that contains a file; `None` if the file is on a local disk, or if the
+/// system does not report it.
 pub fn network_of(path: &Path) -> Option<String> {
     #[cfg(target_os = "linux")]
     {

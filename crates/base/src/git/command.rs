@@ -40,9 +40,8 @@ impl<'a> Git<'a> {
         Self { folder, limits, lock: None, variables: Vec::new(), is_repository: false, runs_hooks: false }
     }
 
-    /// Runs git in the top folder of a repository, with the time limit [`LOCAL`]. It never falls back to a repository around
-    /// that
-    /// folder. Commits are signed if the configuration says so.
+    /// Runs git in the top folder of a repository, with the time limit [`LOCAL`]. It never falls back to a repository
+    /// around that folder. Commits are signed if the configuration says so.
     pub fn of(folder: &'a Path, cancelled: &'a CancellationToken) -> Self {
         Self { is_repository: true, ..Self::new(folder, Limits::new(LOCAL, cancelled)) }
     }
@@ -54,9 +53,8 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Makes an open file the standard input of each [`Git::change`]. A lock on that file is then held until the last git
-    /// process has
-    /// ended, even if this process is killed.
+    /// Makes an open file the standard input of each [`Git::change`]. A lock on that file is then held until the last
+    /// git process has ended, even if this process is killed.
     #[must_use]
     pub fn holding(mut self, lock: &'a File) -> Self {
         self.lock = Some(lock);
@@ -97,8 +95,8 @@ impl<'a> Git<'a> {
     /// Runs git and returns its output.
     ///
     /// # Errors
-    /// `E_GIT_FAILED` with git's message and the details cwd, args, status and stderr. The same code if the time limit is
-    /// exceeded.
+    /// `E_GIT_FAILED` with git's message and the details cwd, args, status and stderr. The same code if the time limit
+    /// is exceeded.
     pub fn run<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         self.feed(args, &[])
     }
@@ -114,7 +112,8 @@ impl<'a> Git<'a> {
         self.succeeded(args, self.output(self.program(args)?, args, input)?)
     }
 
-    /// Runs a git command that asks a question. Returns its output, or `None` if it exits with status 1, which means no.
+    /// Runs a git command that asks a question. Returns its output, or `None` if it exits with status 1, which means
+    /// no.
     pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Option<Vec<u8>>> {
         let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
@@ -123,7 +122,8 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs a command that exits with status 1 if it found something. Returns its output, and whether it found anything.
+    /// Runs a command that exits with status 1 if it found something. Returns its output, and whether it found
+    /// anything.
     pub fn found<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<(Vec<u8>, bool)> {
         let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
@@ -132,9 +132,8 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs a command that reports each thing it did, and parses the output into rows. With exit status 1, some of the rows
-    /// describe
-    /// failures.
+    /// Runs a command that reports each thing it did, and parses the output into rows. With exit status 1, some of the
+    /// rows describe failures.
     pub(super) fn rows<A: AsRef<OsStr>, T>(&self, args: &[A], parse: impl Fn(&[u8]) -> Vec<T>) -> Result<Vec<T>> {
         let output = self.output(self.program(args)?, args, &[])?;
         let rows = parse(output.stdout.text().as_bytes());
@@ -144,9 +143,8 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs a command that changes a work tree or an index, with the file of [`Git::holding`] as its standard input. Retries
-    /// for a
-    /// second if another git process holds a lock.
+    /// Runs a command that changes a work tree or an index, with the file of [`Git::holding`] as its standard input.
+    /// Retries for a second if another git process holds a lock.
     pub fn change<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         let began = Instant::now();
         loop {
@@ -218,9 +216,8 @@ pub fn watch<A: AsRef<OsStr>>(folder: &Path, args: &[A], tell: Tell, limits: &Li
     Git::new(folder, *limits).watch(args, tell)
 }
 
-/// Runs git in `folder` with `input` on its standard input, and lets `f` read the output while git runs. This works for output
-/// of
-/// any size. `f` runs on its own thread and must read to the end.
+/// Runs git in `folder` with `input` on its standard input, and lets `f` read the output while git runs. This works for
+/// output of any size. `f` runs on its own thread and must read to the end.
 pub fn stream<A: AsRef<OsStr>, T: Send>(
     folder: &Path,
     args: &[A],

@@ -62,7 +62,8 @@ pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     }
 }
 
-/// Returns the line that names the reason: git's own line, or the one before it if git only says that another program failed.
+/// Returns the line that names the reason: git's own line, or the one before it if git only says that another program
+/// failed.
 fn gist(said: &str) -> &str {
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let own = lines.iter().position(|line| line.starts_with("fatal: ") || line.starts_with("error: "));

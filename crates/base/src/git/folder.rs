@@ -49,9 +49,8 @@ impl Kept {
         Self::at(own.to_owned(), None).map(|kept| Self { is_submodule: true, ..kept })
     }
 
-    /// Returns the repositories that git may find from a folder, innermost first. If git uses any of them, it is the last one.
-    /// The
-    /// others look incomplete, so git probably skips them.
+    /// Returns the repositories that git may find from a folder, innermost first. If git uses any of them, it is the
+    /// last one. The others look incomplete, so git probably skips them.
     pub(super) fn found_from(folder: &Path) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         let Ok(folder) = folder.canonicalize() else { return found };
@@ -109,8 +108,8 @@ pub fn own_folder(toplevel: &Path) -> Option<PathBuf> {
     Kept::below(toplevel).map(|kept| kept.own)
 }
 
-/// Reads the branch from HEAD. `own` is the [`own_folder`] of a work tree. `None` means that only git can tell, for example
-/// because refs are not stored as files.
+/// Reads the branch from HEAD. `own` is the [`own_folder`] of a work tree. `None` means that only git can tell, for
+/// example because refs are not stored as files.
 pub fn head_branch(own: &Path) -> Option<String> {
     let head = own.join("HEAD");
     // Very old versions of git made HEAD a link.
@@ -164,14 +163,15 @@ pub fn operation(own: &Path) -> Option<Operation> {
     found.map(|(_, operation)| *operation)
 }
 
-/// Returns the lock file of a work tree's index, if it exists: another git process holds it, or was killed while holding it.
+/// Returns the lock file of a work tree's index, if it exists: another git process holds it, or was killed while
+/// holding it.
 pub fn index_lock(toplevel: &Path) -> Option<PathBuf> {
     let lock = own_folder(toplevel)?.join("index.lock");
     lock.symlink_metadata().is_ok().then_some(lock)
 }
 
-/// Returns the branches that a running rebase or bisect will return to: full name, operation and work tree. git does not list
-/// them as checked out. `shared` is the repository's [`folder`].
+/// Returns the branches that a running rebase or bisect will return to: full name, operation and work tree. git does
+/// not list them as checked out. `shared` is the repository's [`folder`].
 pub fn in_progress(shared: &Path) -> Vec<(String, Operation, PathBuf)> {
     let linked = std::fs::read_dir(shared.join("worktrees")).into_iter().flatten().flatten();
     let all = std::iter::once(shared.to_owned()).chain(linked.map(|entry| entry.path()));

@@ -1,11 +1,10 @@
-//! Runs git; no other module does. git never prompts, runs no hooks unless asked to, and never takes text from a user as an
-//! option.
+//! Runs git; no other module does. git never prompts, runs no hooks unless asked to, and never takes text from a user
+//! as an option.
 //!
-//! [`Git`] runs commands in one folder. Each subject has its own module: [`refs`] and their [`transaction`], [`trees`] and
-//! [`tags`]
-//! (which only write objects and move nothing), [`status`], [`worktrees`], [`snapshot`], [`unfinished`] (failed checkouts),
-//! and
-//! [`remote`]. [`programs`] keeps git from running programs named in a repository's own configuration.
+//! [`Git`] runs commands in one folder. Each subject has its own module: [`refs`] and their [`transaction`], [`trees`]
+//! and [`tags`] (which only write objects and move nothing), [`status`], [`worktrees`], [`snapshot`], [`unfinished`]
+//! (failed checkouts), and [`remote`]. [`programs`] keeps git from running programs named in a repository's own
+//! configuration.
 
 mod command;
 mod failure;

@@ -1,7 +1,7 @@
 //! Stores all files of a work tree as a commit, including untracked ones, without changing its index or refs.
 //!
-//! The files are added to a copy of the index, so that this works even during a merge with conflicts. Filters and line end
-//! conversion are off, so that the files are restored byte for byte.
+//! The files are added to a copy of the index, so that this works even during a merge with conflicts. Filters and line
+//! end conversion are off, so that the files are restored byte for byte.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,9 @@ const EMPTY_TREE: [(&str, &str); 2] = [
     ("sha256", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
 ];
 
-/// Commits all files of a work tree except ignored ones, plus the ignored files in `ignored`; returns the commit's id. Its
-/// first
-/// parent is the commit that was checked out, if any. Its second parent holds the staged files, unless there are conflicts.
-/// `scratch` is a folder for temporary files, which are removed.
+/// Commits all files of a work tree except ignored ones, plus the ignored files in `ignored`; returns the commit's id.
+/// Its first parent is the commit that was checked out, if any. Its second parent holds the staged files, unless there
+/// are conflicts. `scratch` is a folder for temporary files, which are removed.
 pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -> Result<String> {
     let head = refs::commit(git, "HEAD")?;
     let has_conflicts = !git.run(&["ls-files", "--unmerged"])?.is_empty();
@@ -46,9 +45,8 @@ pub fn take(git: &Git<'_>, scratch: &Path, ignored: &[PathBuf], message: &str) -
     commit(git, &tree, &parents, message)
 }
 
-/// Restores the files of a snapshot, and the staged ones into the index. The work tree must have the same commit checked out
-/// as at
-/// the time of the snapshot. `scratch` is a folder for temporary files, which are removed.
+/// Restores the files of a snapshot, and the staged ones into the index. The work tree must have the same commit
+/// checked out as at the time of the snapshot. `scratch` is a folder for temporary files, which are removed.
 pub fn put_back(git: &Git<'_>, scratch: &Path, snapshot: &str) -> Result<()> {
     let parents = git.text(&["show", "--no-patch", "--format=%P", snapshot, "--"])?;
     let mut parents = parents.split_whitespace();
@@ -68,9 +66,8 @@ pub fn put_back(git: &Git<'_>, scratch: &Path, snapshot: &str) -> Result<()> {
     }
     if let Some(staged) = parents.next() {
         git.change(&["read-tree", staged])?;
-        // Refresh the index, which has no file times after `read-tree`; otherwise every later status would read all files.
-        // Exit status 1
-        // only means that some files differ.
+        // Refresh the index, which has no file times after `read-tree`; otherwise every later status would read all
+        // files. Exit status 1 only means that some files differ.
         git.ask(&["update-index", "-q", "--refresh"])?;
     }
     Ok(())

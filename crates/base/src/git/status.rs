@@ -28,8 +28,8 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub state: State,
-    /// The path relative to the work tree. A folder in which all files are untracked or ignored is listed as one entry, ending
-    /// in `/`.
+    /// The path relative to the work tree. A folder in which all files are untracked or ignored is listed as one entry,
+    /// ending in `/`.
     pub path: PathBuf,
     /// The path before it was renamed or copied.
     pub from: Option<PathBuf>,

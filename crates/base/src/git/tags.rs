@@ -10,8 +10,7 @@ use crate::error::{Error, Result};
 const SIGNING: &str = "^(user|committer|gpg|tag)\\.";
 
 /// Creates an annotated tag object for the commit `target`; returns its id. The tag is signed if the repository's
-/// configuration
-/// says so.
+/// configuration says so.
 pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
     if says(git, "tag.gpgSign")? || says(git, "tag.forceSignAnnotated")? {
         return signed(git, name, target, message);
@@ -22,9 +21,8 @@ pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<
     Ok(text(git.feed(&["mktag"], tag.as_bytes())?.trim_ascii()))
 }
 
-/// Creates a signed tag object. It uses a temporary repository that stores its objects in the real one, because git cannot
-/// sign a
-/// tag without also creating its ref.
+/// Creates a signed tag object. It uses a temporary repository that stores its objects in the real one, because git
+/// cannot sign a tag without also creating its ref.
 fn signed(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
     // The temporary repository signs with the real one's settings, so these must be trusted.
     programs::require(git.folder(), &["tag", "--sign"], false, git.limits())?;

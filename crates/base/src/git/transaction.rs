@@ -1,9 +1,8 @@
 //! Moves several refs together: all of them are locked and compared before the first one moves.
 //!
-//! [`Transaction::prepare`] holds the locks until [`Transaction::commit`], or until the value is dropped. So the refs of
-//! several
-//! repositories can all be prepared before any is committed. git releases the locks when its input ends: if this process is
-//! killed, nothing has moved and no lock stays.
+//! [`Transaction::prepare`] holds the locks until [`Transaction::commit`], or until the value is dropped. So the refs
+//! of several repositories can all be prepared before any is committed. git releases the locks when its input ends: if
+//! this process is killed, nothing has moved and no lock stays.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::ChildStdin;
@@ -83,9 +82,8 @@ impl<'a> Transaction<'a> {
     /// Locks all refs and compares each with its old id. From then on no other process can move them.
     ///
     /// # Errors
-    /// `E_GIT_LOCKED` if another git process holds a lock for more than a second; `E_GIT_FAILED` with git's message if a ref
-    /// is not
-    /// at its old id.
+    /// `E_GIT_LOCKED` if another git process holds a lock for more than a second; `E_GIT_FAILED` with git's message if
+    /// a ref is not at its old id.
     pub fn prepare(&mut self) -> Result<()> {
         self.say(b"prepare\0")?;
         self.hear("prepare", true)

@@ -17,9 +17,8 @@ pub struct Merged {
     pub conflicts: Vec<PathBuf>,
 }
 
-/// Merges the commit `branch` into the commit `target`, both given as ids. The attributes of `target`'s files apply, as if it
-/// were
-/// checked out.
+/// Merges the commit `branch` into the commit `target`, both given as ids. The attributes of `target`'s files apply, as
+/// if it were checked out.
 pub fn merge(git: &Git<'_>, target: &str, branch: &str) -> Result<Merged> {
     merge_with(git, version(git.limits())?, target, branch)
 }

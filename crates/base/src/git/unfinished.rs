@@ -1,8 +1,7 @@
 //! Cleans up after a checkout that failed halfway.
 //!
-//! git writes the files first, and the index and the branch last. After a full disk, a failing filter or a power cut, some
-//! files are
-//! new while the old commit is still checked out.
+//! git writes the files first, and the index and the branch last. After a full disk, a failing filter or a power cut,
+//! some files are new while the old commit is still checked out.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -16,9 +15,8 @@ use crate::file;
 /// The largest file that is compared, in bytes. Larger files are left alone.
 const LARGEST: u64 = 64 << 20;
 
-/// Restores files of the checked-out commit `from` that an interrupted checkout of `to` wrote or removed. Returns the paths
-/// that
-/// match neither commit: somebody has edited them, so they are left unchanged.
+/// Restores files of the checked-out commit `from` that an interrupted checkout of `to` wrote or removed. Returns the
+/// paths that match neither commit: somebody has edited them, so they are left unchanged.
 pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to, "--"])?;
     let words: Vec<&[u8]> = parts(&printed).collect();

@@ -79,9 +79,8 @@ pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
 /// # Errors
 /// `E_GIT_FAILED` if the branch did not move.
 pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
-    // `branch.NAME.mergeOptions` could ask for another kind of merge, which does not move the branch or creates a commit. The
-    // branch
-    // name may contain `=`, so `-c` cannot override it.
+    // `branch.NAME.mergeOptions` could ask for another kind of merge, which does not move the branch or creates a
+    // commit. The branch name may contain `=`, so `-c` cannot override it.
     let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
     let mut said = vec!["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
     // Pass this as an argument, so that mcpkg knows before the merge that git will run a program.

@@ -61,14 +61,13 @@ pub struct Answer {
 
 /// Sends a request and returns the whole answer.
 ///
-/// Redirects are only followed for GET and HEAD, at most five times, and only within the same origin. If a busy host (429,
-/// 503)
-/// asks for a pause and the request may be repeated, it is sent again, at most three times, after at most 60 seconds each. At
-/// most ten calls to a host start per second, or twenty after a pause; further calls wait.
+/// Redirects are only followed for GET and HEAD, at most five times, and only within the same origin. If a busy host
+/// (429, 503) asks for a pause and the request may be repeated, it is sent again, at most three times, after at most 60
+/// seconds each. At most ten calls to a host start per second, or twenty after a pause; further calls wait.
 ///
 /// # Errors
-/// See [`Failure`]. [`Failure::Refused`] or [`Failure::Redirected`] if the request or a redirect would go to a forbidden
-/// address.
+/// See [`Failure`]. [`Failure::Refused`] or [`Failure::Redirected`] if the request or a redirect would go to a
+/// forbidden address.
 pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
     let client = super::client()?;
     let mut attempts = 0;
@@ -157,9 +156,8 @@ pub fn wait_for_turn(url: &Url, limits: &Limits) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the pause that a host asks for: a number of seconds, or the time until a date. That date is compared with the date
-/// of
-/// the answer, not with this machine's clock.
+/// Returns the pause that a host asks for: a number of seconds, or the time until a date. That date is compared with
+/// the date of the answer, not with this machine's clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &HeaderName| Some(headers.get(name)?.to_str().ok()?.trim().to_owned());
     let until = text(&RETRY_AFTER)?;

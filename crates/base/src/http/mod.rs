@@ -1,9 +1,9 @@
 //! Makes HTTP requests to other hosts. No other module opens a connection to one.
 //!
-//! Calls block their thread. They end at their deadline or when they are cancelled, whatever the other host does: the request
-//! runs
-//! on this module's own async runtime, and dropping the request ends it. Only [`exchange`] follows redirects. Proxies in the
-//! environment are ignored, and connections are not kept open between requests. The runtime starts with the first request.
+//! Calls block their thread. They end at their deadline or when they are cancelled, whatever the other host does: the
+//! request runs on this module's own async runtime, and dropping the request ends it. Only [`exchange`] follows
+//! redirects. Proxies in the environment are ignored, and connections are not kept open between requests. The runtime
+//! starts with the first request.
 
 mod exchange;
 mod reach;
@@ -115,8 +115,7 @@ pub fn send(request: Request<impl Into<reqwest::Body>>, limits: Limits) -> Resul
 }
 
 /// Returns an HTTP client for libraries that make their own requests to `url`. It follows the rules of this module: no
-/// redirects,
-/// no proxies, no forbidden addresses. Dropping a call ends it.
+/// redirects, no proxies, no forbidden addresses. Dropping a call ends it.
 ///
 /// # Errors
 /// [`Failure::Refused`] if the URL is forbidden; [`Failure::Unavailable`].

@@ -1,5 +1,5 @@
-//! Decides which addresses a request may connect to. Neither the description of an API nor its answers may lead into the local
-//! network.
+//! Decides which addresses a request may connect to. Neither the description of an API nor its answers may lead into
+//! the local network.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -33,8 +33,8 @@ impl Body for Upload {
     type Data = Bytes;
     type Error = io::Error;
 
-    // Blocking is fine: reading a piece of a file takes less than a millisecond, and this thread only serves this process's
-    // requests.
+    // Blocking is fine: reading a piece of a file takes less than a millisecond, and this thread only serves this
+    // process's requests.
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if self.left == 0 {
             return Poll::Ready(None);

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 pub struct Url(reqwest::Url);
 
 impl Url {
-    /// Parses a URL; `None` if it is invalid, has a scheme other than http and https, or contains a user name or password.
+    /// Parses a URL; `None` if it is invalid, has a scheme other than http and https, or contains a user name or
+    /// password.
     pub fn parse(text: &str) -> Option<Self> {
         Self::checked(reqwest::Url::parse(text).ok()?)
     }

@@ -13,9 +13,8 @@ pub struct OnCancel {
 }
 
 impl OnCancel {
-    /// Arranges for `wake` to be called when `token` is cancelled, or now if it already is. `wake` runs on the thread that
-    /// cancels, so it
-    /// must not block.
+    /// Arranges for `wake` to be called when `token` is cancelled, or now if it already is. `wake` runs on the thread
+    /// that cancels, so it must not block.
     pub fn new(token: &CancellationToken, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let mut waiting = Box::pin(token.clone().cancelled_owned());
         let waker = Arc::new(Waking(wake));

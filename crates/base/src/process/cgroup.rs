@@ -1,8 +1,7 @@
 //! Puts a program into its own control group, if possible, so that limits apply to all of its processes together.
 //!
-//! Both versions of Linux control groups are supported: one version 2 folder with the needed controllers, or else one version
-//! 1
-//! folder per controller. If mcpkg may not write to either, there is no group.
+//! Both versions of Linux control groups are supported: one version 2 folder with the needed controllers, or else one
+//! version 1 folder per controller. If mcpkg may not write to either, there is no group.
 
 use std::fs;
 use std::io;
@@ -105,9 +104,8 @@ impl Drop for Cgroup {
     }
 }
 
-/// Returns the folders of groups left by killed processes: their creator has ended, and they contain no processes. mcpkg
-/// removes
-/// them before it creates its next group.
+/// Returns the folders of groups left by killed processes: their creator has ended, and they contain no processes.
+/// mcpkg removes them before it creates its next group.
 pub fn abandoned() -> Vec<PathBuf> {
     let read = |path: &str| proc::read(Path::new(path)).unwrap_or_default();
     abandoned_below(&parents(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo")))
@@ -133,9 +131,8 @@ fn parents(own: &str, mounts: &str) -> Vec<PathBuf> {
 
 /// Moves this thread into the groups, together with everything it starts and the program that it becomes.
 ///
-/// Writing to `cgroup.procs` moves the whole process and waits for all CPUs, which takes about 10 ms. Moving only this thread
-/// is
-/// faster, but only version 1 has the `tasks` file for it.
+/// Writing to `cgroup.procs` moves the whole process and waits for all CPUs, which takes about 10 ms. Moving only this
+/// thread is faster, but only version 1 has the `tasks` file for it.
 pub(super) fn enter(folders: &[PathBuf]) -> io::Result<()> {
     folders.iter().try_for_each(|folder| match set(folder, "tasks", 0) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => set(folder, "cgroup.procs", 0),
@@ -148,9 +145,8 @@ fn set(folder: &Path, file: &str, value: u64) -> io::Result<()> {
     fs::OpenOptions::new().write(true).open(folder.join(file))?.write_all(value.to_string().as_bytes())
 }
 
-/// Returns the version 2 folder in which new groups get the controllers. This is the folder of this process's group or its
-/// parent,
-/// because a group with processes does not pass controllers on.
+/// Returns the version 2 folder in which new groups get the controllers. This is the folder of this process's group or
+/// its parent, because a group with processes does not pass controllers on.
 fn two(own: &str, mounts: &str) -> Option<PathBuf> {
     let (root, at) = mounted(mounts, |kind, _| kind == "cgroup2")?;
     let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;

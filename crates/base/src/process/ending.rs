@@ -6,9 +6,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::file;
 
-/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless it is ignored, for example because the
-/// process
-/// was started with `nohup`.
+/// Returns the signals that ask this process to end: SIGINT, SIGTERM, and SIGHUP unless it is ignored, for example
+/// because the process was started with `nohup`.
 pub fn ending() -> Vec<i32> {
     let status = file::read_text(Path::new("/proc/self/status"), file::TEXT).unwrap_or_default();
     let ends = [SIGINT, SIGTERM, SIGHUP].into_iter();

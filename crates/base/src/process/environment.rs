@@ -28,7 +28,8 @@ const WINDOWS: &[&str] = &[
 pub enum Environment {
     /// A short list of variables that nearly every program needs and that contain no secrets.
     Allowed,
-    /// All variables of this process except mcpkg's own. For programs that users configure through variables, such as git.
+    /// All variables of this process except mcpkg's own. For programs that users configure through variables, such as
+    /// git.
     Inherited,
     /// All variables of this process except those with one of these prefixes. For the user's own programs.
     Without(&'static [&'static str]),

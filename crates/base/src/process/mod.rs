@@ -1,12 +1,11 @@
 //! Starts other programs. No other module does.
 //!
-//! A program gets its arguments as a list, so no shell interprets them. By default it gets only an allow-list of variables. It
-//! runs in its own process group: when it is ended, so are the programs that it started. Waiting needs no polling: it ends
-//! when
-//! the program exits, at the deadline, or when the call is cancelled.
+//! A program gets its arguments as a list, so no shell interprets them. By default it gets only an allow-list of
+//! variables. It runs in its own process group: when it is ended, so are the programs that it started. Waiting needs no
+//! polling: it ends when the program exits, at the deadline, or when the call is cancelled.
 //!
-//! Every user of the machine can read a program's arguments. So secrets are passed in variables or on standard input, and the
-//! type of secrets cannot be converted to an argument.
+//! Every user of the machine can read a program's arguments. So secrets are passed in variables or on standard input,
+//! and the type of secrets cannot be converted to an argument.
 
 mod cancel;
 #[cfg(unix)]
@@ -45,9 +44,8 @@ pub use running::Running;
 #[cfg(unix)]
 pub use spent::spent;
 
-/// Searches PATH for a name without a `/`. A program started by its path can be started without copying this process's memory.
-/// If
-/// nothing is found, returns the name unchanged, and starting it fails.
+/// Searches PATH for a name without a `/`. A program started by its path can be started without copying this process's
+/// memory. If nothing is found, returns the name unchanged, and starting it fails.
 fn found(program: &OsStr) -> Cow<'_, OsStr> {
     let is_name = Path::new(program).components().count() == 1;
     let path = is_name.then(|| which::which(program).ok()).flatten();
@@ -130,8 +128,8 @@ impl Program {
         self
     }
 
-    /// To end this program, asks its children instead. This is for a sandbox that would end everything at once if it were
-    /// asked itself.
+    /// To end this program, asks its children instead. This is for a sandbox that would end everything at once if it
+    /// were asked itself.
     #[must_use]
     pub fn asks_below(mut self) -> Self {
         self.asks_below = true;
@@ -162,9 +160,8 @@ impl Program {
         self.run_fed(Box::new(move |stdin| stdin.write_all(&input)), limits)
     }
 
-    /// Runs it to completion. `feed` writes its standard input on a separate thread, which may live as long as something reads
-    /// the
-    /// input. On failure, none of the program's processes keeps running.
+    /// Runs it to completion. `feed` writes its standard input on a separate thread, which may live as long as
+    /// something reads the input. On failure, none of the program's processes keeps running.
     pub fn run_fed(mut self, feed: Feed, limits: &Limits<'_>) -> Result<Output, Failure> {
         if !self.has_stdin {
             self.command.stdin(Stdio::piped());
@@ -184,10 +181,9 @@ impl Program {
         }
     }
 
-    /// Runs it to completion with an empty standard input and both outputs merged in the order of writing. The merged output
-    /// is treated
-    /// like standard error, and is returned even if the program was ended early. On failure, none of its processes keeps
-    /// running.
+    /// Runs it to completion with an empty standard input and both outputs merged in the order of writing. The merged
+    /// output is treated like standard error, and is returned even if the program was ended early. On failure, none of
+    /// its processes keeps running.
     pub fn run_as_one(mut self, limits: &Limits<'_>) -> (Result<ExitStatus, Failure>, Printed) {
         self.command.stdin(Stdio::null());
         match Running::start_as_one(&mut self.command, self.capture, self.leaves_children, self.told) {
@@ -208,9 +204,8 @@ impl Program {
         Running::start(&mut self.command, self.capture, self.leaves_children, self.told)
     }
 
-    /// Runs it on this process's terminal. It stays in the same process group, because only that group may read the terminal.
-    /// There is
-    /// no deadline, because a person works with it.
+    /// Runs it on this process's terminal. It stays in the same process group, because only that group may read the
+    /// terminal. There is no deadline, because a person works with it.
     ///
     /// # Errors
     /// The system's error if it cannot be started.

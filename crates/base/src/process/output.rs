@@ -85,9 +85,8 @@ impl Printed {
         self.text_by(|text| text, |head, tail| (head.to_owned(), tail.to_owned()))
     }
 
-    /// Like [`Printed::text`], but redacted by `whole`. If the middle was dropped, `cut` redacts the beginning and the end
-    /// instead,
-    /// because a secret may have been cut apart.
+    /// Like [`Printed::text`], but redacted by `whole`. If the middle was dropped, `cut` redacts the beginning and the
+    /// end instead, because a secret may have been cut apart.
     pub fn text_by(&self, whole: impl Fn(String) -> String, cut: impl Fn(&str, &str) -> (String, String)) -> String {
         let (front, back) = self.tail.as_slices();
         let mut tail = [front, back].concat();
@@ -192,7 +191,8 @@ impl Reading {
         Ok(Self { printed, ended })
     }
 
-    /// Returns what was read up to the end of the output. Gives up after [`DRAIN`] if another process keeps the pipe open.
+    /// Returns what was read up to the end of the output. Gives up after [`DRAIN`] if another process keeps the pipe
+    /// open.
     pub(super) fn end(reading: Option<Self>) -> Printed {
         let Some(Self { printed, ended }) = reading else { return Printed::default() };
         let _ = ended.recv_timeout(DRAIN);

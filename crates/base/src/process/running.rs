@@ -104,9 +104,8 @@ impl Running {
         Reading::end(self.stderr.take())
     }
 
-    /// Waits until it exits, at most until `until`; returns `None` if it is still running. When it exits, processes that it
-    /// left
-    /// running are ended too.
+    /// Waits until it exits, at most until `until`; returns `None` if it is still running. When it exits, processes
+    /// that it left running are ended too.
     ///
     /// # Errors
     /// [`Failure::Lost`], [`Failure::Cancelled`]. The program keeps running.
@@ -167,8 +166,8 @@ impl Running {
         }
     }
 
-    /// Ends the processes that the exited program left running, then takes its status. Until then, the id of its group cannot
-    /// be reused.
+    /// Ends the processes that the exited program left running, then takes its status. Until then, the id of its group
+    /// cannot be reused.
     fn reap(&mut self) -> Result<(), Failure> {
         if !self.leaves_children {
             group::end(&mut self.child, End::Forced);

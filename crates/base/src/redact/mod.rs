@@ -21,9 +21,8 @@ pub use names::is_secret_name;
 pub use pieces::Pieces;
 pub use resolved::{HIDDEN, SHORTEST as SHORTEST_HIDDEN, Secrets, learn};
 
-/// Hides the secrets in a text: passwords and tokens in URLs, the secrets of access keys, the values of secrets that this
-/// process
-/// has read, and secrets with a known format, such as a private key or the value after `password:`.
+/// Hides the secrets in a text: passwords and tokens in URLs, the secrets of access keys, the values of secrets that
+/// this process has read, and secrets with a known format, such as a private key or the value after `password:`.
 pub fn redact(text: &str) -> String {
     redacted(text).into_owned()
 }
@@ -72,8 +71,8 @@ fn hide_in_list(value: &mut Value) {
 /// Like [`redact`], but does not copy a text without secrets.
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let safe = known_in(text);
-    // A color sequence in the middle of a word can hide a secret. If the text without sequences contains one, return that text
-    // redacted.
+    // A color sequence in the middle of a word can hide a secret. If the text without sequences contains one, return
+    // that text redacted.
     let plain = escapes::without(&safe).and_then(|plain| {
         let hidden = known_in(&plain);
         (hidden != plain).then(|| hidden.into_owned())
@@ -120,9 +119,8 @@ fn urls(text: &str) -> String {
     safe
 }
 
-/// Whether a single word before the host in a URL is a user name. `before` ends with the URL's scheme. For ssh and databases
-/// it is; with
-/// other schemes it is just as often a token.
+/// Whether a single word before the host in a URL is a user name. `before` ends with the URL's scheme. For ssh and
+/// databases it is; with other schemes it is just as often a token.
 pub fn names_user(before: &str) -> bool {
     ["ssh", "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv"]
         .iter()
@@ -131,7 +129,8 @@ pub fn names_user(before: &str) -> bool {
 
 /// Returns the end of the host in a URL without its scheme, which starts with the name and password.
 ///
-/// A password may contain an unencoded `/`. In that case, the text between `:` and `/` is not a port, and an `@` follows.
+/// A password may contain an unencoded `/`. In that case, the text between `:` and `/` is not a port, and an `@`
+/// follows.
 fn host_end(address: &str) -> usize {
     let slash = address.find('/').unwrap_or(address.len());
     let (host, path) = address.split_at(slash);
@@ -183,16 +182,14 @@ pub fn holds_token(text: &str) -> bool {
     })
 }
 
-/// Whether a text contains a password, an access key, or a token of a well-known service. Such texts are redacted on display,
-/// and
-/// never stored.
+/// Whether a text contains a password, an access key, or a token of a well-known service. Such texts are redacted on
+/// display, and never stored.
 pub fn holds_secret(text: &str) -> bool {
     redacted(text) != text || known_tokens(text).next().is_some()
 }
 
-/// Returns the words that start like the tokens of well-known services, including JSON Web Tokens. Ids and digests do not
-/// count, even
-/// if they look random.
+/// Returns the words that start like the tokens of well-known services, including JSON Web Tokens. Ids and digests do
+/// not count, even if they look random.
 pub fn known_tokens(text: &str) -> impl Iterator<Item = &str> {
     words(text).map(|(_, word)| word).filter(|word| is_known(word))
 }

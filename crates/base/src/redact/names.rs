@@ -66,7 +66,8 @@ pub(super) fn is_secret_pair(first: &str, second: &str) -> bool {
     SECRET_PAIRS.iter().any(|(a, b)| first.eq_ignore_ascii_case(a) && second.eq_ignore_ascii_case(b))
 }
 
-/// Whether a name contains the start of one of the secret words, ignoring case. A quick check before [`is_secret_name`].
+/// Whether a name contains the start of one of the secret words, ignoring case. A quick check before
+/// [`is_secret_name`].
 pub(super) fn may_be_secret(name: &[u8]) -> bool {
     const BEGINNINGS: [&[u8; 3]; 9] = [b"tok", b"sec", b"pas", b"key", b"aut", b"coo", b"cre", b"mne", b"pwd"];
     name.windows(3).any(|part| {

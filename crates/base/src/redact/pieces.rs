@@ -5,10 +5,12 @@ use super::{escapes, redacted, resolved, shapes};
 /// The end of a private key. After the beginning of a key, all text waits for its end.
 const END: &str = "-----END ";
 
-/// Up to this many waiting bytes are scanned again with each new piece. A longer text is scanned again when it has doubled.
+/// Up to this many waiting bytes are scanned again with each new piece. A longer text is scanned again when it has
+/// doubled.
 const FEW: usize = 4 << 10;
 
-/// Hides the secrets in an output piece by piece. The joined results equal [`redact`](super::redact) of the whole output.
+/// Hides the secrets in an output piece by piece. The joined results equal [`redact`](super::redact) of the whole
+/// output.
 #[derive(Debug, Default)]
 pub struct Pieces {
     /// Lines that cannot be redacted before more text has arrived.

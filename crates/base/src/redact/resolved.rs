@@ -58,8 +58,8 @@ impl Secrets {
         self.sort();
     }
 
-    /// Returns the values plus each of their lines, for output that is redacted line by line. Lines shorter than four bytes
-    /// are skipped.
+    /// Returns the values plus each of their lines, for output that is redacted line by line. Lines shorter than four
+    /// bytes are skipped.
     pub fn by_line(&self) -> Self {
         let whole = self.values.iter().map(|value| value.as_str());
         let lines = self.values.iter().flat_map(|value| value.lines()).map(str::trim);
@@ -93,8 +93,8 @@ impl Secrets {
         self.forms.iter().any(|form| memchr::memmem::find(bytes, form.as_bytes()).is_some())
     }
 
-    /// Hides the values in the beginning and end of a text with a missing middle. Also hides possible parts of a value at the
-    /// cut.
+    /// Hides the values in the beginning and end of a text with a missing middle. Also hides possible parts of a value
+    /// at the cut.
     pub fn hidden_at_cut(&self, head: &str, tail: &str) -> (String, String) {
         let (mut head, mut tail) = (self.hidden_in(head).into_owned(), self.hidden_in(tail).into_owned());
         let begun = self.forms.iter().filter_map(|form| cuts(form).rev().find(|at| head.ends_with(&form[..*at])));

@@ -1,8 +1,8 @@
 //! Asks a person before an agent may build a repository, because build commands run with your permissions.
 //!
-//! You approve a repository's commands once. The approval is kept outside the database. It covers the repository's folder,
-//! its origin and all of its commands; if any of them changes, mcpkg asks again. Builds started from a shell need no
-//! approval and do not record one: otherwise an agent with a shell could approve its own builds.
+//! You approve a repository's commands once. The approval is kept outside the database. It covers the repository's
+//! folder, its origin and all of its commands; if any of them changes, mcpkg asks again. Builds started from a shell
+//! need no approval and do not record one: otherwise an agent with a shell could approve its own builds.
 
 use serde_json::{Value, json};
 

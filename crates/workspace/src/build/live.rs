@@ -1,5 +1,5 @@
-//! Reports the progress of a running build: one step per command, log messages, and every few seconds the latest line that
-//! a slow command printed.
+//! Reports the progress of a running build: one step per command, log messages, and every few seconds the latest line
+//! that a slow command printed.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

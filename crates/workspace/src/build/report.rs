@@ -111,8 +111,8 @@ impl Report {
     }
 }
 
-/// Returns the output to store. A cancelled command is marked in the output: the database has no column for it, and there is
-/// no exit status.
+/// Returns the output to store. A cancelled command is marked in the output: the database has no column for it, and
+/// there is no exit status.
 fn kept(outcome: &Outcome) -> String {
     let Outcome { ended, output, .. } = outcome;
     match ended {

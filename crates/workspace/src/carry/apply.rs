@@ -14,8 +14,8 @@ use mcpkg_base::git::transaction::Transaction;
 use mcpkg_base::git::worktrees::{self, Checkout};
 use mcpkg_base::git::{Git, refs, snapshot};
 
-/// Applies steps in order. mcpkg locks and compares all refs of consecutive `Ref` steps before it moves the first of them.
-/// `done` counts the completed steps, even if a later one fails.
+/// Applies steps in order. mcpkg locks and compares all refs of consecutive `Ref` steps before it moves the first of
+/// them. `done` counts the completed steps, even if a later one fails.
 ///
 /// # Errors
 /// `E_FLOW_MOVED` if something has changed since the step was planned, `E_GIT_LOCKED`, `E_GIT_FAILED`,

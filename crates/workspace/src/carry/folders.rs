@@ -51,8 +51,8 @@ pub fn remove_empty(root: &Path, path: &Path) {
     }
 }
 
-/// Removes a path below [`TEMPORARY`], or all of it. Returns a warning if something is left: this is not an error, because the
-/// change itself is complete, and the next change to the workspace cleans up.
+/// Removes a path below [`TEMPORARY`], or all of it. Returns a warning if something is left: this is not an error,
+/// because the change itself is complete, and the next change to the workspace cleans up.
 pub fn clear(path: &Path) -> Option<String> {
     remove_tree(path).err().map(|error| format!("{}; these temporary files are no longer needed", error.message()))
 }

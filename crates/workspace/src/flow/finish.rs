@@ -1,7 +1,7 @@
 //! Finishes a feature, release or hotfix in all repositories, or in none.
 //!
-//! Planning changes nothing: it creates merges only as git objects, and finds every conflict in every repository. Then mcpkg
-//! locks, compares and moves all refs, and finally removes the branch and its work trees.
+//! Planning changes nothing: it creates merges only as git objects, and finds every conflict in every repository. Then
+//! mcpkg locks, compares and moves all refs, and finally removes the branch and its work trees.
 
 use std::path::{Path, PathBuf};
 
@@ -169,7 +169,8 @@ impl Finish<'_> {
         Ok((plan, rows.into_iter().chain(skipped).collect(), more))
     }
 
-    /// Returns the error for a branch that no repository has. If an earlier run finished the branch, the error names that run.
+    /// Returns the error for a branch that no repository has. If an earlier run finished the branch, the error names
+    /// that run.
     fn nowhere(&self, context: &Context, workspace: &Workspace, branch: &str) -> Error {
         let operation = format!("{} finish", self.kind.word());
         let run = context.store.read(|db| match journal::known(db, &workspace.root)? {
@@ -307,9 +308,8 @@ impl Finish<'_> {
         Ok(part)
     }
 
-    /// Creates the merge commit of `tip` into `target` without moving a ref. Returns `None` if there is nothing to merge, or
-    /// if there
-    /// are conflicts, which go to `part`.
+    /// Creates the merge commit of `tip` into `target` without moving a ref. Returns `None` if there is nothing to
+    /// merge, or if there are conflicts, which go to `part`.
     #[expect(clippy::too_many_arguments, reason = "each says another thing about one merge")]
     fn merge(
         &self,
@@ -355,7 +355,8 @@ impl Finish<'_> {
         made.map(Some).map_err(|error| unknown_committer(git, &seen.repo.name).unwrap_or(error))
     }
 
-    /// Plans the move of a target branch to its new commit, together with the work tree that has it checked out, if any.
+    /// Plans the move of a target branch to its new commit, together with the work tree that has it checked out, if
+    /// any.
     #[expect(clippy::too_many_arguments, reason = "each says another thing about one ref")]
     fn move_target(
         &self,

@@ -38,9 +38,8 @@ impl<'w> Seen<'w> {
     /// Reads the state of a repository.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if the repository does not exist, `E_FLOW_DIRTY` if a git operation is in progress, `E_BRANCH_NOT_FOUND`
-    /// if
-    /// it has no commit.
+    /// `E_NOT_FOUND` if the repository does not exist, `E_FLOW_DIRTY` if a git operation is in progress,
+    /// `E_BRANCH_NOT_FOUND` if it has no commit.
     pub fn look(workspace: &Workspace, repo: &'w Repo, cancelled: &CancellationToken) -> Result<Self> {
         let folder = workspace.folder(repo)?;
         Self::at(repo, folder.clone(), cancelled).map_err(|error| unreadable(repo, &folder, error))

@@ -1,4 +1,5 @@
-//! Runs git flow over all repositories of a workspace: starts and finishes features, releases and hotfixes everywhere at once.
+//! Runs git flow over all repositories of a workspace: starts and finishes features, releases and hotfixes everywhere
+//! at once.
 
 pub mod branches;
 mod changelog;

@@ -33,7 +33,8 @@ pub fn tagged<'r>(refs: &'r [Ref], prefix: &str) -> Vec<(Version, &'r Ref)> {
     versions
 }
 
-/// Returns the version of a hotfix: its name if that is a version, otherwise the highest version with the patch number + 1.
+/// Returns the version of a hotfix: its name if that is a version, otherwise the highest version with the patch number
+/// + 1.
 pub fn of_hotfix(name: &str, highest: Option<&Version>) -> Version {
     Version::parse(name).unwrap_or_else(|_| match highest {
         Some(highest) => Version::new(highest.major, highest.minor, highest.patch + 1),

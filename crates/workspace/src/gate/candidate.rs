@@ -1,4 +1,5 @@
-//! Checks a file before it is registered as a model. The file is opened once, and its header is read through that handle.
+//! Checks a file before it is registered as a model. The file is opened once, and its header is read through that
+//! handle.
 
 use std::fs::File;
 use std::io::Seek;

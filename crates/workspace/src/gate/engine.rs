@@ -6,7 +6,8 @@ use std::io::Read;
 pub use super::given::{Given, Stopped};
 pub use super::tensor::{Dtype, Element, Tensor};
 
-/// Reads a model, runs it on named tensors, and returns the outputs with the requested names, or the reason why it stopped.
+/// Reads a model, runs it on named tensors, and returns the outputs with the requested names, or the reason why it
+/// stopped.
 pub type Engine = fn(&mut dyn Read, Vec<(String, Tensor)>, &[String]) -> Result<Given, Stopped>;
 
 /// The engine that runs models; `None` if mcpkg was built without the cargo feature `gate-onnx`.

@@ -1,9 +1,9 @@
 //! `mcpkg gate`: manages and tests the ONNX models of a workspace.
 //!
-//! A gate is either another server, reached over HTTP ([`remote`]), or embedded ([`local`]). Both implement one [`interface`].
-//! The embedded gate stores its models in the database, and runs tests in a [`worker`], the only program with an [`engine`].
-//! The inputs that a model takes come from its [`header`], which needs no engine. The data for a test comes from [`input`]
-//! files.
+//! A gate is either another server, reached over HTTP ([`remote`]), or embedded ([`local`]). Both implement one
+//! [`interface`]. The embedded gate stores its models in the database, and runs tests in a [`worker`], the only program
+//! with an [`engine`]. The inputs that a model takes come from its [`header`], which needs no engine. The data for a
+//! test comes from [`input`] files.
 
 mod candidate;
 pub mod engine;
@@ -43,8 +43,8 @@ const MODELS: Names = Names::Stored(|typed| {
     Ok(named.take(typed.limit).map(|name| Name { name, about: None }).collect())
 });
 
-/// Returns the gate of a workspace. Its URL comes from `--url`, the variable or the manifest; without any, it is the embedded
-/// gate.
+/// Returns the gate of a workspace. Its URL comes from `--url`, the variable or the manifest; without any, it is the
+/// embedded gate.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the URL is invalid.

@@ -65,8 +65,8 @@ impl Payload {
         Self { content_type: "application/json".to_owned(), body: Upload::new(Cursor::new(bytes), size) }
     }
 
-    /// Returns a multipart form with a model's name and file. The file is read while it is sent. Names of models contain no
-    /// characters that would need escaping here.
+    /// Returns a multipart form with a model's name and file. The file is read while it is sent. Names of models
+    /// contain no characters that would need escaping here.
     fn form(name: &str, candidate: Candidate, boundary: &str) -> Self {
         let head = format!(
             "--{boundary}\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\n{name}\r\n\

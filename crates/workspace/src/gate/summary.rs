@@ -1,4 +1,5 @@
-//! Shortens the outputs of a model for people and agents. An object detector, for example, returns a hundred thousand numbers.
+//! Shortens the outputs of a model for people and agents. An object detector, for example, returns a hundred thousand
+//! numbers.
 
 use serde_json::{Map, Value, json};
 
@@ -13,8 +14,8 @@ const MAX_BYTES: usize = 14 << 10;
 /// The most characters of a string in an output.
 const MAX_TEXT: usize = 1 << 10;
 
-/// Shortens the outputs of a model to [`MAX_BYTES`]: first by showing fewer elements of each output, then by dropping the last
-/// outputs. Returns how many outputs were dropped.
+/// Shortens the outputs of a model to [`MAX_BYTES`]: first by showing fewer elements of each output, then by dropping
+/// the last outputs. Returns how many outputs were dropped.
 pub fn cut(output: &mut Value) -> usize {
     let whole = std::mem::take(output);
     for shown in [SHOWN, 4, 0] {
@@ -75,7 +76,8 @@ fn shortened(value: &Value, shown: usize) -> Value {
     }
 }
 
-/// Returns the first elements of a nested or flat array with statistics of all elements; `None` if the array is short enough.
+/// Returns the first elements of a nested or flat array with statistics of all elements; `None` if the array is short
+/// enough.
 fn array(value: &Value, shown: usize) -> Option<Value> {
     let (mut shape, mut level) = (Vec::new(), value);
     while let Value::Array(items) = level {

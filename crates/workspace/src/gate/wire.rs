@@ -1,4 +1,5 @@
-//! Reads the wire format of Protocol Buffers field by field. Unneeded fields are skipped without being loaded into memory.
+//! Reads the wire format of Protocol Buffers field by field. Unneeded fields are skipped without being loaded into
+//! memory.
 
 use std::fmt;
 use std::io::{self, BufReader, ErrorKind, Read, Seek};
@@ -48,9 +49,8 @@ pub enum Value {
     Varint(u64),
     Fixed64([u8; 8]),
     Fixed32([u8; 4]),
-    /// Bytes, a string, a message or packed numbers, from the current position to this one. The caller reads or skips them
-    /// before it
-    /// asks for the next field.
+    /// Bytes, a string, a message or packed numbers, from the current position to this one. The caller reads or skips
+    /// them before it asks for the next field.
     Part(u64),
 }
 

@@ -357,8 +357,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Parses a command: either a list of arguments, or a string that is split like a shell command. It is never run by a
-    /// shell.
+    /// Parses a command: either a list of arguments, or a string that is split like a shell command. It is never run by
+    /// a shell.
     fn command(&mut self, table: &dyn TableLike, key: &str) -> Option<Vec<String>> {
         let item = table.get(key)?;
         let words = match item.as_str() {

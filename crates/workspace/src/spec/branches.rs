@@ -26,7 +26,8 @@ pub(super) struct Branch {
     pub(super) local: bool,
     /// Whether `origin` has it, as of the last fetch.
     pub(super) remote: bool,
-    /// Whether all of its commits are in the develop branch. A branch without commits of its own does not count as merged.
+    /// Whether all of its commits are in the develop branch. A branch without commits of its own does not count as
+    /// merged.
     pub(super) merged: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Finds the decisions in a design, and checks that each has a choice and a rationale.
 //!
-//! There are two ways to write a decision: below its own heading, with the labels **Choice:** and **Rationale:**; or as a
-//! paragraph or list item that starts with the choice in bold and continues with the reasons.
+//! There are two ways to write a decision: below its own heading, with the labels **Choice:** and **Rationale:**; or as
+//! a paragraph or list item that starts with the choice in bold and continues with the reasons.
 
 use super::markdown::{Block, Kind, Markdown, Section};
 
@@ -101,7 +101,8 @@ fn one(own: &Section, deeper: &[Section]) -> Decision {
     decision
 }
 
-/// Records what a block states. `part` is the part that the block starts in; returns the part that continues after the block.
+/// Records what a block states. `part` is the part that the block starts in; returns the part that continues after the
+/// block.
 fn labelled(block: &Block, mut part: Option<Part>, decision: &mut Decision) -> Option<Part> {
     let says = |text: &str| !text.trim_matches(|c: char| c.is_whitespace() || c == ':').is_empty();
     if !matches!(block.kind, Kind::Paragraph | Kind::Item { .. }) {

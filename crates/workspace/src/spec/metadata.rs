@@ -1,4 +1,5 @@
-//! Reads and edits the metadata of a spec, `.openspec.yaml`. Edits keep everything else unchanged; errors have their line.
+//! Reads and edits the metadata of a spec, `.openspec.yaml`. Edits keep everything else unchanged; errors have their
+//! line.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -89,9 +90,8 @@ pub(super) fn new(created: &str, branch: &str) -> String {
     format!("schema: {SCHEMA}\ncreated: {created}\nstatus: draft\nbranch: {branch}\n")
 }
 
-/// Marks the metadata as archived on `day`, and keeps the rest byte for byte. Returns `None` if the file's style, such as a
-/// flow
-/// mapping, does not allow that.
+/// Marks the metadata as archived on `day`, and keeps the rest byte for byte. Returns `None` if the file's style, such
+/// as a flow mapping, does not allow that.
 pub(super) fn archived(text: &str, day: &str) -> Option<String> {
     let before = keys(text).ok()?;
     let edited = set(text, "archived", day).and_then(|text| set(&text, "status", "archived"))?;

@@ -1,7 +1,7 @@
 //! Manages specs of changes in OpenSpec's layout: a folder with a proposal, a design and tasks.
 //!
-//! The root of a workspace and each repository can have a tree of specs. The documents are the users' files: mcpkg reads them
-//! only below the root, and does not store them in the database.
+//! The root of a workspace and each repository can have a tree of specs. The documents are the users' files: mcpkg
+//! reads them only below the root, and does not store them in the database.
 
 mod branches;
 mod decisions;
@@ -36,8 +36,8 @@ pub const OPS: &[Entry] = operations::OPS;
 ///
 /// # Errors
 /// `E_NOT_FOUND` if the spec or the document does not exist; `E_INVALID_ARGUMENT` if several specs have this name;
-/// `E_IO_INVALID_PATH` if the document is a link, or if a link leads out of the workspace; `E_FILE_FAILED` if the document is
-/// too large or not UTF-8.
+/// `E_IO_INVALID_PATH` if the document is a link, or if a link leads out of the workspace; `E_FILE_FAILED` if the
+/// document is too large or not UTF-8.
 pub fn document(workspace: &Workspace, name: &str, which: Which) -> Result<String> {
     let mut trees = Trees::of(workspace);
     let found = trees.find(name)?;
@@ -57,9 +57,8 @@ pub fn list(context: &Context, workspace: &Workspace) -> Result<Value> {
 /// Returns the reply of `smctl_spec_status` for one spec.
 ///
 /// # Errors
-/// `E_NOT_FOUND` with the closest name; `E_INVALID_ARGUMENT` if several specs have this name; `E_IO_INVALID_PATH` if a link
-/// leads
-/// out of the workspace.
+/// `E_NOT_FOUND` with the closest name; `E_INVALID_ARGUMENT` if several specs have this name; `E_IO_INVALID_PATH` if a
+/// link leads out of the workspace.
 pub fn status(context: &Context, workspace: &Workspace, name: &str) -> Result<Value> {
     let (status, warnings) = status::one(context, workspace, name)?;
     Ok(with(status.value()?, warnings))

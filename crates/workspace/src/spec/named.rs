@@ -24,7 +24,8 @@ pub(super) fn open(workspace: &Workspace) -> Vec<String> {
     all.iter().map(|found| if is_alone(found) { found.name.clone() } else { found.qualified() }).collect()
 }
 
-/// Returns the spec's name from the call. In a shell, the name may be missing and defaults to the spec of the current branch.
+/// Returns the spec's name from the call. In a shell, the name may be missing and defaults to the spec of the current
+/// branch.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if an agent gives no name, or if the current branch has no spec or several.

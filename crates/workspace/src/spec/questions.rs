@@ -12,9 +12,8 @@ pub(super) struct Question {
     pub(super) line: usize,
 }
 
-/// Returns the open questions of a design: top-level list items below the heading that are not struck through, not checked,
-/// and
-/// do not say `None`.
+/// Returns the open questions of a design: top-level list items below the heading that are not struck through, not
+/// checked, and do not say `None`.
 pub(super) fn of(design: &Markdown) -> Vec<Question> {
     let blocks = design.titled(TITLE).flatten().flat_map(|section| &section.blocks);
     let open = blocks.filter(|block| is_open(block));

@@ -15,7 +15,7 @@ use mcpkg_core::op::Context;
 /// The phase of a spec between its creation and its archiving.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Unchanged since it was created from the template.
+    /// Still empty: neither a proposal text, nor a decision, nor a task.
     New,
     /// Not valid yet.
     Draft,

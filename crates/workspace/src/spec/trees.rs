@@ -104,9 +104,8 @@ impl Trees {
             .suggest(repo, known, all))
     }
 
-    /// Returns all specs, tree by tree: first the open ones by name, then the archived ones. Trees that cannot be read are
-    /// skipped,
-    /// and [`Trees::refused`] lists them.
+    /// Returns all specs, tree by tree: first the open ones by name, then the archived ones. Trees that cannot be read
+    /// are skipped, and [`Trees::refused`] lists them.
     pub(super) fn all(&mut self) -> Vec<Found> {
         let mut all = Vec::new();
         for tree in self.trees.clone() {
@@ -126,13 +125,12 @@ impl Trees {
         self.refused.iter().map(|(repo, error)| format!("cannot read the specs of '{repo}': {error}")).collect()
     }
 
-    /// Finds a spec by `NAME` or `REPO:NAME`. An archived spec is found by the name of its folder, or by its original name if
-    /// there is no open spec with that name.
+    /// Finds a spec by `NAME` or `REPO:NAME`. An archived spec is found by the name of its folder, or by its original
+    /// name if there is no open spec with that name.
     ///
     /// # Errors
     /// `E_NOT_FOUND` with the closest name; `E_INVALID_ARGUMENT` if several specs have the name, or if there is no such
-    /// repository;
-    /// `E_IO_INVALID_PATH` if the tree is outside the workspace.
+    /// repository; `E_IO_INVALID_PATH` if the tree is outside the workspace.
     pub(super) fn find(&mut self, wanted: &str) -> Result<Found> {
         let (repo, name) = match wanted.split_once(':') {
             Some((repo, name)) => (Some(self.tree(repo)?), name),

@@ -1,7 +1,7 @@
 //! Manages worktree sets: one worktree per repository for a change, next to your normal checkouts.
 //!
-//! The set NAME is in `<base_dir>/NAME/<path of the repository>`. Only worktrees that git knows count; a plain folder does
-//! not.
+//! The set NAME is in `<base_dir>/NAME/<path of the repository>`. Only worktrees that git knows count; a plain folder
+//! does not.
 
 mod add;
 mod cd;

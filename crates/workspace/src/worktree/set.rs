@@ -71,9 +71,8 @@ pub fn place(workspace: &Workspace, set: &str, repo: &Repo) -> Result<PathBuf> {
     workspace.below(&workspace.worktree(set, repo))
 }
 
-/// Returns the worktrees of all sets without their status, sorted by set and then in the manifest's order. Skips repositories
-/// that
-/// git cannot read.
+/// Returns the worktrees of all sets without their status, sorted by set and then in the manifest's order. Skips
+/// repositories that git cannot read.
 pub fn registered<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<Member<'w>>> {
     let base = workspace.below(&workspace.manifest.worktree.base_dir)?;
     // git resolves links before it records a path.

@@ -1,9 +1,8 @@
 //! Keeps a folder open, so that files are written into that very folder even if its path changes meanwhile.
 //!
-//! Every system call resolves its path again. If someone replaces a folder with a link between two calls, the second call goes
-//! elsewhere. Here a folder is opened once, from its parent and without following links. Every later call names a file
-//! relative
-//! to the open folder. [`Folders`](super::folders::Folders) opens such folders.
+//! Every system call resolves its path again. If someone replaces a folder with a link between two calls, the second
+//! call goes elsewhere. Here a folder is opened once, from its parent and without following links. Every later call
+//! names a file relative to the open folder. [`Folders`](super::folders::Folders) opens such folders.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Write};
@@ -129,9 +128,8 @@ impl Folder {
         Some(Attributes::of(&system::open_file(&self.handle, &self.path, name).ok()?))
     }
 
-    /// Writes the new file `temporary`, which will later be renamed to `name`, with as many of the `attributes` as the user
-    /// may set.
-    /// Syncs it to disk.
+    /// Writes the new file `temporary`, which will later be renamed to `name`, with as many of the `attributes` as the
+    /// user may set. Syncs it to disk.
     pub fn write_beside(
         &self,
         name: &OsStr,
@@ -158,8 +156,7 @@ impl Folder {
     }
 
     /// Moves a file from its temporary name to its final name. With `new`, an existing file is not replaced. The change
-    /// survives a
-    /// crash once the folder is synced too ([`Folder::sync`]).
+    /// survives a crash once the folder is synced too ([`Folder::sync`]).
     ///
     /// # Errors
     /// `E_ALREADY_EXISTS` if `new` is set and the name is taken.
@@ -169,8 +166,8 @@ impl Folder {
                 // A hard link, unlike a rename, never replaces a file.
                 match system::link(&self.handle, &self.path, temporary, name) {
                     Ok(()) => return system::remove_file(&self.handle, &self.path, temporary),
-                    // The disk does not support links. The rename below would replace a file that is created at this very
-                    // moment.
+                    // The disk does not support links. The rename below would replace a file that is created at this
+                    // very moment.
                     Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
                     Err(error) => return Err(error),
                 }

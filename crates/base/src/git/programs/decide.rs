@@ -1,4 +1,4 @@
-//! Decides which programs git may run. You must trust a program from a repository's configuration before git may run it.
+//! Decides which programs git may run. git runs a program from a repository's configuration only after you trust it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -59,7 +59,7 @@ const SIGNING: &[&str] = &["-S", "--sign", "--signed=true", "--signed=if-asked",
 /// Arguments that make a push also push submodules, each with its own configuration.
 const INTO_SUBMODULES: &[&str] = &["--recurse-submodules=on-demand", "--recurse-submodules=only"];
 
-/// Changes `program` so that it runs nothing that is named by the repository of `folder` and not trusted by the user.
+/// Changes `program` so that it does not run untrusted programs that the repository of `folder` names.
 pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
     program: Program,
     folder: &Path,
@@ -73,10 +73,10 @@ pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
     })
 }
 
-/// Returns the untrusted programs of the repository of `folder`, if git does not run any of them with these arguments.
+/// Returns the untrusted programs that the repository of `folder` names, or `None` if the user trusts them all.
 ///
 /// # Errors
-/// `E_UNAPPROVED` if git would run one of them.
+/// `E_UNAPPROVED` if git would run one of the untrusted programs with these arguments.
 pub(in crate::git) fn require<A: AsRef<OsStr>>(
     folder: &Path,
     args: &[A],
@@ -121,13 +121,14 @@ pub(in crate::git) fn require<A: AsRef<OsStr>>(
         .with_details(json!({ "repository": shown, "settings": named.data(), "command": trust })))
 }
 
-/// Whether a git command runs no filter or driver once filters are switched off. `second` is the word after the command.
+/// Whether a git command runs no filter or driver once filters are switched off. `second` is the word after the
+/// command.
 fn is_quiet(command: &str, second: &str) -> bool {
     QUIET.contains(&command) || matches!((command, second), ("worktree", "list" | "prune") | ("remote", "get-url"))
 }
 
-/// Disables a repository's programs for a command that does not need them. The settings are passed in the environment, because
-/// their names may contain `=`, which `-c` cannot express.
+/// Disables a repository's programs for a command that does not need them. The settings are passed in the environment,
+/// because their names may contain `=`, which `-c` cannot express.
 fn without_programs(program: Program, named: &Named) -> Program {
     let names = |runs: Runs| named.settings.iter().any(|setting| setting.runs() == Some(runs));
     let mut program = program;

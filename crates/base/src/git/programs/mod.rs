@@ -1,12 +1,10 @@
 //! Protects you from programs that a repository's own configuration names.
 //!
-//! You may get a repository as a folder whose `.git` was written by somebody else. git runs the programs in its configuration:
-//! filters when it reads files, `uploadpack` when it fetches, `gpg.program` when it signs. So mcpkg first reads that
-//! configuration
-//! ([`read`], [`submodules`]) without running git inside the repository. Commands that only read then run with the filters
-//! disabled. Commands that would run such a program are refused until you trust exactly these settings ([`decide`],
-//! [`trust`]).
-//! Your own git configuration needs no approval.
+//! You may get a repository as a folder whose `.git` was written by somebody else. git runs the programs in its
+//! configuration: filters when it reads files, `uploadpack` when it fetches, `gpg.program` when it signs. So mcpkg
+//! first reads that configuration ([`read`], [`submodules`]) without running git inside the repository. Commands that
+//! only read then run with the filters disabled. Commands that would run such a program are refused until you trust
+//! exactly these settings ([`decide`], [`trust`]). Your own git configuration needs no approval.
 
 mod decide;
 mod named;

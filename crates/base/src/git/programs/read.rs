@@ -55,8 +55,8 @@ pub(super) fn settings(kept: &Kept, limits: &Limits<'_>, found: &mut BTreeSet<Se
 /// The setting that moves the work tree to another folder.
 const WORKTREE: &str = "core.worktree";
 
-/// Whether `core.worktree` points to a folder other than the one where the repository was found. Returns false for a submodule
-/// with an unknown folder.
+/// Whether `core.worktree` points to a folder other than the one where the repository was found. Returns false for a
+/// submodule with an unknown folder.
 fn is_elsewhere(kept: &Kept, value: &str) -> bool {
     let Some(top) = &kept.top else { return !kept.is_submodule };
     let same = |one: &Path, other: &Path| matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other);

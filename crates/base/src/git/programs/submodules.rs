@@ -1,4 +1,5 @@
-//! Finds the submodules of a repository. git also reads their configuration when it examines the files of the repository.
+//! Finds the submodules of a repository. git also reads their configuration when it examines the files of the
+//! repository.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

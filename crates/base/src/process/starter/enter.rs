@@ -22,9 +22,8 @@ pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
     Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([found(program.as_ref())]))
 }
 
-/// Enters the groups, and then replaces this process with the program. This must run on the only thread. Returns the exit
-/// status if
-/// it fails.
+/// Enters the groups, and then replaces this process with the program. This must run on the only thread. Returns the
+/// exit status if it fails.
 pub(super) fn run(arguments: &[OsString]) -> u8 {
     let error = become_program(arguments);
     let _ = writeln!(io::stderr(), "mcpkg: cannot start a sandbox: {error}");

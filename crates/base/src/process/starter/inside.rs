@@ -21,9 +21,8 @@ use super::{below, take};
 /// The maximum depth of nested folders that are copied.
 const DEEPEST: usize = 64;
 
-/// Reads a request from a socket, runs its program and reports the result. The socket is at the given path, or is standard
-/// input.
-/// Returns the exit status.
+/// Reads a request from a socket, runs its program and reports the result. The socket is at the given path, or is
+/// standard input. Returns the exit status.
 pub(super) fn run(socket: Option<&Path>) -> u8 {
     if let Err(error) = shut_off() {
         let _ = writeln!(io::stderr(), "mcpkg: cannot protect the starter from the tool: {error}");
@@ -41,8 +40,8 @@ pub(super) fn run(socket: Option<&Path>) -> u8 {
     }
 }
 
-/// Protects this process from the tool. Both run as the same user, so the tool could read its memory and take over its socket
-/// (`pidfd_getfd`).
+/// Protects this process from the tool. Both run as the same user, so the tool could read its memory and take over its
+/// socket (`pidfd_getfd`).
 #[cfg(target_os = "linux")]
 fn shut_off() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
@@ -56,8 +55,7 @@ fn shut_off() -> io::Result<()> {
 
 fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
     // The whole group gets SIGTERM. The program decides whether it exits, and this process must live on to report that.
-    // Programs
-    // started from here get the default action of the signal again.
+    // Programs started from here get the default action of the signal again.
     signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::new(AtomicBool::new(false)))?;
     let request = Request::read(channel)?;
     Frame::Ready.write(channel)?;
@@ -98,7 +96,8 @@ fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     wait(&command.spawn()?)
 }
 
-/// Waits for a child and collects orphans meanwhile. In a sandbox this may be the first process, so nobody else collects them.
+/// Waits for a child and collects orphans meanwhile. In a sandbox this may be the first process, so nobody else
+/// collects them.
 fn wait(child: &Child) -> io::Result<ExitStatus> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {

@@ -66,16 +66,15 @@ pub struct Finished {
     pub stderr: Printed,
     /// The files that it left, in the order in which they were found.
     pub files: Vec<Left>,
-    /// Paths that it left but that were not collected: pipes, devices, links that were not requested, and whatever exceeded a
-    /// limit.
+    /// Paths that it left but that were not collected: pipes, devices, links that were not requested, and whatever
+    /// exceeded a limit.
     pub left_out: Vec<String>,
     /// Whether the kernel killed a process in the container because memory ran out.
     pub ran_out_of_memory: bool,
 }
 
-/// Runs `sandbox`. Inside it, mcpkg's own program starts the program in `request`, once `before` allows it. On failure, none
-/// of
-/// its processes keeps running.
+/// Runs `sandbox`. Inside it, mcpkg's own program starts the program in `request`, once `before` allows it. On failure,
+/// none of its processes keeps running.
 pub fn run(
     sandbox: Program,
     request: Request,
@@ -96,8 +95,8 @@ pub fn run(
         drop(UnixStream::connect(socket));
     }
     if output.is_err() {
-        // The program that starts the container may have ended without the container. The container ends when nobody listens
-        // to it.
+        // The program that starts the container may have ended without the container. The container ends when nobody
+        // listens to it.
         end(&met);
     }
     let report = talk.recv_timeout(DRAIN).or_else(|_| {
@@ -154,9 +153,8 @@ impl Met {
         };
         let talk_over = move || {
             let mut report = Report::default();
-            // Ignore errors: if the channel cannot be written to, or sends an invalid frame, the other side has ended or is no
-            // longer a
-            // starter.
+            // Ignore errors: if the channel cannot be written to, or sends an invalid frame, the other side has ended
+            // or is no longer a starter.
             let _ = accept().and_then(|channel| {
                 channel.set_write_timeout(timeout)?;
                 let _ = meets.send(channel.try_clone()?);
@@ -188,7 +186,8 @@ struct Report {
     ran_out_of_memory: bool,
 }
 
-/// Reads the frames of the other side. A tool may have taken over its socket, so the number and size of each kind are limited.
+/// Reads the frames of the other side. A tool may have taken over its socket, so the number and size of each kind are
+/// limited.
 fn listen(mut channel: &UnixStream, request: &Request, report: &mut Report) -> io::Result<()> {
     request.write(&mut channel)?;
     let mut allowed = Allowance::of(request.output.as_ref());

@@ -7,8 +7,8 @@ use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-/// The first argument of mcpkg when it is used as a starter. The path of a socket may follow; otherwise standard input is the
-/// socket.
+/// The first argument of mcpkg when it is used as a starter. The path of a socket may follow; otherwise standard input
+/// is the socket.
 pub(super) const WORD: &str = "__start-in-sandbox";
 
 /// The first argument of mcpkg when it should enter control groups, and then become the program that follows them.
@@ -57,9 +57,8 @@ pub struct Request {
 pub enum Within {
     /// A sandbox that ends with the process that started it. It is asked to end as a group.
     Sandbox,
-    /// A container whose first process is the starter. It passes on a request to end, and exits when nobody listens to it.
-    /// Everything
-    /// else in the container ends with it.
+    /// A container whose first process is the starter. It passes on a request to end, and exits when nobody listens to
+    /// it. Everything else in the container ends with it.
     Container,
     /// Nothing. The starter exits when nobody listens to it, and first kills all processes below it.
     Nothing,
@@ -132,9 +131,8 @@ pub(super) enum Frame {
     Ended(Ended),
 }
 
-/// How much may still be reported. Both sides count: the inner side to stop in time, the outer side because a tool may have
-/// taken the
-/// starter's place.
+/// How much may still be reported. Both sides count: the inner side to stop in time, the outer side because a tool may
+/// have taken the starter's place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowance {
     pub files: usize,

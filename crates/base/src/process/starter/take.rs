@@ -32,8 +32,8 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// Sends the files of a folder. Something may still be writing there, so links are not followed, and pipes are not waited
-    /// for.
+    /// Sends the files of a folder. Something may still be writing there, so links are not followed, and pipes are not
+    /// waited for.
     fn take(&mut self, output: &Output) -> io::Result<()> {
         match rustix::fs::open(&*output.folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(folder) => self.folder(&folder, "", DEEPEST),

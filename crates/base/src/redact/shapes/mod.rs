@@ -1,7 +1,9 @@
-//! Finds secrets with a known format: tokens of well-known services, private keys, and values after a name such as `password`.
+//! Finds secrets with a known format: tokens of well-known services, private keys, and values after a name such as
+//! `password`.
 //!
-//! Such secrets appear in logs, JSON, settings and command lines. So nothing is parsed: everything that looks like a secret is
-//! hidden. Each pass jumps between bytes that can start a secret, so text without secrets is processed quickly.
+//! Such secrets appear in logs, JSON, settings and command lines. So nothing is parsed: everything that looks like a
+//! secret is hidden. Each pass jumps between bytes that can start a secret, so text without secrets is processed
+//! quickly.
 
 mod harmless;
 mod known;
@@ -46,8 +48,7 @@ pub(super) fn hidden_in_beginning(text: &str) -> String {
 }
 
 /// Like [`hidden_in`], for a text without its beginning. Also hides its first line, because the name of a secret may be
-/// missing; of a
-/// long line, only the first word. Also hides what may be the rest of a private key.
+/// missing; of a long line, only the first word. Also hides what may be the rest of a private key.
 pub(super) fn hidden_in_end(text: &str) -> String {
     let mut spans = found(text).spans;
     let word = first_word(text);

@@ -110,9 +110,8 @@ fn is_auth(word: &str) -> bool {
     matches!(word, "auth" | "_auth")
 }
 
-/// Whether a short name is the name of a secret in its context: `;Pwd=` in a connection string, `?sig=` in a signed URL,
-/// `"d":` in a
-/// JSON Web Key.
+/// Whether a short name is the name of a secret in its context: `;Pwd=` in a connection string, `?sig=` in a signed
+/// URL, `"d":` in a JSON Web Key.
 fn is_short_name(bytes: &[u8], start: usize, name: &[u8], separator: usize, is_json: bool) -> bool {
     let before = start.checked_sub(1).map(|at| bytes[at]);
     match name {

@@ -18,9 +18,8 @@ const DASHES: &str = "-----";
 /// The words in the first line of any private key.
 const PRIVATE: &str = "PRIVATE KEY";
 
-/// [`BEGIN`] in base64, without the last characters, which depend on the following bytes; and how many characters to decode to
-/// see
-/// whether the key is private.
+/// [`BEGIN`] in base64, without the last characters, which depend on the following bytes; and how many characters to
+/// decode to see whether the key is private.
 const ENCODED: &str = "LS0tLS1CRUdJTi";
 const ENCODED_LINE: usize = 64;
 
@@ -166,9 +165,8 @@ fn end_of_key(text: &str, within: usize) -> Option<usize> {
     Some(end + END.len() + size)
 }
 
-/// Returns the line that starts at a position, and the start of the next line. An escape such as `\n` also ends a line, and so
-/// does the
-/// maximum length, because text that is not a key may have endless lines.
+/// Returns the line that starts at a position, and the start of the next line. An escape such as `\n` also ends a line,
+/// and so does the maximum length, because text that is not a key may have endless lines.
 fn line(text: &str, at: usize) -> (&str, usize) {
     let rest = &text[at..text.floor_char_boundary(text.len().min(at + LONGEST_LINE))];
     let end = memchr::memchr2(b'\n', b'\\', rest.as_bytes()).unwrap_or(rest.len());
@@ -181,9 +179,8 @@ fn line(text: &str, at: usize) -> (&str, usize) {
     (&rest[..end], at + next + usize::from(skips))
 }
 
-/// Whether a line can belong to a key. Only its last word counts, because a time or name may precede each line. The last line
-/// of a
-/// text may be truncated.
+/// Whether a line can belong to a key. Only its last word counts, because a time or name may precede each line. The
+/// last line of a text may be truncated.
 fn is_body(line: &str, is_last: bool) -> bool {
     let word = line.split_whitespace().next_back().unwrap_or_default();
     let is_base64 = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));

@@ -36,9 +36,8 @@ impl Found {
     }
 }
 
-/// Whether a word may start at a position: after anything except a letter or digit, after an escape such as `\n`, or after a
-/// color
-/// sequence.
+/// Whether a word may start at a position: after anything except a letter or digit, after an escape such as `\n`, or
+/// after a color sequence.
 pub fn is_boundary(bytes: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| bytes[before]) else { return true };
     !before.is_ascii_alphanumeric() || is_escape(bytes, at - 1) || ends_colour(bytes, at).is_some()

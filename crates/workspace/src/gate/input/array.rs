@@ -60,9 +60,8 @@ fn of_object(object: &Map<String, Value>, port: Option<&Port>) -> Result<Tensor,
     of_array(data, port, dtype, shape)
 }
 
-/// Makes a tensor from a nested or flat array. A missing type comes from the model; so does a missing shape if the array is
-/// flat
-/// and its length fits.
+/// Makes a tensor from a nested or flat array. A missing type comes from the model; so does a missing shape if the
+/// array is flat and its length fits.
 fn of_array(
     array: &Value,
     port: Option<&Port>,
@@ -101,8 +100,8 @@ fn of_port(port: &Port, count: u64) -> Option<Vec<u64>> {
     Some(dims.iter().map(length).collect())
 }
 
-/// Appends the elements of an array to `bytes` and records the lengths of nested arrays in `shape`. Arrays at the same depth
-/// must have equal lengths.
+/// Appends the elements of an array to `bytes` and records the lengths of nested arrays in `shape`. Arrays at the same
+/// depth must have equal lengths.
 fn gather(array: &Value, depth: usize, shape: &mut Vec<u64>, dtype: Dtype, bytes: &mut Vec<u8>) -> Result<(), String> {
     let Value::Array(values) = array else {
         return match shape.len() == depth && tensor::push(dtype, bytes, array) {

@@ -8,8 +8,8 @@ use rlimit::Resource;
 use super::protocol::{Answer, Described, Head, MEMORY, Ran, TIME};
 use crate::gate::engine::{Engine, Stopped, Tensor};
 
-/// Limits this process, runs the model from standard input with the engine, and writes the answer to standard output. Returns
-/// the exit status.
+/// Limits this process, runs the model from standard input with the engine, and writes the answer to standard output.
+/// Returns the exit status.
 pub fn run(engine: Engine) -> u8 {
     let answer = limit().and_then(|()| job(engine, io::stdin().lock()));
     let answer = answer.unwrap_or_else(|error| {
@@ -21,7 +21,8 @@ pub fn run(engine: Engine) -> u8 {
     u8::from(written.is_err())
 }
 
-/// Limits this process's memory and CPU time, and forbids it to open files. Also makes it end when its parent process ends.
+/// Limits this process's memory and CPU time, and forbids it to open files. Also makes it end when its parent process
+/// ends.
 #[cfg(unix)]
 fn limit() -> io::Result<()> {
     // If the parent has already ended, the job on standard input is incomplete, which ends this process as well.

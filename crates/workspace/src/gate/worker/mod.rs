@@ -1,8 +1,8 @@
-//! Runs a model in a separate process, which limits its memory and time before it reads any input, and cannot open files.
+//! Runs a model in a separate process, which limits its memory and time before it reads any input, and cannot open
+//! files.
 //!
-//! A file of a few kilobytes can ask for all memory or compute forever, and an engine that parses untrusted files may have
-//! bugs.
-//! If the worker crashes, mcpkg only reports a failure with a kind.
+//! A file of a few kilobytes can ask for all memory or compute forever, and an engine that parses untrusted files may
+//! have bugs. If the worker crashes, mcpkg only reports a failure with a kind.
 
 mod inside;
 mod protocol;
@@ -111,7 +111,8 @@ impl Worker {
     }
 }
 
-/// Returns a writer for a job. A broken pipe is not an error: a worker that stops reading early still answers with the reason.
+/// Returns a writer for a job. A broken pipe is not an error: a worker that stops reading early still answers with the
+/// reason.
 fn feed(job: Job) -> Feed {
     Box::new(move |stdin: &mut dyn Write| match write(job, stdin) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

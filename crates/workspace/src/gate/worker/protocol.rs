@@ -1,8 +1,7 @@
 //! Defines the messages between mcpkg and a worker.
 //!
-//! The request is the length of a head, the head as JSON, the bytes of the tensors, and the bytes of the model, which the
-//! engine
-//! reads itself. The response is one JSON object.
+//! The request is the length of a head, the head as JSON, the bytes of the tensors, and the bytes of the model, which
+//! the engine reads itself. The response is one JSON object.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;

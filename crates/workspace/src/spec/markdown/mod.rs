@@ -1,6 +1,7 @@
 //! Splits Markdown into the parts that spec rules check: sections, paragraphs, list items and comments.
 //!
-//! It uses a real parser, so that a heading, item or checkbox inside a code block or comment is not mistaken for a real one.
+//! It uses a real parser, so that a heading, item or checkbox inside a code block or comment is not mistaken for a real
+//! one.
 
 use std::ops::Range;
 
@@ -77,9 +78,8 @@ impl Markdown {
         reader.finish()
     }
 
-    /// Returns the sections with this title, each followed by its subsections. Ignores case, a leading number such as `2.`,
-    /// and a
-    /// trailing colon.
+    /// Returns the sections with this title, each followed by its subsections. Ignores case, a leading number such as
+    /// `2.`, and a trailing colon.
     pub(super) fn titled(&self, title: &str) -> impl Iterator<Item = &[Section]> {
         let title = title.to_lowercase();
         let begins = move |section: &Section| section.level > 0 && normalized(&section.title) == title;

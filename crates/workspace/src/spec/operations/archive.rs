@@ -143,9 +143,9 @@ fn target(trees: &mut Trees, found: &Found, day: &str) -> Result<PathBuf> {
     Ok(target)
 }
 
-/// Marks the metadata as archived and moves the folder; returns a warning if only a part of this succeeded. If the move fails,
-/// the metadata is restored. If the process is killed in between, the spec stays open with metadata that says `archived`:
-/// validation reports this, and archiving the spec again completes the move.
+/// Marks the metadata as archived and moves the folder; returns a warning if only a part of this succeeded. If the move
+/// fails, the metadata is restored. If the process is killed in between, the spec stays open with metadata that says
+/// `archived`: validation reports this, and archiving the spec again completes the move.
 fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, day: &str) -> Result<Option<String>> {
     let (Some(changes), Some(archive)) = (found.path.parent(), target.parent()) else {
         return Err(Error::internal("a spec's folder has no parent folder"));
