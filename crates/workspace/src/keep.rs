@@ -174,7 +174,7 @@ pub fn branch(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
     Ok(message.lines().find_map(|line| line.strip_prefix(BRANCH)).map(str::to_owned))
 }
 
-/// The prefix of the line that names the branch in that commit message.
+/// The prefix of the line that names the branch, in the message of a commit that keeps a worktree.
 const BRANCH: &str = "Branch: ";
 
 #[cfg(test)]

@@ -208,7 +208,7 @@ impl Depth {
     }
 }
 
-/// Returns the places to watch for a workspace. Without a manifest, only the creation of one.
+/// Returns the places to watch for a workspace. If there is no manifest, only watches for its creation.
 fn places(context: &Context) -> Places {
     let mut places = Places::default();
     let start = root::start(&context.selection);
@@ -250,7 +250,8 @@ fn places(context: &Context) -> Places {
     places
 }
 
-/// Returns the kind of file system if another machine or program could change files on it unnoticed by this system.
+/// Returns the name of a file system that another machine or program can change without this system noticing; `None`
+/// for others.
 #[cfg(target_os = "linux")]
 fn remote(folder: &Path) -> Option<&'static str> {
     // The numbers are from linux/magic.h. The type's width differs between architectures.
@@ -264,7 +265,7 @@ fn remote(folder: &Path) -> Option<&'static str> {
     }
 }
 
-/// Returns the kind of file system if another machine or program could change files on it unnoticed by this system.
+/// Returns nothing: mcpkg only recognizes such file systems on Linux.
 #[cfg(not(target_os = "linux"))]
 fn remote(_: &Path) -> Option<&'static str> {
     None

@@ -58,6 +58,7 @@ pub enum Update {
     },
 }
 
+/// The result of a push for one ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pushed {
     /// The full name of the ref at `origin`.
