@@ -1,5 +1,5 @@
-//! What an operation is, and what every domain shares: the context and its caller, consent and access keys, the commands of the
-//! database itself, and how a reply looks.
+//! The framework of operations, and what every domain shares: the context and its caller, consent, access keys, the database's
+//! own commands, and how replies are presented.
 
 pub mod access;
 pub mod consent;

@@ -1,14 +1,14 @@
-//! Which names, URIs and texts are taken.
+//! Rules for names, URIs and texts that users give to what they store.
 
 use mcpkg_base::error::{Code, Error, Result};
 pub use mcpkg_store::check::is_name_byte;
 
 const MAX_NAME: usize = 255;
 
-/// Bytes of the longest description: lists show a hundred of them at once.
+/// The longest description, in bytes. A page of a list holds a hundred descriptions.
 pub const MAX_DESCRIPTION: usize = 64 << 10;
 
-/// Checks a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`. `what` begins the message, such as `Prompt`.
+/// Checks a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`. `what` begins the error message, such as `Prompt`.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` with contract 001's sentence.
@@ -32,11 +32,11 @@ pub fn check(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The scheme of the URIs that mcpkg gives to what a project holds, such as `mcpkg://prompt/review`.
+/// The scheme of the URIs that mcpkg assigns itself, such as `mcpkg://prompt/review`.
 const OWN_SCHEME: &str = "mcpkg";
 
-/// Checks a resource's URI: a scheme, a colon, something after it, no white space and no control characters. The scheme
-/// `mcpkg` is refused: a resource could pass for something else that the project holds.
+/// Checks a resource's URI: a scheme, a colon, and a rest without white space or control characters. The scheme `mcpkg` is
+/// refused: such a resource could be mistaken for something else in the project.
 pub fn check_uri(uri: &str) -> Result<()> {
     let refuse = |why: &str| {
         Err(Error::new(Code::InvalidArgument, format!("Resource URI '{}' {why}", uri.escape_debug()))
@@ -66,7 +66,7 @@ pub fn check_uri(uri: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses U+0000 in a text: other programs end a string there. `what` begins the message.
+/// Refuses U+0000 in a text, because other programs end a string there. `what` begins the error message.
 pub fn check_text(what: &str, text: &str) -> Result<()> {
     if text.contains('\0') {
         return Err(Error::new(Code::InvalidArgument, format!("{what} contains the character U+0000"))
@@ -75,10 +75,10 @@ pub fn check_text(what: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns a description as it is stored. An empty one becomes `None`.
+/// Returns a description in the form in which it is stored: an empty one becomes `None`.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` for U+0000, and from 64 KiB on.
+/// `E_INVALID_ARGUMENT` if it contains U+0000 or is longer than 64 KiB.
 pub fn description(text: Option<String>) -> Result<Option<String>> {
     let text = text.filter(|text| !text.is_empty());
     if let Some(text) = &text {

@@ -12,10 +12,9 @@ pub use verify::{Refused, holds, required, verify};
 
 use crate::op::{Domain, Entry};
 
-/// The group of this domain; agents see none of it.
+/// The group of these operations. It is not offered to agents.
 pub const GROUP: &str = "access";
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "access",
     operations: &[OPS],
@@ -23,7 +22,6 @@ pub const DOMAIN: Domain = Domain {
     ..Domain::EMPTY
 };
 
-/// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<operations::Create>(),
     Entry::of::<operations::List>(),

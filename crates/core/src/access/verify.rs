@@ -18,11 +18,11 @@ pub enum Refused {
     Missing,
     /// It does not look like a key.
     Malformed,
-    /// No key has this id, or its secret is another one.
+    /// No key has this id, or the secret does not match.
     Unknown,
     Expired,
     Revoked,
-    /// It is for one project, and that was deleted: it reaches nothing.
+    /// The key is for one project, which was deleted.
     ProjectGone,
 }
 
@@ -85,8 +85,8 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
     }))
 }
 
-/// Returns whether a key still allows what it allowed: it is still valid, and its project has the same name. Streams that were
-/// opened with the key and are still open ask this.
+/// Whether a key still allows what `grant` says: the key is still valid, and its project still has the same name. Servers ask
+/// this for streams that stay open.
 pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     let key = match access::get(db, &grant.key) {
         Ok(key) => key,
@@ -116,7 +116,7 @@ fn namespaces(key: &Key) -> Result<Vec<Namespace>> {
     key.publish.iter().map(|namespace| namespace.parse().map_err(odd)).collect()
 }
 
-/// Returns whether a server over HTTP requires a key. It does once any key was ever made, even if all were revoked since or a
+/// Whether an HTTP server requires a key. It does once any key was ever created, even if all were revoked since, or if a
 /// restore replaced a database that had one.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     access::required(db)

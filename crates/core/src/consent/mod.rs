@@ -1,11 +1,13 @@
-//! Consent: how a plan that was shown is approved, and how that approval is used for this plan, once.
+//! Consent: how a plan that was shown is approved, and how the approval is used once, for that plan only.
 //!
-//! There are two ways. A caller *confirms* with the token that it was given with the plan ([`token`], for contract 000's
-//! writing tools). A person *consents* to a stored request ([`request`]): by answering at a terminal, with
-//! `mcpkg consent approve`, or by answering the elicitation of a client that is trusted with it. Nothing that an agent can
-//! send consents: no argument, no prompt, no token. Where a request comes with a nonce ([`nonce`]), only the asker can use the
-//! approval, and the nonce is worth nothing before it. A person may widen an approval ([`widened`]): for a time, plans of the same
-//! asker that only read from one catalog need no consent.
+//! There are two ways. A caller *confirms* a plan with the token that came with it ([`token`], for contract 000's writing
+//! tools). A person *consents* to a stored request ([`request`]): at a terminal, with `mcpkg consent approve`, or by answering
+//! an elicitation of a client that is trusted with it. Nothing that an agent can send counts as consent: no argument, no
+//! prompt, no token.
+//!
+//! If a request comes with a nonce ([`nonce`]), only the asker can use the approval, and the nonce is worthless until a person
+//! approves. A person may widen an approval ([`widened`]): for a limited time, the same asker's plans that only read from one
+//! catalog need no consent.
 
 pub mod nonce;
 pub mod request;
@@ -20,10 +22,9 @@ use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 use mcpkg_store::{Db, consents};
 
-/// The group of this domain; agents see none of it.
+/// The group of these operations. It is not offered to agents.
 pub const GROUP: &str = "consent";
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "consent",
     operations: &[OPS],
@@ -32,7 +33,6 @@ pub const DOMAIN: Domain = Domain {
     ..Domain::EMPTY
 };
 
-/// The operations of this domain, in documentation order.
 const OPS: &[Entry] = &[
     Entry::of::<operations::List>(),
     Entry::of::<operations::Show>(),
@@ -40,7 +40,7 @@ const OPS: &[Entry] = &[
     Entry::of::<operations::Deny>(),
 ];
 
-/// How far the clock may go back before the moment of a request.
+/// How far the clock may go back, in milliseconds, before a request counts as made in the future.
 const SLACK: Millis = 60_000;
 
 /// Whether a request made at `asked_at` is still valid at `now`.
@@ -48,7 +48,7 @@ const fn in_time(asked_at: Millis, expires_at: Millis, now: Millis) -> bool {
     now >= asked_at.saturating_sub(SLACK) && now < expires_at
 }
 
-/// Records in the trail what happened to a request.
+/// Appends an event for a request to the trail.
 fn event(context: &Context, db: &Db<'_>, kind: &str, project: &str, subject: &str) -> Result<()> {
     let project = Some(project).filter(|project| !project.is_empty());
     context.event(db, context.author(), project, kind, subject)

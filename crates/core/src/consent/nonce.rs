@@ -1,8 +1,8 @@
-//! Nonces: a caller that asks for consent gets a secret with the request. It is worth nothing until a person approves. Then it
-//! works once, for the same asker and the same plan. Only its SHA-256 is kept.
+//! Nonces: a caller that asks for consent gets a secret with the request.
 //!
-//! A request may have several nonces: a caller that asks again for the same plan gets another one for the existing request. The
-//! request is still used only once.
+//! The nonce is worthless until a person approves. Then it works once, for the same asker and the same plan. Only its SHA-256
+//! is kept. A request may have several nonces: a caller that asks again for the same plan gets another one for the existing
+//! request. The request is still used only once.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,16 +23,16 @@ use mcpkg_base::hex;
 use mcpkg_store::Db;
 use mcpkg_store::consents::{self, Binding, New, Request, State};
 
-/// The time between two checks whether a person has decided.
+/// How often to check whether a person has decided.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The key in a nonce's row that holds the id of its request.
 const KEY: &str = "consent";
 
-/// What the hints tell a caller to do with its nonce.
+/// Ends the hints: what to do with a nonce.
 const AGAIN: &str = "call again with `nonce` from the details; the nonce is valid once, and only for the same plan";
 
-/// What a caller already holds of a consent.
+/// What a caller already has when it asks for consent.
 #[derive(Clone, Copy, Debug)]
 pub enum Held<'a> {
     Nothing,
@@ -52,7 +52,7 @@ pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent
     }
     match (held, context.answered) {
         (Held::Nonce(nonce, wait), _) => redeem(context, need, nonce, wait).map_err(|error| with(error, nonce)),
-        // The user was asked through the client within this very call.
+        // The client has asked its user within this very call.
         (Held::Nothing, Some(id)) => decided(context, need, known(context, id)?).or_else(|error| match error.code() {
             Code::ConsentPending | Code::ConsentDenied => {
                 let nonce = context.store.write(|db| issue(context, db, &known_in(db, id)?))?;
@@ -64,7 +64,7 @@ pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent
     }
 }
 
-/// Adds the nonce to the details of an error after which a person may still approve.
+/// Adds the nonce to the details of an error, if a person may still approve.
 fn with(error: Error, nonce: &str) -> Error {
     if !matches!(error.code(), Code::ConsentRequired | Code::ConsentPending | Code::ConsentDenied) {
         return error;
@@ -74,7 +74,8 @@ fn with(error: Error, nonce: &str) -> Error {
     error.with_details(details)
 }
 
-/// Returns the error that hands out a nonce, for the request that this asker already has for the same plan or for a new one.
+/// Returns the error that hands out a nonce: for the open request that this asker already has for the same plan, or for a new
+/// one.
 fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     let (now, asker) = (context.clock.now(), context.caller.asker());
     let inputs = json!({ "arguments": need.inputs }).to_string();
@@ -85,7 +86,7 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
         inputs: &inputs,
         plan_hash: need.plan_hash,
     };
-    // In one transaction: of two that ask at once, one finds the other's.
+    // One transaction, so that two callers that ask at once share one request.
     let (request, nonce) = context.store.write(|db| {
         let request = match standing(context, db, &binding, now)? {
             Some(request) => request,
@@ -102,7 +103,7 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     Ok(with(failure, &nonce))
 }
 
-/// Returns the open request for the same plan. One that a person denied comes before all others.
+/// Returns the open request for the same plan. A denied request comes before all others.
 fn standing(context: &Context, db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Option<Request>> {
     let mut found = consents::unused(db, binding, now)?;
     found.retain(|request| in_time(request.asked_at, request.expires_at, now));
@@ -110,7 +111,7 @@ fn standing(context: &Context, db: &Db<'_>, binding: &Binding<'_>, now: Millis) 
         return Ok(Some(found.swap_remove(at)));
     }
     for request in found {
-        // A request that nobody approved on this machine is skipped.
+        // Skip a request whose approval was not given on this machine.
         if request.state == State::Pending || has_record(context, &request)? {
             return Ok(Some(request));
         }
@@ -135,14 +136,14 @@ fn issue(context: &Context, db: &Db<'_>, request: &Request) -> Result<String> {
         summary: &request.summary,
         effects: "[]",
         asked_at: now,
-        // Only the request's own time counts.
+        // The request's own expiry decides; a nonce only has to live longer than that.
         expires_at: now.saturating_add(DECIDE_WITHIN + USE_WITHIN),
     };
     consents::insert_token(db, &new, &disk::sha256(secret.as_bytes()))?;
     Ok(format!("{}.{secret}", request.uuid.simple()))
 }
 
-/// Waits for a person to approve, and returns the consent that a nonce stands for.
+/// Waits for a person to approve the request that a nonce belongs to, and returns the consent.
 fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Result<Consent> {
     let unknown = || mismatch("unknown", "is unknown");
     let (id, secret) = nonce.trim().split_once('.').ok_or_else(unknown)?;
@@ -173,7 +174,7 @@ fn is_of(given: &Request, need: &Need<'_>, id: Uuid) -> bool {
     given.operation == need.operation && inputs[KEY].as_str() == Some(&id.to_string())
 }
 
-/// Returns the consent that a request has become, or the error that says why it is not one.
+/// Returns the consent for a decided request, or the error that says why there is none.
 fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Consent> {
     if request.asker != context.caller.asker() {
         return Err(mismatch("session_differs", "was issued to a different caller"));
@@ -192,9 +193,9 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
     match request.state {
         State::Denied => Err(denied(&request, AGAIN)),
         State::Approved if has_record(context, &request)? => Ok(Consent::of_nonce(request)),
-        // The transaction that uses the row up deletes the record, and may still be running.
+        // The transaction that uses up the row also deletes the record, and it may still be running.
         State::Approved if is_used(context, request.uuid)? => Err(mismatch("consumed", "was already used")),
-        // Otherwise nobody will bring the record back.
+        // No other transaction has used the request, so the record is lost for good.
         State::Approved => {
             let lost = ended(request.uuid, "was approved, but this machine has no record of the approval");
             Err(lost.hint("call again without a nonce: a person then decides again"))
@@ -204,7 +205,7 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
     }
 }
 
-/// Whether a request is used, after waiting for the current writer.
+/// Whether a request was used. Waits for a running writer first.
 fn is_used(context: &Context, id: Uuid) -> Result<bool> {
     let found = match context.store.may_write() {
         true => context.store.write(|db| consents::get(db, id))?,
@@ -228,7 +229,7 @@ fn pending(request: &Request) -> Error {
         .hint(format!("the user runs `{command}` at a terminal; then {AGAIN}"))
 }
 
-/// Returns the error for a call without a nonce whose plan a person has approved since.
+/// Returns the error for a call without a nonce, if a person has approved its plan in the meantime.
 fn approved(request: &Request) -> Error {
     let what = format!(
         "{}: the user approved this, but the call does not contain the nonce of that approval; nothing was changed",

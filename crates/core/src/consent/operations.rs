@@ -1,4 +1,4 @@
-//! `mcpkg consent ...`: shows the requests that wait for a person, and takes the decision.
+//! `mcpkg consent ...`: shows the requests that wait for a person, and lets you approve or deny them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use mcpkg_store::catalogs;
 use mcpkg_store::consents::{self, Request, State};
 use mcpkg_store::page::Page;
 
-/// Completes the requests that a person may still decide on.
+/// Completes the ids of requests that a person may still decide on.
 const REQUESTS: Names = Names::Stored(|typed| {
     let requests = consents::list(typed.db, None, &Page::all())?.rows;
     let undecided = requests.into_iter().filter(|request| matches!(request.state, State::Pending | State::Approved));
@@ -71,7 +71,7 @@ impl Operation for List {
         };
         let data: Vec<Value> = found.iter().map(|request| data(request, now)).collect();
         let mut standing = widened::standing(context)?;
-        // Another database's are not decided here.
+        // The records are shared by all databases of this user; skip those of other databases.
         let is_here = |wider: &Wider| context.store.read(|db| Ok(consents::get(db, wider.consent)?.is_some()));
         let here = standing.iter().map(is_here).collect::<Result<Vec<bool>>>()?;
         let mut here = here.into_iter();
@@ -137,7 +137,6 @@ pub struct Approve {
     r#for: Option<Millis>,
 }
 
-/// Reads a span of time from the command line.
 fn span(text: &str) -> Result<Millis, Error> {
     span::parse(text)
         .map_err(|why| Error::new(Code::InvalidArgument, format!("'{}' {why}", text.escape_debug())).hint(span::HINT))
@@ -234,7 +233,7 @@ impl Operation for Deny {
         let was_widened = widened::take_back(context, request.uuid)?;
         let (denied, mut sentence) = match request::deny(context, request.uuid) {
             Ok(denied) => (denied.clone(), format!("Denied: {}", denied.summary)),
-            // It was used, or ran out; what it was widened to is taken back all the same.
+            // The request was used or has expired, but its widened approval was still taken back.
             Err(error) if was_widened && error.code() == Code::ConsentExpired => (request, "Taken back".to_owned()),
             Err(error) => return Err(error),
         };
@@ -245,7 +244,7 @@ impl Operation for Deny {
     }
 }
 
-/// Returns the request that a user names by its id or by the end of it: ids of the same hour begin alike.
+/// Returns the request with this id, or whose id ends with it. The end, because ids made in the same hour begin alike.
 fn named(context: &Context, id: &str) -> Result<Request> {
     let id = id.trim();
     context.store.read(|db| {
@@ -261,7 +260,6 @@ fn named(context: &Context, id: &str) -> Result<Request> {
     })
 }
 
-/// Returns the state of a request in words.
 fn state(request: &Request, now: Millis) -> &'static str {
     match request.state {
         State::Pending | State::Approved if !in_time(request.asked_at, request.expires_at, now) => "expired",
@@ -282,7 +280,7 @@ fn shown(request: &Request, now: Millis) -> Body {
     Body::lines(lines)
 }
 
-/// Returns in words who may use an approval: the holders of an access key, or everyone without one.
+/// Describes who may use an approval: the holders of an access key, or everyone without one.
 fn asker_named(asker: &str) -> String {
     match asker.strip_prefix("key:") {
         Some(key) => format!("every agent with the access key '{key}'"),
@@ -290,7 +288,7 @@ fn asker_named(asker: &str) -> String {
     }
 }
 
-/// Says what an approval was widened to, and how to take that back.
+/// Returns a line that says what an approval was widened to, and how to take that back.
 fn wider_line(wider: &Wider) -> String {
     let Wider { consent, asker, catalog, expires_at } = wider;
     let (asker, until) = (asker_named(asker), rfc3339(*expires_at));
@@ -300,13 +298,11 @@ fn wider_line(wider: &Wider) -> String {
     )
 }
 
-/// Returns it as JSON.
 fn wider_data(wider: &Wider) -> Value {
     let Wider { consent, asker, catalog, expires_at } = wider;
     json!({ "consent": consent.to_string(), "asker": asker, "catalog": catalog, "expires_at": rfc3339(*expires_at) })
 }
 
-/// Returns a request as JSON.
 fn data(request: &Request, now: Millis) -> Value {
     json!({
         "id": request.uuid.to_string(),

@@ -1,4 +1,4 @@
-//! The record of an approval of all reads of a catalog.
+//! The record that approves all reads of a catalog.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_store::Db;
 
-/// An approval of all reads of a catalog, as its record has it.
+/// An approval of all reads of a catalog, as read from its record.
 #[derive(Debug)]
 pub(super) struct Reads {
     digest: String,
@@ -20,7 +20,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// Returns the approval that this caller has in a project, if there is one.
+    /// Returns the approval that this caller has in a project, if any.
     pub(super) fn of(context: &Context, project: &str, catalog: &str, base_url: Option<&str>) -> Result<Option<Self>> {
         let digest = digest(&context.caller.asker(), project, catalog, base_url);
         let note = context.approved.get(Kind::Reads, &digest)?.filter(|note| is_good(note, context.clock.now()));
@@ -30,10 +30,10 @@ impl Reads {
         }))
     }
 
-    /// Records in the trail that the approval was used, in the transaction of what it allows.
+    /// Appends the use of the approval to the trail, in the transaction that it allows.
     ///
     /// # Errors
-    /// `E_CONSENT_EXPIRED` if it was taken back, or ran out meanwhile.
+    /// `E_CONSENT_EXPIRED` if the approval was taken back or has expired.
     pub(super) fn used(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let note = context.approved.get(Kind::Reads, &self.digest)?;
         if note.is_none_or(|note| !is_good(&note, context.clock.now())) {
@@ -52,7 +52,7 @@ pub(super) fn is_good(note: &Value, now: Millis) -> bool {
     }
 }
 
-/// Returns the name of a record.
+/// Returns the name of the record: a hash of what it is bound to.
 pub(super) fn digest(asker: &str, project: &str, catalog: &str, base_url: Option<&str>) -> String {
     hex::encode(&disk::sha256(json!([asker, project, catalog, base_url]).to_string().as_bytes()))
 }

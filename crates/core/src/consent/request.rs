@@ -1,11 +1,11 @@
-//! Requests that a person consents to.
+//! Requests for a person's consent.
 //!
-//! An operation that needs a person calls [`ask`] with what it would do. It gets a [`Consent`], which it uses up in the
-//! transaction of what it does. If nobody has consented yet, mcpkg stores the request and the operation fails with
-//! `E_CONSENT_REQUIRED`. Once a person has approved it ([`approve`]), the same call with the same plan succeeds, once.
+//! An operation that needs consent calls [`ask`] with what it is going to do. It gets a [`Consent`], which it uses up in the
+//! transaction that makes the change. If nobody has consented yet, mcpkg stores the request, and the operation fails with
+//! `E_CONSENT_REQUIRED`. Once a person has approved the request ([`approve`]), the same call with the same plan succeeds, once.
 //!
-//! The row says what was asked. An approval counts only with a record outside of the database ([`mcpkg_base::approved`]), which only
-//! [`approve`] writes: a database from somebody else cannot bring its own consent.
+//! The row says what was asked. An approval counts only with a record outside of the database ([`mcpkg_base::approved`]), which
+//! only [`approve`] writes. A database that somebody else made cannot bring its own consent.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -25,54 +25,54 @@ use mcpkg_store::{DAMAGED, Db};
 /// How long a request waits for a decision: an hour.
 pub const DECIDE_WITHIN: Millis = 60 * 60_000;
 
-/// How long an approved request may be used: ten minutes, as a confirm token.
+/// How long an approved request may be used: ten minutes, like a confirm token.
 pub const USE_WITHIN: Millis = 10 * 60_000;
 
-/// How many lines of a request's effects an agent gets; a last line counts the rest.
+/// How many lines of a request's effects an agent gets. One more line counts the rest.
 const TOLD: usize = 100;
 
-/// How many characters of such a line stay when it is cut.
+/// How many characters of a line are kept when it is cut.
 const SHOWN: usize = 200;
 
-/// What an operation would do, and needs a person's consent for.
+/// What an operation is going to do, for which it needs a person's consent.
 #[derive(Clone, Debug)]
 pub struct Need<'a> {
-    /// The operation's name as a tool.
+    /// The operation's tool name.
     pub operation: &'a str,
     /// The project's name; empty if none applies.
     pub project: &'a str,
     pub inputs: &'a Value,
-    /// The SHA-256 of all that it would do, in hex. If it would do anything else later, a person is asked again.
+    /// The SHA-256, in hex, of everything it is going to do. If that changes, a person is asked again.
     pub plan_hash: &'a str,
-    /// What it does, in one sentence without a final period.
+    /// What it is going to do, in one sentence without a final period.
     pub summary: String,
-    /// What it does, one effect a line: all that a person has to know to decide.
+    /// What it is going to do, one effect per line: all that a person needs to know to decide.
     pub effects: Vec<String>,
 }
 
-/// A person's consent, good for one use.
+/// A person's consent. It can be used once.
 #[derive(Debug)]
 #[must_use = "it is used up in the transaction of what it allows"]
 pub struct Consent(Given);
 
 #[derive(Debug)]
 enum Given {
-    /// At the terminal of this very command.
+    /// Given at the terminal of this command.
     AtTerminal,
-    /// To a request that was stored.
+    /// Given to a stored request.
     Stored(Box<Request>),
-    /// To a request whose nonce the caller holds.
+    /// Given to a request that the caller has a nonce for.
     Nonce(Box<Request>),
-    /// To all reads of a catalog.
+    /// Given to all reads of a catalog.
     Reads(Box<Reads>),
 }
 
-/// Returns a person's consent if there is one. Asks for it if a person sits at the caller's own terminal.
+/// Returns a person's consent, if there is one. Asks for it if a person sits at the caller's own terminal.
 ///
 /// # Errors
-/// `E_CONSENT_REQUIRED` with the id of the request, which is stored; `E_TOO_MANY` where too many wait to store another;
-/// `E_CONSENT_DENIED` if a person said no to the same, or the client declined within this call; `E_CONFIRM_REQUIRED` if the
-/// person at the terminal does.
+/// `E_CONSENT_REQUIRED` with the id of the stored request; `E_TOO_MANY` if too many requests are waiting to store another;
+/// `E_CONSENT_DENIED` if a person denied the same request, or the client declined it within this call; `E_CONFIRM_REQUIRED` if
+/// the person at the terminal says no.
 pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);
@@ -94,7 +94,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
             State::Denied => return Err(denied(&request, AGAIN)),
             State::Pending if is_declined_now(context, &request) => return Err(declined(&request, AGAIN)),
             State::Pending => return Err(required(context, &request, AGAIN)),
-            // Used, or approved by nobody on this machine.
+            // The request was used, or it was not approved on this machine: store a new one.
             State::Approved | State::Consumed => {}
         }
     }
@@ -102,7 +102,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     Err(required(context, &request, AGAIN))
 }
 
-/// Shows the person at the caller's terminal what would be done, and asks.
+/// Shows the plan to the person at the caller's terminal, and asks for consent.
 ///
 /// # Errors
 /// `E_CONFIRM_REQUIRED` if they say no.
@@ -116,7 +116,7 @@ fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) 
     context.store.write(|db| insert(context, db, need, binding, now))
 }
 
-/// Does the same as [`store`], in an open transaction.
+/// Like [`store`], within an open transaction.
 pub(super) fn insert(
     context: &Context,
     db: &Db<'_>,
@@ -143,7 +143,7 @@ pub(super) fn insert(
 }
 
 impl Consent {
-    /// Returns a consent that needs no stored request: it was given in the command itself, or the caller may do it anyway.
+    /// Returns a consent without a stored request: it was given in the command itself, or the caller needs none.
     pub fn without_request() -> Self {
         Self(Given::AtTerminal)
     }
@@ -158,17 +158,18 @@ impl Consent {
         Self(Given::Nonce(Box::new(request)))
     }
 
-    /// Uses the consent up, in the transaction of what it allows.
+    /// Uses the consent up, in the transaction that makes the change.
     ///
     /// # Errors
-    /// `E_CONSENT_EXPIRED` if it was used, withdrawn or ran out meanwhile, `E_CONSENT_MISMATCH` if a nonce was used meanwhile.
+    /// `E_CONSENT_EXPIRED` if it was used or withdrawn or has expired, `E_CONSENT_MISMATCH` if the nonce was used in the
+    /// meantime.
     pub fn consume(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let request = match &self.0 {
             Given::AtTerminal => return Ok(()),
             Given::Reads(reads) => return reads.used(context, db),
             Given::Stored(request) | Given::Nonce(request) => request,
         };
-        // The row comes first: whoever was faster has committed once it is known whether it is this one's.
+        // The row first: this waits for any other process that is using the same consent to commit.
         if !consents::consume(db, request.uuid, context.clock.now())? {
             let is_used = consents::get(db, request.uuid)?.is_some_and(|request| request.state == State::Consumed);
             return Err(match &self.0 {
@@ -179,7 +180,7 @@ impl Consent {
         if !has_record(context, request)? {
             return Err(ended(request.uuid, "was withdrawn or has expired"));
         }
-        // Before the commit: an older copy of the database brings no consent back.
+        // Withdraw the record before the commit, so that restoring an older copy of the database cannot bring the consent back.
         context.approved.withdraw(Kind::Consent, &digest(request))?;
         event(context, db, "consent.consume", &request.project, &request.uuid.to_string())
     }
@@ -192,10 +193,10 @@ fn too_many() -> Error {
     )
 }
 
-/// Approves a request, for a person at a terminal or for one who answered the elicitation of the asking client.
+/// Approves a request, for a person at a terminal or one who answered the elicitation of the asking client.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` if the caller is no such person; `E_UNAPPROVED` if the user has no home.
+/// `E_TERMINAL_REQUIRED` if the caller is neither; `E_UNAPPROVED` if the user has no home directory.
 pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     let may = match context.caller {
         Caller::Shell => has_terminal(context),
@@ -212,7 +213,7 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     let request = waiting(context, uuid, now)?;
     sweep(context, now)?;
     let expires_at = now.saturating_add(USE_WITHIN);
-    // The record comes first: a row without one is not a consent, and a record without an approved row is none either.
+    // The record first. If mcpkg stops in between, nothing is approved: consent takes both the record and an approved row.
     let note = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
     context.approved.put(Kind::Consent, &digest(&request), &note)?;
     let approved = context.store.write(|db| {
@@ -250,12 +251,12 @@ pub fn decline(context: &Context, uuid: Uuid) -> Result<()> {
     let request = waiting(context, uuid, now)?;
     context.store.write(|db| match consents::decline(db, uuid, now)? {
         true => event(context, db, "consent.decline", &request.project, &uuid.to_string()),
-        // A person was faster.
+        // A person has decided in the meantime.
         false => Ok(()),
     })
 }
 
-/// Returns a request that may still be decided; a client sees only what was asked on its own behalf.
+/// Returns a request that may still be decided. A client sees only the requests made on its own behalf.
 pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
     let request = context.store.read(|db| get(db, uuid))?;
     if !context.caller.is_shell() && request.asker != context.caller.asker() {
@@ -270,7 +271,7 @@ pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
     Ok(request)
 }
 
-/// Returns the lines that say what a request does. If they are damaged a line says so: nobody should consent to an empty list.
+/// Returns the lines that say what a request does. If they are damaged, a line says so: nobody should consent to an empty list.
 pub fn effects(request: &Request) -> Vec<String> {
     serde_json::from_str(&request.effects).unwrap_or_else(|_| vec![DAMAGED.to_owned()])
 }
@@ -280,7 +281,7 @@ pub(super) fn has_terminal(context: &Context) -> bool {
     context.caller.is_shell() && context.confirmation == Confirmation::Ask
 }
 
-/// Whether this user's records say that the request was approved on this machine, and still is.
+/// Whether this user's records say that the request was approved on this machine and that the approval has not been withdrawn.
 pub(super) fn has_record(context: &Context, request: &Request) -> Result<bool> {
     let note = context.approved.get(Kind::Consent, &digest(request))?;
     let expires_at = note.and_then(|note| note["expires_at"].as_i64());
@@ -311,14 +312,13 @@ fn get(db: &Db<'_>, uuid: Uuid) -> Result<Request> {
     consents::get(db, uuid)?.ok_or_else(|| missing(&uuid.to_string()))
 }
 
-/// Returns the error for an id that no request has.
 pub(super) fn missing(id: &str) -> Error {
     Error::new(Code::NotFound, format!("Consent request '{}' does not exist", id.escape_debug()))
         .with_details(json!({ "consent": id }))
         .hint("`mcpkg consent list` lists the waiting requests")
 }
 
-/// What the hints tell a caller without a nonce to do.
+/// Ends the hints for a caller without a nonce.
 const AGAIN: &str = "make the same call again";
 
 /// Whether the caller's client declined a request within this very call.
@@ -326,8 +326,8 @@ pub(super) fn is_declined_now(context: &Context, request: &Request) -> bool {
     request.is_declined() && context.answered == Some(request.uuid)
 }
 
-/// Returns the error for a plan that nobody has consented to yet; `then` says what the caller does after that. Has the caller's
-/// client ask its user, if it can and has not declined already.
+/// Returns the error for a plan that nobody has consented to yet. `then` says what the caller does after the approval. Also
+/// makes the caller's client ask its user, if it can and has not declined already.
 pub(super) fn required(context: &Context, request: &Request, then: &str) -> Error {
     if let Some(elicit) = context.elicit.as_ref().filter(|_| !request.is_declined()) {
         elicit(request.uuid);
@@ -354,7 +354,7 @@ pub(super) fn denied(request: &Request, then: &str) -> Error {
     refused(request, "the user denied the request").hint(hint)
 }
 
-/// Returns the error for a request that the caller's client declined: nobody knows whether a person saw it.
+/// Returns the error for a request that the caller's client declined. It is unknown whether a person saw it.
 pub(super) fn declined(request: &Request, then: &str) -> Error {
     let hint = format!("to allow the request, the user runs `{}` at a terminal; then {then}", approve_command(request));
     refused(request, "the client declined to ask its user, or its user declined").hint(hint)
@@ -369,7 +369,7 @@ fn refused(request: &Request, why: &str) -> Error {
     }))
 }
 
-/// Returns the command by which a person approves a request.
+/// Returns the shell command that approves a request.
 pub(super) fn approve_command(request: &Request) -> String {
     format!("mcpkg consent approve {}", request.uuid)
 }
@@ -380,7 +380,7 @@ pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
         .hint("call the operation again to create a new request")
 }
 
-/// Shortens lines: keeps `most` at most, with a last one that counts the rest. A long line is cut, and says how long it was.
+/// Keeps at most `most` lines; if there are more, the last one counts the rest. A long line is cut, with its length appended.
 pub fn shortened(lines: &[String], most: usize) -> Vec<String> {
     let mut short: Vec<String> = lines.iter().take(most).map(|line| beginning(line)).collect();
     if lines.len() > most {

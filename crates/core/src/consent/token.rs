@@ -1,4 +1,4 @@
-//! Confirm tokens: a caller that was shown a plan gets one. It applies that plan with it, and no other.
+//! Confirm tokens: a caller that is shown a plan gets a token, which applies that plan and no other.
 
 use serde_json::Value;
 
@@ -14,23 +14,23 @@ use mcpkg_store::consents::{self, Binding, New, Request, State};
 /// How long a token is valid: ten minutes (contract 000, two-stage confirmation).
 pub const LIFE: Millis = 10 * 60_000;
 
-/// A token that was given to a caller.
+/// A token that was issued to a caller.
 #[derive(Debug)]
 pub struct Issued {
-    /// The token: 64 hex digits. It is kept nowhere.
+    /// The token: 64 hex digits. It is not stored anywhere.
     pub token: String,
     pub expires_at: Millis,
 }
 
-/// A plan that is about to be shown.
+/// A plan that is about to be shown to a caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
-    /// The operation that will apply it, by its name as a tool.
+    /// The tool name of the operation that will apply it.
     pub operation: &'a str,
     /// The project's name; empty if none applies.
     pub project: &'a str,
     pub inputs: &'a Value,
-    /// The SHA-256 of what is shown, in hex.
+    /// The SHA-256 of the plan, in hex.
     pub hash: &'a str,
     /// What it does, in one sentence.
     pub summary: &'a str,
@@ -41,23 +41,23 @@ pub struct Plan<'a> {
 pub enum Refused {
     /// This asker has no such token for this operation.
     Unknown,
-    /// It was used already.
+    /// The token was already used.
     Consumed,
-    /// It has expired, or the clock went back to before it was given.
+    /// The token has expired, or the clock went back to before it was issued.
     Expired { at: Millis },
-    /// It was given for other arguments.
+    /// The token was issued for other arguments.
     OtherInputs {
-        /// The arguments that it was given for.
+        /// The arguments that the token was issued for.
         given: Value,
     },
-    /// It was given for another plan.
+    /// The token was issued for another plan.
     OtherPlan {
         /// The SHA-256 of that plan, in hex.
         given: String,
     },
 }
 
-/// Gives the caller a token for a plan.
+/// Issues a token for a plan to the caller.
 pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
     let token = hex::encode(&context.clock.secret()?);
     let now = context.clock.now();
@@ -82,7 +82,7 @@ pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
     Ok(Issued { token, expires_at })
 }
 
-/// Checks a token before anything is planned. The inner result says why it is refused.
+/// Checks a token before anything is planned. The inner error says why it is refused.
 pub fn check(
     db: &Db<'_>,
     context: &Context,
@@ -91,7 +91,7 @@ pub fn check(
     inputs: &Value,
 ) -> Result<Result<Confirmed, Refused>> {
     let sha256 = key(token);
-    // Whether somebody else's token is known is nobody's business.
+    // Another asker's token is reported as unknown, so that nobody can probe for tokens.
     let row = consents::of_token(db, &sha256)?
         .filter(|row| row.asker == context.caller.asker() && row.operation == operation);
     let Some(row) = row else { return Ok(Err(Refused::Unknown)) };
@@ -108,7 +108,7 @@ pub fn check(
     Ok(Ok(Confirmed { sha256, row }))
 }
 
-/// A token that has passed the checks so far.
+/// A token that has passed [`check`].
 #[derive(Debug)]
 pub struct Confirmed {
     sha256: Sha,
@@ -116,7 +116,7 @@ pub struct Confirmed {
 }
 
 impl Confirmed {
-    /// Checks that the token was given for this plan.
+    /// Checks that the token was issued for this plan.
     ///
     /// # Errors
     /// [`Refused::OtherPlan`].
@@ -127,10 +127,10 @@ impl Confirmed {
         }
     }
 
-    /// Uses the token up, in the transaction of what it allows.
+    /// Uses the token up, in the transaction that applies the plan.
     ///
     /// # Errors
-    /// The inner one where another process used it first.
+    /// The inner error if another process has used the token first.
     pub fn consume(&self, db: &Db<'_>, now: Millis) -> Result<Result<(), Refused>> {
         Ok(match consents::consume_token(db, &self.sha256, now)? {
             true => Ok(()),

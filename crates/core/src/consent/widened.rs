@@ -1,7 +1,7 @@
-//! Widened approvals: for a time, an asker's plans that only read from one catalog need no request of their own.
+//! Widened approvals: for a limited time, an asker's plans that only read from one catalog need no request of their own.
 //!
-//! A widened approval is kept outside of the database, as every approval is, and is never the default. It is bound to the asker, the
-//! project, and the catalog with its address: if the catalog moves to another address, mcpkg asks again.
+//! Like every approval, a widened one is kept outside of the database, and it is never the default. It is bound to the asker,
+//! the project, and the catalog with its address. If the catalog moves to another address, mcpkg asks again.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -19,11 +19,11 @@ use mcpkg_store::consents::Request;
 /// The longest time for which an approval can be widened: a day.
 pub const LONGEST: Millis = 24 * 60 * 60_000;
 
-/// Widens the approval of a request to all reads of a catalog for so many milliseconds. Returns when that ends.
+/// Widens the approval of a request to all reads of a catalog, for `span` milliseconds. Returns the time when that ends.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` without a person at a terminal; `E_INVALID_ARGUMENT` for a span of nothing or of more than a day;
-/// `E_NOT_FOUND` if there is no such catalog; `E_UNAPPROVED` if the user has no home.
+/// `E_TERMINAL_REQUIRED` without a person at a terminal; `E_INVALID_ARGUMENT` if the span is zero or more than a day;
+/// `E_NOT_FOUND` if there is no such catalog; `E_UNAPPROVED` if the user has no home directory.
 pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) -> Result<Millis> {
     if !has_terminal(context) {
         let why = "Only a person at a terminal can consent to all reads of a catalog; --yes does not apply";
@@ -54,7 +54,7 @@ pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) 
     told.map(|()| expires_at)
 }
 
-/// Refuses a span for which an approval cannot be widened.
+/// Refuses a span that is zero or longer than [`LONGEST`].
 pub fn check(span: Millis) -> Result<()> {
     match (1..=LONGEST).contains(&span) {
         true => Ok(()),
@@ -62,12 +62,12 @@ pub fn check(span: Millis) -> Result<()> {
     }
 }
 
-/// Returns the address at which a catalog is served.
+/// Returns the base URL of a catalog's API.
 pub fn base_url(context: &Context, catalog: &str) -> Result<Option<String>> {
     Ok(context.store.read(|db| catalogs::get(db, catalog))?.facts.base_url)
 }
 
-/// Returns the approval of all reads of a catalog that this caller has in a project, if there is one.
+/// Returns the consent from a widened approval that this caller has for a catalog in a project, if any.
 pub fn granted(context: &Context, project: &str, catalog: &str, base_url: Option<&str>) -> Result<Option<Consent>> {
     Ok(Reads::of(context, project, catalog, base_url)?.map(Consent::to_reads))
 }
@@ -79,11 +79,11 @@ pub struct Wider {
     pub asker: String,
     /// The catalog whose reads need no request of their own.
     pub catalog: String,
-    /// When it ends, in milliseconds.
+    /// When it ends, in milliseconds since 1970.
     pub expires_at: Millis,
 }
 
-/// Returns the widened approvals that are valid on this machine now, the first to end first.
+/// Returns the widened approvals that are valid on this machine now, in the order in which they end.
 pub fn standing(context: &Context) -> Result<Vec<Wider>> {
     let now = context.clock.now();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -114,7 +114,7 @@ pub fn take_back(context: &Context, consent: Uuid) -> Result<bool> {
     Ok(was)
 }
 
-/// Deletes the records of those that have expired.
+/// Deletes the records of expired approvals.
 fn sweep(context: &Context, now: Millis) -> Result<()> {
     for (sha256, note) in context.approved.all(Kind::Reads)? {
         if !is_good(&note, now) {

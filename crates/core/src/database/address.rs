@@ -1,4 +1,4 @@
-//! The address of a database on a server: its password may be a reference to where it is kept.
+//! Addresses of databases on a server, in which a password may be a reference to a secret.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,6 @@ use mcpkg_base::error::Result;
 use mcpkg_base::secret::Reference;
 use mcpkg_store::Store;
 
-/// The text before a password in an address.
 const PASSWORD: &str = "password=";
 
 /// Returns the address for [`Store::open`](mcpkg_store::Store::open), with the password from `password=env:NAME`,
@@ -26,10 +25,10 @@ pub fn resolved(database: &Path) -> Result<Cow<'_, Path>> {
         match reference {
             Some(reference) => {
                 let secret = reference.resolve(&CancellationToken::new())?;
-                // The password may be another one when a connection is made.
+                // Read again for each new connection: the password may have changed since.
                 Store::read_passwords_with(read);
                 let password = utf8_percent_encode(secret.expose(), NON_ALPHANUMERIC);
-                // The reference is what may be shown, and written down for a client.
+                // The address keeps the reference, so that it can be shown and written into a client's configuration.
                 pairs.push(format!("{PASSWORD}{password}&{}", pair.replacen(PASSWORD, "password_from=", 1)));
             }
             None => pairs.push(pair.to_owned()),

@@ -1,4 +1,4 @@
-//! `mcpkg backup` and `mcpkg restore`.
+//! `mcpkg backup` and `mcpkg restore`: copy the database into a file, and replace it with such a copy.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ impl Operation for Backup {
             return Ok(Reply::sentence(sentence, json!({ "file": to.to_string(), "size": size })));
         };
         std::fs::create_dir_all(&self.to).map_err(|error| Error::file("create the folder", &self.to, error))?;
-        // Named after its database: another one's backups in the same folder are not this one's to remove.
+        // Backups are named after their database, so that pruning never removes those of another database in the same folder.
         let stem = context.store.location().file().and_then(Path::file_stem).unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();
         let file = self.to.join(format!("{stem}-{}.db", timestamp(context.clock.now())));
@@ -68,8 +68,8 @@ impl Operation for Backup {
     }
 }
 
-/// Removes all but the newest `keep` dated backups next to `made`, which always stays, even if the clock was set back.
-/// Their names sort by time, and nothing else matches them.
+/// Removes all dated backups next to `made` except for the newest `keep`. `made` itself always stays, even if the clock was set
+/// back. The names sort by time, and no other files match them.
 fn prune(made: &Path, stem: &str, keep: usize) -> Result<Vec<String>> {
     let folder = made.parent().unwrap_or(Path::new("."));
     let listing = std::fs::read_dir(folder).map_err(|error| Error::file("read", folder, error))?;
@@ -102,10 +102,10 @@ fn is_dated(name: &str, stem: &str) -> bool {
     })
 }
 
-/// The pattern of [`timestamp`]; 0 means any digit.
+/// The pattern of a [`timestamp`], in which `0` stands for any digit.
 const SHAPE: &str = "00000000T000000.000Z";
 
-/// `20261121T100000.123Z`: sorts by time and is a file name everywhere.
+/// Formats a time as `20261121T100000.123Z`, which sorts by time and is a valid file name on every system.
 fn timestamp(now: Millis) -> String {
     let seconds = mcpkg_base::clock::rfc3339(now).replace(['-', ':'], "");
     format!("{}.{:03}Z", seconds.trim_end_matches('Z'), now.rem_euclid(1000))
@@ -158,7 +158,7 @@ impl Operation for Restore {
         }
         let told = |done, total| (context.progress)("Restoring", done, total);
         let progress = Progress::new(&told, &context.cancelled);
-        // A damaged database can still be replaced.
+        // Ignore errors: a damaged database can still be replaced.
         let standing = context.store.read(access::standing).unwrap_or_else(|_| access::Standing::unknown());
         let kept = context.store.kept_beside(&timestamp(context.clock.now()));
         let author = context.author();

@@ -1,4 +1,4 @@
-//! `mcpkg compact`.
+//! `mcpkg compact`: shrinks the database, and deletes old revisions if asked to.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,7 +42,7 @@ impl Operation for Compact {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg compact", "mcpkg compact --keep-revisions 10 --dry-run", "mcpkg compact --older-than 90d --yes"];
     const EFFECT: Effect = Effect::Write;
-    // Reads of histories change, in every project.
+    // Deleting revisions changes the histories of every project.
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
@@ -89,7 +89,7 @@ impl Operation for Compact {
 }
 
 impl Compact {
-    /// Returns which revisions to delete; `None` without the options.
+    /// Returns which revisions to delete; `None` if no option asks for it.
     fn outdated(&self, now: Millis) -> Result<Option<Outdated>> {
         let refused = |age: &str, why: &str| {
             let what = format!("--older-than '{}' {why}", age.escape_debug());

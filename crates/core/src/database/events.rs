@@ -1,4 +1,4 @@
-//! `mcpkg events`: the trail.
+//! `mcpkg events`: shows the trail, which records every change.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -67,7 +67,7 @@ impl Operation for Events {
             }
             std::thread::sleep(POLL);
             events = match context.store.read(|db| events::after(db, newest, BATCH)) {
-                // A server that is away comes back, or a standby takes over.
+                // The server may come back, or a standby may take over, so keep trying.
                 Err(error) if error.code() == Code::Unavailable && context.store.location().file().is_none() => {
                     tracing::warn!(%error, "cannot read the trail; trying again");
                     Vec::new()
@@ -79,7 +79,7 @@ impl Operation for Events {
     }
 }
 
-/// The most events that are shown at once as they come.
+/// The most events that `--follow` shows at once.
 const BATCH: usize = 1_000;
 
 const POLL: std::time::Duration = std::time::Duration::from_millis(200);

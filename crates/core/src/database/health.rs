@@ -1,4 +1,4 @@
-//! Findings of `mcpkg doctor` on the database and on the project that applies.
+//! The findings of `mcpkg doctor` about the database and the selected project.
 
 use std::path::Path;
 
@@ -10,22 +10,22 @@ use mcpkg_store::limits::Limits;
 use mcpkg_store::projects::{self, Reason};
 use mcpkg_store::{Access, check, events};
 
-/// The largest file that `doctor` checks without being asked to.
+/// The largest file, in bytes, that `doctor` checks without being asked to.
 const QUICK: u64 = 64 << 20;
 
-/// The least free bytes that are worth compacting, if they are also a quarter of the file.
+/// How many bytes must be free before `doctor` suggests compacting. They must also be a quarter of the file.
 const WORTH_COMPACTING: u64 = 16 << 20;
 
-/// The number of rows at which `doctor` reports a table without limits.
+/// From how many rows on `doctor` reports a table that has no limits.
 const MANY: i64 = 1_000_000;
 
-/// The number of rows beyond the limits at which `doctor` suggests pruning.
+/// From how many rows beyond its limits on `doctor` suggests pruning a table.
 const WORTH_PRUNING: u64 = 10_000;
 
-/// Checks the file, the project that applies, tables that have grown, and free space.
+/// Checks the file, the selected project, tables that have grown, and free space.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut findings = vec![file(context), selection(context)];
-    // If the database cannot be read, the finding for the file says so.
+    // Ignore errors here: if the database cannot be read, the finding about the file already says so.
     findings.extend(grown(context).unwrap_or_default());
     findings.extend(space(context).unwrap_or_default());
     findings.extend(network(context));
@@ -47,7 +47,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
             };
             return Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg prune")));
         }
-        // Places are given out one by one.
+        // Sequence numbers have no gaps, so their difference is the number of rows.
         let trail = events::newest(db)? - events::oldest(db)?;
         if trail < MANY || events::GROWING.limits(db)? != Limits::NONE {
             return Ok(None);
@@ -57,7 +57,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
     })
 }
 
-/// Reports that the file could be much smaller.
+/// Reports that compacting would make the file much smaller.
 fn space(context: &Context) -> Result<Option<Finding>> {
     let (free, size) = (context.store.free()?, context.store.size());
     Ok((free >= WORTH_COMPACTING && free >= size / 4).then(|| {

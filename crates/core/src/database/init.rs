@@ -1,4 +1,4 @@
-//! `mcpkg init`.
+//! `mcpkg init`: creates the database.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `mcpkg limit list` and `set`: how much of the growing tables is kept.
+//! `mcpkg limit list` and `mcpkg limit set`: how many rows, and for how long, growing tables keep.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,10 +12,9 @@ use mcpkg_base::clock::span;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::limits::{Growing, Limits};
 
-/// The word for "no limit" on the command line.
 const NONE: &str = "none";
 
-/// The tables that grow, as a shell completes them.
+/// Completes the names of growing tables in the shell.
 const TABLES: Names = Names::Known(|domains| tables(domains).map(|table| table.name.to_owned()).collect());
 
 /// List the limits
@@ -124,12 +123,11 @@ impl Operation for Set {
     }
 }
 
-/// Returns the tables of every domain that grow.
+/// Returns the growing tables of every domain.
 pub(super) fn tables(domains: Domains) -> impl Iterator<Item = &'static Growing> {
     domains.iter().flat_map(|domain| domain.growing)
 }
 
-/// Returns the table with this name.
 fn named(domains: Domains, name: &str) -> Result<&'static Growing> {
     tables(domains).find(|growing| growing.name == name).ok_or_else(|| {
         let names: Vec<&str> = tables(domains).map(|growing| growing.name).collect();
@@ -160,13 +158,13 @@ fn number(text: &str) -> Result<Option<u32>> {
     }
 }
 
-/// The limits as users write them.
+/// Returns the limits as users write them, such as `30d`.
 fn words(limits: Limits) -> [String; 2] {
     let none = || NONE.to_owned();
     [limits.age.map_or_else(none, span::shown), limits.number.map_or_else(none, |number| number.to_string())]
 }
 
-/// The limits for programs.
+/// Returns the limits as JSON.
 fn data_of(limits: Limits) -> serde_json::Map<String, Value> {
     let age = limits.age.map(|age| age / 1000);
     [("age_seconds".to_owned(), json!(age)), ("number".to_owned(), json!(limits.number))].into_iter().collect()

@@ -1,5 +1,5 @@
-//! The database itself: init, backup, restore, move, check, the trail, and limits of tables. These operations are for
-//! the shell only.
+//! Operations on the database itself: init, backup, restore, move, check, the trail, and limits of tables. They are for the
+//! shell only.
 
 pub mod address;
 
@@ -21,10 +21,9 @@ use etcetera::BaseStrategy;
 use crate::op::{Domain, Entry};
 use mcpkg_store::{events as events_table, holders, tasks};
 
-/// The group of this domain; agents see none of it.
+/// The group of these operations. It is not offered to agents.
 pub const GROUP: &str = "database";
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "database",
     operations: &[OPS],
@@ -35,7 +34,6 @@ pub const DOMAIN: Domain = Domain {
     ..Domain::EMPTY
 };
 
-/// The operations of this domain, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<init::Init>(),
     Entry::of::<backup::Backup>(),
@@ -49,8 +47,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<prune::Prune>(),
 ];
 
-/// Returns where the database is unless `--db` or `MCPKG_DB` says otherwise: `mcpkg.db` in the user's data directory.
-/// `None` where the user has no home.
+/// Returns the path of the default database: `mcpkg.db` in the user's data directory. `None` if the user has no home directory.
 pub fn default_path() -> Option<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
     let folder = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };

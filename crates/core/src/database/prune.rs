@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_store::limits::Growing;
 
-/// Rows that one transaction deletes: others write in between.
+/// How many rows one transaction deletes. Other processes can write between two transactions.
 const BATCH: u32 = 10_000;
 
 /// Delete rows beyond the limits
@@ -33,7 +33,7 @@ impl Operation for Prune {
         `mcpkg compact --keep-revisions N`, `mcpkg snapshot prune` or `mcpkg tool prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prune --dry-run", "mcpkg prune --yes"];
     const EFFECT: Effect = Effect::Write;
-    // Reads of the trail change, in every project.
+    // Pruning the trail changes what readers of it see, in every project.
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -94,7 +94,7 @@ impl Prune {
     }
 }
 
-/// Says how many rows of which tables.
+/// Words the number of deleted rows per table.
 fn counted(rows: &[(&str, u64)]) -> String {
     let some = rows.iter().filter(|(_, rows)| *rows > 0);
     let counted = some.map(|(table, rows)| format!("{} of {table}", plural::count(*rows, "row")));

@@ -1,15 +1,14 @@
-//! `mcpkg://events`: the newest rows of the trail.
+//! The resource `mcpkg://events`: the newest rows of the trail.
 
 use serde_json::Map;
 
 use crate::op::{PAGE, Resource, Shown, Validator, newest};
 use mcpkg_store::{events, projects};
 
-/// The resources, in documentation order.
 pub(super) const RESOURCES: &[Resource] = &[EVENTS];
 
-/// The newest changes in the project. It is listed as a template although it has no variable, because resources/list
-/// contains only what the user stored (contract 001).
+/// The newest changes in the project. It is listed as a template although it has no variable, because resources/list contains
+/// only what the user stored (contract 001).
 const EVENTS: Resource = Resource {
     uri: "mcpkg://events",
     name: "events",
@@ -32,7 +31,7 @@ const EVENTS: Resource = Resource {
             return Ok(None);
         }
         let rows = events::last_of(asked.db, asked.selection, 1)?;
-        // Pruning takes the oldest away.
+        // Includes the oldest row, because pruning removes rows at that end.
         let oldest = events::oldest(asked.db)?;
         Validator::of(&(rows.first().map(|newest| (newest.seq, newest.at)), oldest)).map(Some)
     },

@@ -1,4 +1,4 @@
-//! `mcpkg move`.
+//! `mcpkg move`: copies the database to another place, such as a server.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ impl Operation for Move {
         };
         if let Err(error) = alone.note_move() {
             if !Store::is_server(&place) {
-                // Changes made here during the copy may be missing in it.
+                // Changes that were made here during the copy may be missing in it.
                 let _ = std::fs::remove_file(&self.to);
             }
             return Err(error);
@@ -76,7 +76,7 @@ impl Operation for Move {
     }
 }
 
-/// Fills a server's database, where there is nothing yet, with all of this one.
+/// Copies all of this database into an empty one on a server.
 fn into_server(context: &Context, server: &Store, progress: &Progress<'_>) -> Result<String> {
     let to = server.location().to_string();
     if server.read(projects::is_any)? {

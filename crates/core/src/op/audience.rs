@@ -1,4 +1,4 @@
-//! The callers that tools which are data are listed and found for.
+//! Describes the caller that projected tools (such as installed ones) are listed for.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use super::Identity;
 use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::session::SessionInstalls;
 
-/// The callers that tools which are data are listed and found for.
+/// The caller that projected tools are listed for, or looked up by name for.
 #[derive(Clone, Copy)]
 pub struct Audience<'a> {
-    /// Who the server says it is.
+    /// The contract that the server stands in for.
     pub identity: Identity,
-    /// What the call says about its project.
+    /// How the call selects its project.
     pub selection: &'a Selection,
-    /// The name of the access key that it came with.
+    /// The name of the access key that the caller uses.
     pub key: Option<&'a str>,
-    /// What is installed for its session, where that has installs of its own.
+    /// The session's own installs, if it has some.
     pub session: Option<&'a Arc<SessionInstalls>>,
     /// The toolset that the server was started with, instead of the active one.
     pub toolset: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! The caller of an operation and its rights, which are decided only here.
+//! The caller of an operation and its rights. No other module decides rights.
 
 use uuid::Uuid;
 
@@ -19,25 +19,25 @@ pub enum Caller {
 pub struct Client {
     /// The access key that its request came with.
     pub key: Option<Grant>,
-    /// How it is connected.
     pub connection: Connection,
     /// The contract that the server stands in for (`serve --as`).
     pub identity: Identity,
-    /// As the trail names it.
+    /// The caller's name in the trail.
     actor: String,
 }
 
 /// How a client is connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Connection {
-    /// Over a network: whoever reaches the port, or holds a key, may send anything.
+    /// Over a network: anyone who can reach the port, or has a key, may send anything.
     #[default]
     Network,
-    /// Over pipes to a program of this user's that started the server.
+    /// Over pipes, to a server that one of this user's programs started.
     Stdio,
 }
 
-/// Who a server says it is (`serve --as`): clients that were set up for one of the originals find what they know.
+/// The program that a server presents itself as (`serve --as`), so that clients set up for one of the originals find what they
+/// know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
     #[default]
@@ -52,20 +52,20 @@ pub enum Identity {
     Assistant,
 }
 
-/// Whom an install of a client's is for, where the server says it.
+/// Who can use what a client installs (`serve --install-scope`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallScope {
-    /// The access key that the client came with.
+    /// Only clients with the same access key.
     Key,
     Session,
-    /// Everybody who uses the database.
+    /// Everyone who uses the database.
     Global,
 }
 
 impl InstallScope {
     pub const ALL: [InstallScope; 3] = [InstallScope::Key, InstallScope::Session, InstallScope::Global];
 
-    /// The name that `serve --install-scope` takes.
+    /// Returns its name as an argument of `serve --install-scope`.
     pub const fn name(self) -> &'static str {
         match self {
             InstallScope::Key => "key",
@@ -80,41 +80,41 @@ impl InstallScope {
 pub struct Grant {
     /// The key's name, for the trail.
     pub key: String,
-    /// The project it is for; `None` for all of them.
+    /// The only project that it reaches; `None` for all projects.
     pub project: Option<Uuid>,
-    /// What that project is called now; there where `project` is.
+    /// The current name of `project`, if there is one.
     pub project_name: Option<String>,
     /// Whether it may only read.
     pub read_only: bool,
     /// Whether its holder's answers to an elicitation count as the user's consent.
     pub consent: bool,
-    /// The namespaces of tools that its holder may publish in, in the registry that a server offers.
+    /// The namespaces of tools that the holder may publish in on a server's registry.
     pub publish: Vec<Namespace>,
-    /// Whether its holder may post attestations there.
+    /// Whether the holder may post attestations to that registry.
     pub attest: bool,
-    /// Whether its holder may run commands, where a person consents.
+    /// Whether the holder may run commands, if a person consents.
     pub execute: bool,
-    /// Until when it is good; for ever where `None`.
+    /// When the key expires; `None` if never.
     pub expires_at: Option<Millis>,
 }
 
 /// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// Change what the database holds. Who may not gets no confirm token either.
+    /// Change what the database holds. Without this right, a caller gets no confirm token either.
     pub write: bool,
-    /// Reach beyond a project: the folders of agents, config repos, other projects.
+    /// Reach beyond a project: agents' folders, config repos, other projects.
     pub deploy: bool,
-    /// Pass on the user's consent, by an answer to an elicitation.
+    /// Pass on the user's consent by answering an elicitation.
     pub consent: bool,
-    /// Run commands, where a person consents.
+    /// Run commands, if a person consents.
     pub execute: bool,
 }
 
 impl Caller {
     /// Returns a client that calls itself `name`.
     ///
-    /// The trail names its key where it has one, since a client's own name is what it says of itself.
+    /// If it has a key, the trail names the key as well: a client may claim any name.
     pub fn client(name: Option<&str>, key: Option<Grant>, connection: Connection, identity: Identity) -> Self {
         let name = name.unwrap_or("unknown");
         let actor = match &key {
@@ -124,7 +124,7 @@ impl Caller {
         Caller::Client(Client { key, connection, identity, actor })
     }
 
-    /// Returns the caller as the trail names it: `shell`, `mcp:CLIENT` or `key:KEY:CLIENT`.
+    /// Returns the caller's name in the trail: `shell`, `mcp:CLIENT` or `key:KEY:CLIENT`.
     pub fn actor(&self) -> &str {
         match self {
             Caller::Shell => "shell",
@@ -132,7 +132,7 @@ impl Caller {
         }
     }
 
-    /// Whether a person at a shell calls, or a program of theirs, and no agent.
+    /// Whether the caller is a person at a shell, or a program that they run there, and not an agent.
     pub fn is_shell(&self) -> bool {
         matches!(self, Caller::Shell)
     }
@@ -140,7 +140,7 @@ impl Caller {
     /// Returns what the caller may do.
     pub fn rights(&self) -> Rights {
         match self {
-            // Consent at a shell is asked for at its terminal, if it has one.
+            // At a shell, consent is asked for at the terminal, if there is one.
             Caller::Shell => Rights { write: true, deploy: true, consent: false, execute: true },
             Caller::Client(Client { key: Some(grant), connection, .. }) => grant.rights(*connection),
             Caller::Client(Client { key: None, connection, .. }) => {
@@ -149,7 +149,8 @@ impl Caller {
         }
     }
 
-    /// Whether the files of this machine are the caller's own: at a shell, or over pipes to a program of this user's.
+    /// Whether the caller can already access this machine's files: it is at a shell, or a program of this user's that is
+    /// connected over pipes.
     pub fn is_on_this_machine(&self) -> bool {
         match self {
             Caller::Shell => true,
@@ -157,8 +158,8 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may publish the tool of this name in the registry that a server offers, and change what it says of
-    /// it: nobody without a key that was made for it.
+    /// Whether the caller may publish a tool with this name in a server's registry, and change its metadata. This takes a key
+    /// that was made for it.
     pub fn publishes(&self, tool: &str) -> bool {
         self.publishing().iter().any(|namespace| namespace.covers(tool))
     }
@@ -168,12 +169,12 @@ impl Caller {
         self.grant().map_or(&[], |grant| &grant.publish)
     }
 
-    /// Whether the caller may post attestations to the registry that a server offers.
+    /// Whether the caller may post attestations to a server's registry.
     pub fn attests(&self) -> bool {
         self.grant().is_some_and(|grant| grant.attest)
     }
 
-    /// Whether the caller is shown private versions of the tool of this name: this user, and who may publish it.
+    /// Whether the caller sees private versions of the tool with this name: this user does, and those who may publish it.
     pub fn sees_private(&self, tool: &str) -> bool {
         self.is_on_this_machine() || self.publishes(tool)
     }
@@ -185,7 +186,7 @@ impl Caller {
         }
     }
 
-    /// Returns the name of the access key that the caller came with.
+    /// Returns the name of the caller's access key.
     pub fn key(&self) -> Option<&str> {
         match self {
             Caller::Client(Client { key: Some(grant), .. }) => Some(&grant.key),
@@ -193,7 +194,7 @@ impl Caller {
         }
     }
 
-    /// Returns the name of the only project that the caller reaches, where it is only one.
+    /// Returns the name of the only project that the caller reaches, if it is limited to one.
     pub fn project(&self) -> Option<&str> {
         match self {
             Caller::Client(Client { key: Some(grant), .. }) => grant.project_name.as_deref(),
@@ -201,7 +202,6 @@ impl Caller {
         }
     }
 
-    /// Returns the contract that the caller's server stands in for.
     pub fn identity(&self) -> Identity {
         match self {
             Caller::Shell => Identity::Mcpkg,
@@ -209,8 +209,8 @@ impl Caller {
         }
     }
 
-    /// Returns whose a confirm token or a request for consent is, as the database keeps it: the access key's, else this
-    /// user's, so that a token given in the shell is good over stdio.
+    /// Returns the owner of confirm tokens and consent requests, as stored in the database: the access key, or else this user.
+    /// A token that was issued in the shell is thus valid over stdio.
     pub fn asker(&self) -> String {
         match self {
             Caller::Client(Client { key: Some(grant), .. }) => format!("key:{}", grant.key),
@@ -220,7 +220,7 @@ impl Caller {
 }
 
 impl Grant {
-    /// Returns what the holder of the key may do.
+    /// Returns what the holder of the key may do over this connection.
     pub fn rights(&self, connection: Connection) -> Rights {
         Rights {
             write: !self.read_only,
@@ -235,7 +235,7 @@ impl Identity {
     pub const ALL: [Identity; 5] =
         [Identity::Mcpkg, Identity::Agentpack, Identity::Enact, Identity::Smctl, Identity::Assistant];
 
-    /// The name that `serve --as` takes.
+    /// Returns its name as an argument of `serve --as`.
     pub const fn name(self) -> &'static str {
         match self {
             Identity::Mcpkg => "mcpkg",
@@ -246,7 +246,7 @@ impl Identity {
         }
     }
 
-    /// The name in serverInfo.
+    /// Returns its name in serverInfo.
     pub const fn server_name(self) -> &'static str {
         match self {
             Identity::Mcpkg | Identity::Agentpack | Identity::Smctl | Identity::Assistant => self.name(),
@@ -291,7 +291,7 @@ mod tests {
             (client(Some(grant(false, true, None)), Network), (true, true, true), false),
             (client(Some(grant(false, true, one)), Network), (true, false, true), false),
             (client(Some(grant(true, false, None)), Network), (false, true, false), false),
-            // What may not write has nothing to consent to.
+            // A caller that may not write needs no consent either.
             (client(Some(grant(true, true, one)), Network), (false, false, false), false),
         ] {
             assert_eq!(caller.rights(), Rights { write, deploy, consent, execute }, "{caller:?}");
@@ -315,7 +315,7 @@ mod tests {
         let keyed = client(Some(publisher), Connection::Network);
         assert!(keyed.publishes("alice/weather") && keyed.attests() && keyed.sees_private("alice/weather"));
         assert!(!keyed.publishes("bob/weather") && !keyed.sees_private("bob/weather"));
-        // Its key reads only over MCP, and so does it.
+        // A client whose key only reads over MCP is limited to reads as well.
         assert!(!keyed.rights().write);
         let plain = client(Some(grant(false, false, None)), Connection::Network);
         for caller in [plain, client(None, Connection::Network), client(None, Connection::Stdio), Caller::Shell] {

@@ -1,24 +1,25 @@
-//! What an operation may change of what clients see: the typed side of an event.
+//! Which lists of clients an operation may change: the typed side of an event.
 //!
-//! An event's row has the operation's name, so every process finds the same of these in its table, whoever did it.
+//! An event's row stores the operation's name. Every process looks up the same `Changes` in its own table, no matter which
+//! process made the change.
 
-/// The lists that a change may alter, and for whom.
+/// The lists that an operation may change, and who may see the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changes {
     pub prompts: bool,
     pub resources: bool,
     pub tools: bool,
     pub skills: bool,
-    /// Who may see it.
+    /// Who may see the change.
     pub reach: Reach,
 }
 
 /// Who may see a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Whoever is served the project that the event names.
+    /// The clients that are served the event's project.
     Project,
-    /// Everybody: which project is served, or what it is called, may have changed.
+    /// Every client: the operation may change which project is served, or its name.
     Everybody,
 }
 
@@ -26,21 +27,22 @@ impl Changes {
     pub const NO_LIST: Self =
         Self { prompts: false, resources: false, tools: false, skills: false, reach: Reach::Project };
 
-    /// Every list of the project: what holds for an event of a newer version, whose operation is not known here.
+    /// Every list of the project. This is also assumed for an event of a newer version whose operation is unknown here.
     pub const PROJECT: Self = Self { prompts: true, resources: true, tools: true, skills: true, reach: Reach::Project };
 
-    /// Which project is served, and so every list.
+    /// Which project is served, and therefore every list.
     pub const SELECTION: Self = Self { reach: Reach::Everybody, ..Self::PROJECT };
 
-    /// The project's prompts, and the skills that they stand for.
+    /// The project's prompts, and the skills made from them.
     pub const PROMPTS: Self = Self { prompts: true, skills: true, ..Self::NO_LIST };
 
-    /// The project's resources, and the skills among them; a first skill lists the tools that write them.
+    /// The project's resources, and the skills among them. Also the tools: with the first skill, the tools that write skills
+    /// are listed.
     pub const RESOURCES: Self = Self { resources: true, tools: true, skills: true, ..Self::NO_LIST };
 
     pub const TOOLS: Self = Self { tools: true, ..Self::NO_LIST };
 
-    /// Returns what either of two may change.
+    /// Returns everything that either of the two may change.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         let reach = match (self.reach, other.reach) {

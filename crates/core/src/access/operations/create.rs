@@ -1,4 +1,4 @@
-//! `mcpkg access create`.
+//! `mcpkg access create`: creates an access key and prints it once.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -69,7 +69,7 @@ impl Operation for Create {
         redact(&self.name)
     }
 
-    /// Revokes a key that was never shown.
+    /// Revokes a key that was created but never shown to the user.
     fn unprinted(context: &Context, data: &Value, error: Error) -> Error {
         match data["name"].as_str() {
             Some(name) => revoke_unprinted(context, name, &error),
@@ -177,7 +177,7 @@ fn tools(domains: Domains, read_only: bool) -> String {
     )
 }
 
-/// Adds a hint for a name that is taken: it depends on the state of the key that has it.
+/// Adds a hint to the error for a name that is taken. The hint depends on the state of the existing key.
 fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     let found = context.store.read(|db| {
         let key = access::get(db, name)?;
@@ -206,7 +206,8 @@ fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
         let project = project_name(db, key.project)?;
         context.event(db, author, project.as_deref(), "access.revoke", name)
     });
-    // The cause is left out: a closed pipe would be taken for a reader that has read enough.
+    // The cause is left out of the error: the caller ignores errors caused by a closed pipe, because the reader has read
+    // enough.
     let why = error.message();
     match revoked {
         Ok(()) => Error::new(

@@ -1,4 +1,4 @@
-//! `mcpkg access list`.
+//! `mcpkg access list`: lists the access keys.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `mcpkg access ...`: agents never manage keys.
+//! `mcpkg access ...`: manages access keys. For the shell only; agents never manage keys.
 
 mod create;
 mod list;

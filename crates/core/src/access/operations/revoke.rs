@@ -1,4 +1,4 @@
-//! `mcpkg access revoke`.
+//! `mcpkg access revoke`: revokes an access key.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

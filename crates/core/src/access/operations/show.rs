@@ -1,4 +1,4 @@
-//! `mcpkg access show`.
+//! `mcpkg access show`: shows what a key allows and whether it is still valid.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

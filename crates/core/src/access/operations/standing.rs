@@ -1,4 +1,4 @@
-//! Shows a key: what it may do, and whether it is still valid.
+//! Describes an access key: what it allows, and whether it is still valid.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use mcpkg_store::access::{self, Key};
 use mcpkg_store::page::Page;
 use mcpkg_store::{Db, projects};
 
-/// The access keys, as a shell completes them.
+/// Completes the names of access keys in the shell.
 pub(super) const KEYS: Names = Names::Stored(|typed| {
     let keys = access::list(typed.db, &Page::all())?.rows;
     Ok(typed.matching(keys.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.name)))
@@ -40,7 +40,7 @@ pub(super) fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<
     })
 }
 
-/// Returns what a key may do, in the words of the list.
+/// Returns what a key allows, as `access list` words it.
 pub(super) fn may(key: &Key) -> String {
     let mut words = match (key.read_only, key.consent) {
         (true, _) => "read",
@@ -60,7 +60,7 @@ pub(super) fn may(key: &Key) -> String {
     words
 }
 
-/// Returns what a key may do at a server's registry beyond reading.
+/// Returns what a key allows on a server's registry beyond reading.
 pub(super) fn at_registry(key: &Key) -> Option<String> {
     let namespaces = key.publish.join(", ");
     match (key.publish.is_empty(), key.attest) {
@@ -89,7 +89,7 @@ pub(super) fn state(key: &Key, project_is_gone: bool, now: Millis) -> &'static s
     }
 }
 
-/// Returns a key for programs: its name, what it reaches, and whether it is valid.
+/// Returns a key as JSON: its name, what it allows, and whether it is valid.
 pub(super) fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
     json!({
         "name": key.name,
