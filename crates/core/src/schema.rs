@@ -1,10 +1,10 @@
-//! From an argument struct to a JSON Schema in the contracts' form: plain types, descriptions, nothing about null.
+//! Turns an argument struct into a JSON Schema in the contracts' form: plain types and descriptions, and no mention of null.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
-/// Returns the schema of `T` with everything inlined.
+/// Returns the schema of `T` without references: everything is inlined.
 pub fn generate<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -12,9 +12,10 @@ pub fn generate<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// Returns the schema as the contracts write it: `type`, `properties` (also where there are none) and `required`.
+/// Returns the schema in the contracts' form: `type`, `properties` (even if there are none) and `required`.
 ///
-/// An optional field is one that is not in `required`; that it may be null, its Rust width and its format are ours.
+/// A field is optional if it is not in `required`. The contracts do not mention that it may be null, nor its width in Rust or
+/// its format.
 pub fn contract_form(schema: Schema) -> Map<String, Value> {
     let mut schema = schema.to_value();
     tidy(&mut schema);
@@ -34,7 +35,7 @@ fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             for noise in ["title", "format", "minimum", "maximum", "default"] {
-                // A property may be called `title`; a keyword is never a schema.
+                // A property may be called `title`, but then its value is a schema. A keyword's value never is.
                 if map.get(noise).is_some_and(|value| !value.is_object()) {
                     map.shift_remove(noise);
                 }
@@ -56,7 +57,7 @@ fn tidy(schema: &mut Value) {
                     }
                 }
             }
-            // The contracts write the type before the description.
+            // The contracts put the type before the description.
             let is_schema = |map: &Map<String, Value>| {
                 map.get("type").is_some_and(|kind| !kind.is_object())
                     && map.get("description").is_some_and(Value::is_string)

@@ -1,4 +1,4 @@
-//! What an operation runs in.
+//! The context of an operation: its caller, its database, and the functions by which it reports and asks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,36 +17,36 @@ use mcpkg_store::revisions::Author;
 use mcpkg_store::tools::session::SessionInstalls;
 use mcpkg_store::{Db, Store, events};
 
-/// Told how much of a long work is done, and of how much.
+/// Reports the progress of long work: what is being done, how much is done, and the total.
 pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 
-/// Told what long work has to say besides how much of it is done.
+/// Reports messages of long work, besides its progress.
 pub type Say = dyn Fn(&str) + Send + Sync;
 
-/// Takes a part of an answer that goes on; an error ends it.
+/// Shows a part of an answer that continues, such as that of `events --follow`. An error ends it.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
 
 /// Who confirms what a shell command is about to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// It was said already (`--yes`).
+    /// The user did, in the command itself (`--yes`).
     Given,
-    /// A person at a terminal is asked.
+    /// A person at a terminal, who is asked.
     Ask,
-    /// Nobody: no terminal, or an agent, which says it in its arguments.
+    /// Nobody: there is no terminal. Also for agents, which confirm in their arguments.
     Nobody,
 }
 
-/// Shows what would be done and asks whether to do it; `Ok` is a yes.
+/// Shows a plan and asks whether to apply it. `Ok` means yes.
 pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 
-/// Shows something and asks a person for a line of text; fails where there is none.
+/// Shows something and asks a person for a line of text. Fails without a person at a terminal.
 pub type Line = dyn Fn(Body, &str) -> Result<String> + Send + Sync;
 
-/// Takes the id of a request that the caller's client shall ask its user about, once the call has ended.
+/// Takes the id of a request for consent. The caller's client asks its user about it once the call has ended.
 pub type Elicit = dyn Fn(Uuid) + Send + Sync;
 
-/// What an operation runs in.
+/// The context of an operation.
 #[derive(Clone)]
 pub struct Context {
     /// The tables of all domains.
@@ -54,66 +54,65 @@ pub struct Context {
     pub store: Store,
     pub clock: Clock,
     pub caller: Caller,
-    /// Which tools the caller may reach, by their names and as commands.
+    /// Which tools the caller may reach, whether by name or as commands.
     pub surface: Arc<Surface>,
-    /// What the call says about its project.
+    /// How the call selects its project.
     pub selection: Selection,
-    /// The toolset that narrows which installed tools are seen and called, instead of the active one.
+    /// The toolset that limits which installed tools are visible and callable. It replaces the active one.
     pub toolset: Option<String>,
-    /// What is installed for the caller's session, where that has installs of its own.
+    /// The session's own installs, if it has some.
     pub session: Option<Arc<SessionInstalls>>,
-    /// Whom an install is for, where the server says it.
+    /// Who can use what is installed, if the server says so.
     pub install_scope: Option<InstallScope>,
-    /// Whether a person consents to each call of a tool that may destroy what is there (`serve --confirm destructive`).
+    /// Whether a person must consent to each call of a destructive tool (`serve --confirm destructive`).
     pub asks_before_destructive: bool,
-    /// The most bytes of content one answer carries.
+    /// The most bytes of content in one answer.
     pub max_answer: u64,
-    /// Whether the data of a reply is shown: to a client it is, in a shell with `--json`. What costs much to put together
-    /// may be left out else.
+    /// Whether the data of a reply is shown: always to clients, and in a shell with `--json`. If not, data that is expensive to
+    /// collect may be left out.
     pub shows_data: bool,
-    /// Where long work reports.
+    /// Reports the progress of long work.
     pub progress: Arc<Progress>,
-    /// What long work says for who wants to follow it: log messages of a client.
+    /// Reports messages of long work. A client gets them as log messages.
     pub say: Arc<Say>,
-    /// Where an operation that goes on shows what it has so far.
+    /// Shows parts of an answer that continues.
     pub emit: Arc<Emit>,
-    /// Asks a person; refuses where there is none.
+    /// Asks a person for a decision. Refuses if there is nobody to ask.
     pub ask: Arc<Ask>,
-    /// Asks a person for a line of text; refuses where there is none.
+    /// Asks a person for a line of text. Refuses if there is nobody to ask.
     pub line: Arc<Line>,
-    /// Who confirms a shell command.
     pub confirmation: Confirmation,
-    /// What this user approved on this machine, outside of any database.
+    /// What this user approved on this machine. It is stored outside of any database.
     pub approved: Approved,
-    /// Cancelled when the user gave up; long work looks at it, and waits end with it.
+    /// Cancelled when the user gives up. Long work checks it, and waits end with it.
     pub cancelled: CancellationToken,
-    /// Told of a request that needs consent, where the caller's client can ask its user, and is trusted with the answer.
+    /// Takes requests for consent, if the caller's client can ask its user and is trusted with the answer.
     pub elicit: Option<Arc<Elicit>>,
-    /// The request for consent that the caller's client asked its user about within this call, once it was decided.
+    /// The request for consent that the caller's client has asked its user about within this call, once it was decided.
     pub answered: Option<Uuid>,
-    /// Called before another host is waited for: gives back what other calls of a server wait for.
+    /// Called before waiting for another host, to release what other calls of a server may be waiting for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
     pub allow_outside: Vec<PathBuf>,
-    /// The database that `store` stands in for, where a look may not make it.
+    /// The path of the database that `store` stands in for, if it does not exist and a read must not create it.
     pub stands_for: Option<PathBuf>,
 }
 
-/// The most bytes of content one answer carries unless told otherwise: 64 MiB.
+/// The default for the most bytes of content in one answer: 64 MiB.
 pub const MAX_ANSWER: u64 = 64 << 20;
 
-/// The rows in a page of a list that an agent asks for.
+/// The number of rows in a page of a list for an agent.
 pub const PAGE: usize = 100;
 
 impl Context {
-    /// Returns the context of the shell.
+    /// Returns the context for the shell.
     pub fn shell(domains: Domains, store: Store, selection: Selection) -> Self {
         Self::new(domains, Caller::Shell, store, selection)
     }
 
-    /// Returns the context of a caller, in which nobody can be asked.
+    /// Returns the context for a caller, in which nobody can be asked.
     ///
-    /// Whatever an operation says of its effect, it writes nothing for a caller who may only read.
+    /// If the caller may only read, the context cannot write, whatever effect an operation declares.
     pub fn new(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let store = if caller.rights().write { store } else { store.reading() };
         Self {
@@ -150,27 +149,27 @@ impl Context {
         }
     }
 
-    /// Returns the context of a caller at what a domain serves over HTTP. A key that was made to publish or to attest writes
-    /// there, also where it only reads over MCP; nobody else does.
+    /// Returns the context for a request to what a domain serves over HTTP. A key that was made to publish or to attest may
+    /// write here, even if it only reads over MCP. Nobody else may write.
     pub fn of_served(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let may_write = !caller.publishing().is_empty() || caller.attests();
         let store = if may_write { store } else { store.reading() };
         Self { store: store.clone(), ..Self::new(domains, caller, store, selection) }
     }
 
-    /// The path of the database that the call is about, absolute.
+    /// Returns the absolute path of the database that the call is about.
     pub fn database(&self) -> &Path {
         self.stands_for.as_deref().unwrap_or_else(|| self.store.location().argument())
     }
 
-    /// Returns whom tools that are data are listed and found for.
+    /// Returns the audience that projected tools are listed for.
     pub fn audience(&self) -> Audience<'_> {
         let (key, session) = (self.caller.key(), self.session.as_ref());
         let identity = self.caller.identity();
         Audience { identity, selection: &self.selection, key, session, toolset: self.toolset.as_deref() }
     }
 
-    /// Runs `f` in one read transaction with the project that applies.
+    /// Runs `f` in one read transaction with the selected project.
     ///
     /// # Errors
     /// `E_NO_PROJECT`, `E_NOT_FOUND` for the project, and what `f` returns.
@@ -178,8 +177,8 @@ impl Context {
         self.store.read(|db| f(db, &projects::require(db, &self.selection)?))
     }
 
-    /// Runs `f` in one write transaction with the project that applies, and appends the event `kind` of `subject` where
-    /// `f` changed any row.
+    /// Runs `f` in one write transaction with the selected project. Appends the event `kind` of `subject` if `f` changed any
+    /// row.
     ///
     /// # Errors
     /// `E_NO_PROJECT`, `E_NOT_FOUND` for the project, and what `f` returns.
@@ -194,7 +193,7 @@ impl Context {
             let project = project?;
             let before = db.changed_rows();
             let value = f(db, &project, author)?;
-            // What was so already did not happen.
+            // Without a changed row there is nothing to record.
             if db.changed_rows() != before {
                 self.event(db, author, Some(&project.name), kind, subject)?;
             }
@@ -212,12 +211,12 @@ impl Context {
         })
     }
 
-    /// Who changes something, and when.
+    /// Returns who is changing something, and when.
     pub fn author(&self) -> Author<'_> {
         Author { actor: self.caller.actor(), now: self.clock.now() }
     }
 
-    /// Appends the event of something done.
+    /// Appends an event to the trail.
     pub fn event(
         &self,
         db: &Db<'_>,
@@ -232,22 +231,22 @@ impl Context {
         events::append(db, event)
     }
 
-    /// Returns the same context on a handle that cannot write.
+    /// Returns the same context with a handle that cannot write.
     pub(super) fn reading(&self) -> Self {
         Self { store: self.store.reading(), ..self.clone() }
     }
 
-    /// Whether a person at a shell calls, or a program of theirs, and no agent.
+    /// Whether the caller is a person at a shell, or a program that they run there, and not an agent.
     pub fn is_shell(&self) -> bool {
         self.caller.is_shell()
     }
 
-    /// Whether the user gave up; long work looks at it.
+    /// Whether the user has given up. Long work checks this.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_cancelled()
     }
 
-    /// Refuses to go on with what has changed nothing yet, where the user gave up.
+    /// Fails if the user has given up. For work that has changed nothing yet.
     pub fn unless_cancelled(&self) -> Result<()> {
         match self.is_cancelled() {
             true => Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),
@@ -255,17 +254,17 @@ impl Context {
         }
     }
 
-    /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes
-    /// no row at all, a line in the log stands for it.
+    /// Appends the event of a refused change. If it cannot be stored, because the disk is full or the caller may only read, a
+    /// line in the log replaces it.
     pub(super) fn refused(&self, kind: &str, subject: &str, error: &Error) {
-        // Callers put addresses with passwords where a name belongs, too.
+        // The subject may be an address with a password, if the caller put it where a name belongs.
         let subject = &*redacted(subject);
         if !self.store.may_write() {
             tracing::info!(kind, subject, refused = error.code().name(), "refused: the caller has read-only access");
             return;
         }
         if error.code() == Code::Busy {
-            // Who waited the whole busy time does not wait for it again.
+            // The call has already waited the whole busy time; do not wait for it again.
             tracing::info!(kind, subject, "the trail was not written either");
             return;
         }
@@ -285,7 +284,7 @@ impl Context {
             )
         });
         match appended {
-            // What refused the change refuses its trail too; the caller hears of it already.
+            // The same problem prevented both the change and its event. The caller gets the error for the change anyway.
             Err(trail) if trail.code() == error.code() => {
                 tracing::info!(kind, subject, refused = error.code().name(), "the trail could not be written either");
             }

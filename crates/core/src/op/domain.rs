@@ -1,6 +1,4 @@
-//! A domain as the faces see it: everything that it offers, in one table of its own.
-//!
-//! [`Domains`] chains the tables. A face walks them and names no domain.
+//! A domain's table of everything that it offers. The shell and the servers walk these tables ([`Domains`]) and name no domain.
 
 use std::path::PathBuf;
 
@@ -11,13 +9,13 @@ use mcpkg_store::Db;
 use mcpkg_store::limits::Growing;
 use mcpkg_store::projects::Selection;
 
-/// The domains of the program, in documentation order. Both faces, the reference pages and the tests walk their tables; a domain that
-/// needs to know what others offer asks [`Context::domains`].
+/// All domains of the program, in documentation order. The shell, the servers, the reference pages and the tests walk their
+/// tables. A domain that needs to know what others offer uses [`Context::domains`].
 #[derive(Clone, Copy, Default)]
 pub struct Domains(pub &'static [&'static Domain]);
 
 impl Domains {
-    /// No domain at all: for a test of one operation.
+    /// No domains, for a test of a single operation.
     pub const NONE: Self = Self(&[]);
 
     pub fn iter(self) -> impl Iterator<Item = &'static Domain> {
@@ -29,46 +27,46 @@ impl Domains {
         self.iter().flat_map(Domain::entries)
     }
 
-    /// Returns every resource of every domain. Reading, listing, completion and subscriptions walk it.
+    /// Returns every resource of every domain.
     pub fn resources(self) -> impl Iterator<Item = &'static Resource> {
         self.iter().flat_map(|domain| domain.resources).copied().flatten()
     }
 
-    /// Returns the folder that a server deploys into if nobody names one.
+    /// Returns the folder that a server deploys into if the caller names none.
     pub fn deploy_root(self, db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>> {
         self.iter().find_map(|domain| domain.deploy_root).map_or(Ok(None), |find| find(db, selection))
     }
 }
 
-/// What a domain offers. `..Domain::EMPTY` stands for what it does not.
+/// Everything that a domain offers. `..Domain::EMPTY` fills in the rest.
 pub struct Domain {
-    /// The name of its folder.
+    /// The name of the domain's folder in the sources.
     pub name: &'static str,
-    /// Its tables of operations, in documentation order.
+    /// Tables of operations, in documentation order.
     pub operations: &'static [&'static [Entry]],
-    /// The groups that its tools belong to.
+    /// The groups of its tools.
     pub groups: &'static [Group],
-    /// The words before its commands, such as `prompt` or `flow feature`, and what each is about.
+    /// The prefixes of its commands, such as `prompt` or `flow feature`, each with a description.
     pub commands: &'static [(&'static str, &'static str)],
-    /// Its tables of resources, in documentation order.
+    /// Tables of resources, in documentation order.
     pub resources: &'static [&'static [Resource]],
-    /// Watches what its live resources are made of, where it has some: rings when one of them may answer something else.
+    /// Starts a watch that reports when one of its live resources may have changed.
     pub watch: Option<Watch>,
-    /// Its tools that are data, where it has some.
+    /// Lists and finds its projected tools.
     pub tools: Option<Projections>,
-    /// What it answers over HTTP beside MCP, where it answers anything.
+    /// What it serves over HTTP in addition to MCP.
     pub served: Option<&'static Served>,
-    /// Its tables that grow: `mcpkg limit` sets how far, `mcpkg prune` keeps them to it.
+    /// Its growing tables: `mcpkg limit` sets their limits, and `mcpkg prune` applies them.
     pub growing: &'static [Growing],
-    /// Puts right what an earlier process left half done, before a command or a server begins.
+    /// Repairs what an earlier process left unfinished, before a command or a server starts.
     pub recover: fn(&Context),
-    /// The files of a contract's original that a server standing in for it follows.
+    /// The files of a contract's original program, followed by a server that stands in for it.
     pub original: Option<&'static Original>,
-    /// Finds the folder that a server deploys into if nobody names one, in the domain that deploys.
+    /// Finds the folder that a server deploys into if the caller names none. Only the domain that deploys has this.
     pub deploy_root: Option<DeployRoot>,
-    /// Ends what it works on by itself, as a command or a server ends; waits a few seconds at most.
+    /// Ends its background work when a command or a server ends. Waits for a few seconds at most.
     pub ending: fn(),
-    /// Looks whether all is well with it, for `doctor`.
+    /// Checks its health, for `doctor`.
     pub health: fn(&Context) -> Vec<Finding>,
 }
 
@@ -97,40 +95,43 @@ impl Domain {
     }
 }
 
-/// Finds a deploy root by the database and the folder that a server was started in.
+/// Finds a deploy root from the database and the folder in which a server was started.
 pub type DeployRoot = fn(&Db<'_>, &Selection) -> Result<Option<PathBuf>>;
 
-/// The files that a contract's original keeps on this machine. A server that stands in for the original follows them while it runs.
+/// The files that a contract's original program keeps on this machine. A server that stands in for the original follows them
+/// while it runs.
 pub struct Original {
-    /// The identity of such a server.
+    /// The contract that such a server stands in for.
     pub identity: Identity,
-    /// Looks at the files without reading them: the answer differs once one of them was changed. `None` where only reading tells.
+    /// Checks the files without reading them. The result differs once a file has changed. `None` if only reading them can show
+    /// that.
     pub look: fn() -> Option<Vec<Option<Stat>>>,
-    /// Applies what the files say, as far as no person has to approve it. Returns what the user should know, a sentence each.
+    /// Applies the files as far as no person has to approve it. Returns messages for the user, one sentence each.
     pub take: fn(&Context) -> Result<Vec<String>>,
 }
 
-/// A group of tools: what `serve --groups` names.
+/// A group of tools, as in `serve --groups`.
 pub struct Group {
     pub name: &'static str,
-    /// When a server lists its tools, unless `--groups` says so.
+    /// When a server lists its tools by default.
     pub listed: Listed,
-    /// Whether what its tools do stays inside one project, so that a key of that project may call them.
+    /// Whether its tools only affect one project, so that a key for that project may call them.
     pub within_project: bool,
-    /// Whether a server that listens on a network serves it only where `--groups` or `--as` names it.
+    /// Whether a server that listens on a network offers it only if `--groups` or `--as` names it.
     pub named_over_network: bool,
-    /// What an agent is told of it when it connects: plain sentences.
+    /// Instructions about the group for an agent that connects, in plain sentences.
     pub instructions: &'static str,
-    /// Whether that holds in the folder that the server was started in.
+    /// Whether `instructions` apply to the folder in which the server was started.
     pub holds: fn(&Selection) -> bool,
 }
 
-/// When a server that was started without `--groups` lists a group's tools. A tool that is not listed can be called.
+/// When a server without `--groups` lists a group's tools. Unlisted tools can still be called.
 #[derive(Clone, Copy)]
 pub enum Listed {
     Always,
-    /// Only where `--groups` names it: its operations that are always listed say so themselves.
+    /// Only if `--groups` names the group, except for operations with
+    /// [`Operation::ALWAYS_LISTED`](super::Operation::ALWAYS_LISTED).
     Named,
-    /// Where this finds that they are of use, by the database and the folder that the server was started in.
+    /// If this function finds them useful for the database and the folder in which the server was started.
     Where(fn(&Db<'_>, &Selection) -> Result<bool>),
 }

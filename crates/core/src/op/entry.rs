@@ -1,4 +1,5 @@
-//! An operation without its type: what the faces, the reference pages and the tests walk.
+//! An operation with its type erased, so that tables can list it. The shell, the servers, the reference pages and the tests
+//! walk them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -9,7 +10,7 @@ use super::{Changes, Context, Domains, Effect, Faces, MissingDatabase, Operation
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::projects::Selection;
 
-/// An operation without its type.
+/// An operation with its type erased.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// See [`Operation::TOOL`].
@@ -76,15 +77,14 @@ pub struct Entry {
     unprinted: fn(&Context, &Value, Error) -> Error,
 }
 
-/// What a tool takes.
+/// The arguments that a tool accepts.
 struct Takes {
-    /// The names of its arguments.
     names: HashSet<String>,
     /// Whether its schema says that there are no others.
     is_closed: bool,
 }
 
-/// An operation with its arguments.
+/// An operation together with its arguments.
 pub struct Call {
     entry: Entry,
     subject: String,
@@ -95,7 +95,7 @@ pub struct Call {
     operation: Box<dyn Runs>,
 }
 
-/// An operation with its arguments, without its type.
+/// An operation together with its arguments, as a trait object.
 trait Runs: Send {
     fn look(&self, context: &Context) -> Result<()>;
     fn foresee(&self, context: &Context) -> Result<Vec<String>>;
@@ -117,7 +117,7 @@ impl<O: Operation> Runs for O {
 }
 
 impl Entry {
-    /// Returns the operation `O` without its type.
+    /// Erases the type of the operation `O`.
     pub const fn of<O: Operation>() -> Self {
         Self {
             tool: O::TOOL,
@@ -160,7 +160,7 @@ impl Entry {
         }
     }
 
-    /// Returns what the tool is described with, unless the server stands in for a contract.
+    /// Returns the tool's description, unless the server stands in for a contract.
     pub fn description(&self) -> String {
         match self.user_words {
             "" => self.about.to_owned(),
@@ -168,27 +168,28 @@ impl Entry {
         }
     }
 
-    /// The name in the trail and the log, such as `prompt.create`.
+    /// Returns the operation's name in the trail and the log, such as `prompt.create`.
     pub fn kind(&self) -> String {
         self.cli.join(".")
     }
 
-    /// Whether the trail calls it `kind`.
+    /// Whether `kind` is the operation's name in the trail.
     pub fn is_kind(&self, kind: &str) -> bool {
         self.cli.iter().copied().eq(kind.split('.'))
     }
 
-    /// Takes back what nobody can use without having seen the reply, whose data this is; see [`Operation::unprinted`].
+    /// Takes back a result that is useless unless the user saw the reply; see [`Operation::unprinted`]. `data` is the reply's
+    /// data.
     pub fn unprinted(&self, context: &Context, data: &Value, error: Error) -> Error {
         (self.unprinted)(context, data, error)
     }
 
-    /// Adds the arguments to a shell command, when they are asked for: most commands of a tree never are.
+    /// Adds the arguments to a shell command. This happens lazily, because most commands of a tree are never used.
     pub fn augment(&self, command: clap::Command) -> clap::Command {
         command.defer(self.arguments)
     }
 
-    /// The JSON Schema of the arguments, in the contracts' form.
+    /// Returns the JSON Schema of the arguments, in the contracts' form.
     pub fn input_schema(&self) -> Map<String, Value> {
         let mut schema = self.contract_schema();
         let added: Map<String, Value> = serde_json::from_str(self.added).unwrap_or_default();
@@ -198,7 +199,7 @@ impl Entry {
         schema
     }
 
-    /// The JSON Schema of the arguments without what mcpkg adds to a contract's.
+    /// Returns the JSON Schema of the arguments without mcpkg's additions to a contract.
     pub fn contract_schema(&self) -> Map<String, Value> {
         match self.schema {
             Some(schema) => serde_json::from_str(schema).unwrap_or_default(),
@@ -206,17 +207,17 @@ impl Entry {
         }
     }
 
-    /// Whether the arguments' schema is a contract's own text.
+    /// Whether the schema of the arguments is a contract's own text.
     pub fn has_contract_schema(&self) -> bool {
         self.schema.is_some()
     }
 
-    /// The JSON Schema of the data, where agents get it.
+    /// Returns the JSON Schema of the data, if agents get data.
     pub fn output_schema(&self) -> Option<Map<String, Value>> {
         self.structured.then(|| crate::schema::contract_form((self.output)()))
     }
 
-    /// Takes the arguments of a shell command.
+    /// Parses the arguments of a shell command.
     ///
     /// # Errors
     /// A usage error.
@@ -224,10 +225,10 @@ impl Entry {
         (self.from_shell)(matches)
     }
 
-    /// Takes the arguments of a tool call.
+    /// Parses the arguments of a tool call.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` with what is wrong and what the tool takes.
+    /// `E_INVALID_ARGUMENT` with what is wrong and which arguments the tool accepts.
     pub fn from_agent(&self, arguments: Value) -> Result<Call> {
         let invalid = |why: String| {
             let schema = self.input_schema();
@@ -242,13 +243,13 @@ impl Entry {
             return Err(invalid(format!("unknown field `{unknown}`{}", near.unwrap_or_default())));
         }
         (self.from_agent)(&arguments).map_err(|error| {
-            // serde does not say which of the fields was wrong.
+            // serde does not report which field is wrong.
             let misfit = self.misfit(&arguments).map_or(String::new(), |name| format!("`{name}`: "));
             invalid(format!("{misfit}{error}"))
         })
     }
 
-    /// Takes the arguments of a tool call without those that it does not know.
+    /// Parses the arguments of a tool call, ignoring unknown ones.
     pub fn from_lenient_agent(&self, mut arguments: Value) -> Result<Call> {
         while let (Some(unknown), Some(given)) = (self.unknown(&arguments), arguments.as_object_mut()) {
             given.shift_remove(&unknown);
@@ -256,7 +257,7 @@ impl Entry {
         self.from_agent(arguments)
     }
 
-    /// The first argument that its schema does not allow, by type or among the values there are.
+    /// Returns the first argument that violates its schema, by its type or by the list of allowed values.
     fn misfit(&self, arguments: &Value) -> Option<String> {
         let schema = self.input_schema();
         let wrong = |(name, value): &(&String, &Value)| {
@@ -278,12 +279,11 @@ impl Entry {
             !(of_type && among)
         };
         let wrong: Vec<_> = arguments.as_object()?.iter().filter(wrong).collect();
-        // Many fields take a null though their schema does not say so.
+        // Prefer arguments that are not null: many fields accept null although their schema does not say so.
         wrong.iter().find(|(_, value)| !value.is_null()).or(wrong.first()).map(|(name, _)| (*name).clone())
     }
 
-    /// Refuses arguments that say they are of another major version than the operation's answers have; those of another
-    /// minor one are taken.
+    /// Refuses arguments that claim another major version than the operation's answers have. Another minor version is fine.
     fn check_version(&self, arguments: &Value) -> Result<()> {
         let (Shape::Json(Some(ours)), Some(given)) = (self.shape, arguments.get("schema_version")) else {
             return Ok(());
@@ -297,16 +297,16 @@ impl Entry {
             .with_details(serde_json::json!({ "schema_version": given, "supported": [ours] })))
     }
 
-    /// The argument that a mistyped one was probably meant to be.
+    /// Returns the argument that a mistyped one was probably meant to be.
     fn nearest_argument(&self, unknown: &str) -> Option<String> {
         let schema = self.input_schema();
         let known = schema["properties"].as_object()?;
         mcpkg_base::error::nearest(unknown, known.keys().map(String::as_str)).map(str::to_owned)
     }
 
-    /// The first argument that a tool does not know, where it takes no others. Contract 003's do not, though they do not say so: a
-    /// mistyped `no_delete` must not delete. Nor do those of contracts 002 and 004 that take any at all: `arguments` instead of
-    /// `args` would run what is asked for with none.
+    /// Returns the first argument that a tool does not know and must refuse. Contract 003's tools refuse all unknown arguments,
+    /// though their schemas do not say so: a mistyped `no_delete` must not delete. So do the tools of contracts 002 and 004
+    /// that take arguments at all: `arguments` instead of `args` would run the tool with none.
     fn unknown(&self, arguments: &Value) -> Option<String> {
         let given = arguments.as_object().filter(|given| !given.is_empty())?;
         if self.schema.is_none() && !matches!(self.shape, Shape::Json(_)) {
@@ -323,7 +323,7 @@ impl Entry {
         given.keys().find(|name| is_closed && !is_known(name)).cloned()
     }
 
-    /// What the tool takes; its schema is read once.
+    /// Returns the arguments that the tool accepts. Its schema is read only once.
     fn takes(&self) -> Arc<Takes> {
         static READ: LazyLock<Mutex<HashMap<&'static str, Arc<Takes>>>> = LazyLock::new(Mutex::default);
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
@@ -337,7 +337,7 @@ impl Entry {
         Arc::clone(takes)
     }
 
-    /// Appends the event of a call whose arguments could not be taken.
+    /// Appends the event of a call whose arguments were invalid.
     pub fn refused(&self, context: &Context, error: &Error) {
         if self.effect.changes() {
             context.refused(&self.kind(), "", error);
@@ -358,46 +358,43 @@ impl Call {
         }
     }
 
-    /// What a terminal asks before a [`Effect::Destroy`].
+    /// Returns the question that a terminal asks before an [`Effect::Destroy`].
     pub fn question(&self) -> &str {
         &self.question
     }
 
-    /// Fails where there is nothing to do it to; see [`Operation::look`].
+    /// Fails if the thing to change does not exist; see [`Operation::look`].
     ///
     /// # Errors
-    /// `E_NOT_FOUND`, or what else keeps it from being done.
+    /// `E_NOT_FOUND`, or another reason why it cannot be done.
     pub fn look(&self, context: &Context) -> Result<()> {
         self.operation.look(&context.reading())
     }
 
-    /// Returns what it would do, for a person who is asked about it; see [`Operation::foresee`].
+    /// Returns what the call is going to do, for a person who is asked to consent; see [`Operation::foresee`].
     ///
     /// # Errors
-    /// What keeps it from being done.
+    /// The reason why it cannot be done.
     pub fn foresee(&self, context: &Context) -> Result<Vec<String>> {
         self.operation.foresee(&context.reading())
     }
 
-    /// The command that an envelope names.
+    /// Returns the command that an envelope names.
     pub fn command(&self) -> &str {
         &self.command
     }
 
-    /// Whether a server may answer it as a hot read; see [`Operation::is_hot`].
+    /// Whether a server may answer the call as a hot read; see [`Operation::is_hot`].
     pub fn is_hot(&self) -> bool {
         self.hot
     }
 
-    /// What the shell does where the database file does not exist.
+    /// Returns what the shell does if the database file does not exist.
     pub fn missing_database(&self) -> MissingDatabase {
         self.missing_database
     }
 
-    /// Runs the operation; a refused change is appended to the trail.
-    ///
-    /// # Errors
-    /// What the operation answers.
+    /// Runs the operation, and records a refused change in the trail.
     pub fn run(self, context: &Context) -> Result<Reply> {
         let (entry, subject) = (self.entry, self.subject);
         let result = match entry.effect.reads() {

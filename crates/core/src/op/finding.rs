@@ -2,46 +2,45 @@
 
 use serde_json::{Value, json};
 
-/// How well something is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// As it should be.
+    /// All is well.
     Ok,
-    /// Something to know, though nothing is wrong.
+    /// Worth knowing, but nothing is wrong.
     Note,
     Problem,
 }
 
-/// What was found, and what to do about it.
+/// A finding, and what to do about it.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What was looked at, such as `database`.
+    /// What was checked, such as `database`.
     pub area: &'static str,
-    /// How well it is.
     pub health: Health,
     pub what: String,
     pub action: Option<String>,
 }
 
 impl Finding {
-    /// Returns what was found, with nothing to do.
+    /// Returns a finding without an action.
     pub fn new(area: &'static str, health: Health, what: impl Into<String>) -> Self {
         Self { area, health, what: what.into(), action: None }
     }
 
-    /// Says what to do.
+    /// Adds what to do about it.
     #[must_use]
     pub fn action(mut self, action: impl Into<String>) -> Self {
         self.action = Some(action.into());
         self
     }
 
-    /// The finding for programs.
+    /// Returns the finding as JSON.
     pub fn data(&self) -> Value {
         json!({ "area": self.area, "state": self.state(), "what": self.what, "action": self.action })
     }
 
-    /// The finding as a row: area, what, state, what to do.
+    /// Returns the finding as a row of a table: area, what, state, what to do.
     pub fn row(&self) -> Vec<String> {
         let action = self.action.clone().unwrap_or_default();
         vec![self.area.to_owned(), self.what.clone(), self.state().to_owned(), action]

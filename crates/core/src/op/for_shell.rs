@@ -2,8 +2,8 @@
 
 use clap::{ArgAction, Command};
 
-/// Returns a command whose short help has the first clause of each option's help, and whose long help has all of it. A flag may be
-/// repeated. An option that takes one value may not: the last one would count, and nobody would be told.
+/// Returns a command whose short help has only the first clause of each option's help; the long help has all of it. A flag may
+/// be repeated. An option with a single value may not, because all but the last value would silently be ignored.
 pub fn for_shell(command: Command) -> Command {
     command.mut_args(|arg| {
         let id = arg.get_id().clone();
@@ -15,16 +15,16 @@ pub fn for_shell(command: Command) -> Command {
     })
 }
 
-/// Where the first clause of a command's text ends.
+/// Where the first clause of a text ends.
 const ENDS: [&str; 11] =
     ["; ", ". ", ": ", ", and ", ", also ", ", from ", ", where ", ", which ", ", whose ", ", without ", ", such as "];
 
-/// Returns what a list of commands says of one: the first clause of its text.
+/// Returns the first clause of a command's text, which lists of commands show.
 pub fn first_clause(text: &str) -> String {
     cut(text, &ENDS)
 }
 
-/// Returns the first clause of an option's help, without the values that it lists.
+/// Returns the first clause of an option's help, without the list of possible values.
 fn brief(text: &str) -> String {
     cut(text, &["; ", " [", ". "])
 }

@@ -1,11 +1,11 @@
-//! How many rows an answer has.
+//! The number of rows in an answer.
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns how many rows an answer has: as many as were asked for, else the usual number.
+/// Returns the number of rows in an answer: `asked`, or else `usual`.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where none were asked for, or more than `most`.
+/// `E_INVALID_ARGUMENT` if `asked` is 0 or more than `most`.
 pub fn limit(asked: Option<u32>, usual: usize, most: usize) -> Result<usize> {
     let Some(asked) = asked else { return Ok(usual) };
     match usize::try_from(asked).unwrap_or(usize::MAX) {

@@ -1,7 +1,7 @@
-//! What an operation is: one thing a user can do, defined once, reached from the shell and as an MCP tool.
+//! Operations: each is one thing that a user can do, defined once, and offered both in the shell and as an MCP tool.
 //!
-//! A struct whose fields are the arguments implements [`Operation`]; [`Entry::of`] erases its type, so that both
-//! faces, the reference pages and the tests walk one table ([`Domains::operations`]).
+//! A struct with the arguments as its fields implements [`Operation`]. [`Entry::of`] erases its type, so that the shell, the
+//! servers, the reference pages and the tests walk one table ([`Domains::operations`]).
 
 mod audience;
 mod caller;
@@ -48,20 +48,20 @@ pub use served::{Answer, Content, Head, Sent, Served};
 pub use surface::Surface;
 pub use watching::{Ring, Watch, Watching};
 
-/// The experimental capability by which mcpkg says, as the client of a plugin, which database it serves: a server of the same one is not
-/// its plugin.
+/// The experimental capability by which mcpkg, as the client of a plugin, announces which database it serves. A server of the
+/// same database refuses to be its plugin.
 pub const PLUGIN_OF: &str = "mcpkg/pluginOf";
 
-/// Which faces an operation shows itself on.
+/// Where an operation is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Faces {
-    /// The shell and MCP tools.
+    /// In the shell and as an MCP tool.
     Both,
-    /// The shell, and agents as a command alone, which a person consents to each time: see [`Operation::foresee`].
+    /// In the shell, and to agents only as a command, which needs a person's consent each time: see [`Operation::foresee`].
     Command,
-    /// The shell only: agents never import, export, back up, restore or manage projects.
+    /// In the shell only: agents never import, export, back up, restore or manage projects.
     Shell,
-    /// MCP tools only, where the shell has its own form.
+    /// As an MCP tool only, because the shell has its own form of it.
     Tool,
 }
 
@@ -76,7 +76,7 @@ impl Faces {
         matches!(self, Faces::Both | Faces::Tool | Faces::Command)
     }
 
-    /// Whether the shell has it.
+    /// Whether the shell offers it.
     pub const fn shell(self) -> bool {
         matches!(self, Faces::Both | Faces::Command | Faces::Shell)
     }
@@ -85,68 +85,68 @@ impl Faces {
 /// What an operation does to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: it runs on a handle that cannot write.
+    /// Reads only: it runs on a handle that cannot write.
     Read,
-    /// Nothing that others see: it stores a confirm token, or a request for consent, for its caller.
+    /// Changes nothing that others see: it stores a confirm token, or a request for consent, for its caller.
     Offer,
-    /// Adds, and touches nothing that is there.
+    /// Adds something, and changes nothing that exists.
     Create,
-    /// Changes or deletes what `restore` can bring back.
+    /// Changes or deletes something that `restore` can bring back.
     Write,
-    /// Loses something for good: asks on a terminal, needs `--yes` without one.
+    /// Destroys something for good. Asks at a terminal; without one, it needs `--yes`.
     Destroy,
 }
 
 impl Effect {
-    /// Whether the database stays as it is, to the last row.
+    /// Whether no row of the database changes.
     pub const fn reads(self) -> bool {
         matches!(self, Effect::Read)
     }
 
-    /// Whether what the database serves changes: no read-only caller may call it, and the trail tells of it.
+    /// Whether it changes data that the database serves. Callers that may only read cannot call it, and the trail records it.
     pub const fn changes(self) -> bool {
         matches!(self, Effect::Create | Effect::Write | Effect::Destroy)
     }
 }
 
-/// Which writer in `present` shows a reply and an error.
+/// The writer in `present` that formats its replies and errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A sentence, as in contract 001.
     Sentence,
     /// The envelope of contract 000.
     Envelope,
-    /// One JSON object, as text and as structuredContent, and a typed error object where it fails (contracts 002 to
-    /// 004); each begins with this `schema_version`, where there is one.
+    /// One JSON object, as text and as structuredContent, and a typed error object if it fails (contracts 002 to 004). Each
+    /// begins with this `schema_version`, if there is one.
     Json(Option<&'static str>),
-    /// The same where it succeeds; where it fails, a JSON-RPC error of contract 003, in the revisions that let a tool
-    /// answer one.
+    /// Like `Json` if it succeeds. A failure is a JSON-RPC error of contract 003, in protocol revisions that let a tool answer
+    /// with one.
     Rpc,
-    /// What a tool that is data put out: its text and its files as blocks, its data as structuredContent as it is, and
-    /// the facts of the run in `_meta`.
+    /// The output of a projected tool: text and files as blocks, data unchanged as structuredContent, and facts about the run
+    /// in `_meta`.
     Output,
 }
 
-/// How often something may be done.
+/// A limit on how often something may be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How many times a second, on the whole.
+    /// The average number of calls per second.
     pub per_second: NonZeroU32,
-    /// How many times at once, after a while of none.
+    /// The number of calls at once, after a pause.
     pub burst: NonZeroU32,
 }
 
 impl Rate {
-    /// What takes microseconds.
+    /// For calls that take microseconds.
     pub const OFTEN: Self = Self::of(20, 60);
 
-    /// What does something on other hosts, after a person consented.
+    /// For calls that act on other hosts after a person consented.
     pub const SELDOM: Self = Self::of(1, 5);
 
-    /// What no client that started the server itself reaches but by mistake.
+    /// For a client that started the server itself. It only exceeds this by mistake.
     pub const LOCAL: Self = Self::of(50, 50);
 
-    /// Returns the rate of so many a second, and three times as many at once.
+    /// Returns the rate of this many calls per second, and three times as many at once.
     pub fn per_second(per_second: NonZeroU32) -> Self {
         let three = NonZeroU32::MIN.saturating_add(2);
         Self { per_second, burst: per_second.saturating_mul(three) }
@@ -160,144 +160,144 @@ impl Rate {
     }
 }
 
-/// What the shell does where the database file does not exist.
+/// What the shell does if the database file does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingDatabase {
     Create,
-    /// The command is refused: made now, it would be looked at as if it were the one that was meant.
+    /// Refuse the command: a new, empty database could be mistaken for the one that was meant.
     Refuse,
-    /// An empty one stands in for it until the command ends.
+    /// Use an empty database until the command ends.
     StandIn,
-    /// The same where it is the user's usual one; one that `--db` or `MCPKG_DB` names, perhaps mistyped, is refused.
+    /// Use an empty database if it is the user's default one. Refuse a missing one that `--db` or `MCPKG_DB` names, since it
+    /// may be mistyped.
     StandInUnlessNamed,
 }
 
 /// One thing a user can do. The fields of the struct are its arguments; their doc comments are the help.
 pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send + 'static {
-    /// The MCP tool's name, also where no face shows it as a tool.
+    /// The name of the MCP tool. It is set even if no tool is offered.
     const TOOL: &'static str;
-    /// The shell command's words after `mcpkg`.
+    /// The words of the shell command after `mcpkg`.
     const CLI: &'static [&'static str];
     /// A title for people.
     const TITLE: &'static str;
     /// What it does: the tool's description and the first line of `--help`. No final period.
     const ABOUT: &'static str;
-    /// What the tool's description says behind [`Operation::ABOUT`], unless the server stands in for a contract: the words that
-    /// users say when they need it, since agents search the descriptions for them. No final period.
+    /// Extends the tool's description after [`Operation::ABOUT`], unless the server stands in for a contract. It has the words
+    /// that users say when they need the tool, since agents search descriptions for them. No final period.
     const USER_WORDS: &'static str = "";
-    /// Synonyms by which agents look for it, in general words and never whole requests. Claude Code's tool search weighs them more than
-    /// the words of a description, and less than those of a name.
+    /// Synonyms for agents that search for tools, in general words and never whole requests. Claude Code's tool search ranks
+    /// them above the words of a description, and below those of a name.
     const SEARCH_HINT: &'static str = "";
-    /// What else `--help` says.
+    /// The rest of `--help`.
     const HELP: &'static str = "";
-    /// Command lines that show how the shell takes it, for `--help` and its man page: the plainest one first.
+    /// Command lines that show how to use it, for `--help` and its man page, the simplest one first.
     const EXAMPLES: &'static [&'static str] = &[];
-    /// Other words for the last one of `CLI`.
+    /// Aliases for the last word of `CLI`.
     const ALIASES: &'static [&'static str] = &[];
-    /// What it does to the database.
     const EFFECT: Effect;
-    /// Whether it reaches what lies outside of this machine, such as other hosts.
+    /// Whether it reaches anything outside of this machine, such as other hosts.
     const OPEN_WORLD: bool = false;
-    /// Whether a second call with the same arguments does no harm: it changes nothing more, or it is refused.
+    /// Whether repeating a call with the same arguments is harmless: it changes nothing more, or it is refused.
     const IDEMPOTENT: bool = true;
-    /// What it may change of what clients see; looked at only where it changes something.
+    /// Which lists of clients it may change. Ignored if its effect changes nothing.
     const CHANGES: Changes = Changes::PROJECT;
-    /// Whether a server lists it also where the rest of its group is not listed.
+    /// Whether a server lists it even if the rest of its group is not listed.
     const ALWAYS_LISTED: bool = false;
-    /// Whether it can be done at all in this build and in the folder that a server was started in: where it cannot, only a server that
-    /// stands in for a contract lists it.
+    /// Whether it can work in this build and in the folder in which a server was started. If not, only a server that stands in
+    /// for a contract lists it.
     const WORKS: fn(&Selection) -> bool = |_| true;
-    /// Whether a server runs it once at a time for each asker, since it costs far more than other reads.
+    /// Whether a server runs only one call at a time for each asker, because it is far more expensive than other reads.
     const ONE_AT_A_TIME: bool = false;
-    /// Whether it may take minutes, since it waits for another host or works through a whole tree. A server runs it on
-    /// a thread of its own, and as a task where the client has the tasks extension; it calls [`Context::step_aside`]
-    /// before what takes long, and looks at [`Context::is_cancelled`].
+    /// Whether it may take minutes, because it waits for another host or works through a whole tree. A server runs it on its
+    /// own thread, and as a task if the client has the tasks extension. It calls [`Context::step_aside`] before slow steps, and
+    /// checks [`Context::is_cancelled`].
     const LONG: bool = false;
-    /// Whether it may need a person's consent: the user behind an agent is then asked through the client.
+    /// Whether it may need a person's consent. If so, the user behind an agent is asked through the client.
     const MAY_NEED_CONSENT: bool = false;
-    /// How often one asker may call it over HTTP; as often as it likes where `None`. Where it has a rate and does more than read, a
-    /// client that started the server itself has [`Rate::LOCAL`].
+    /// How often one asker may call it over HTTP; `None` means without a limit. If it has a rate and does more than read, a
+    /// client that started the server itself is limited to [`Rate::LOCAL`].
     const RATE: Option<Rate> = None;
-    /// Whether it runs commands of every source, and asks a person about each plan itself: a server that runs none does not
-    /// list it.
+    /// Whether it runs commands from any source, and asks a person about each plan itself. A server that runs no commands does
+    /// not list it.
     const RUNS_COMMANDS: bool = false;
-    /// Whether a call with these arguments does nothing but read mcpkg's own data, though calls with others do more.
+    /// Whether a call with these arguments only reads mcpkg's own data, although other calls do more.
     const READS: fn(Domains, &Map<String, Value>) -> bool = |_, _| false;
-    /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
-    /// The group it belongs to.
     const GROUP: &'static str;
     const FACES: Faces;
-    /// The struct that describes its data, where agents get data: makes outputSchema and structuredContent.
+    /// The struct that describes its data, for agents that get data. It defines outputSchema and structuredContent.
     type Output: schemars::JsonSchema;
-    /// Where it lists something, the key of its data under which the rows stand; `next_cursor` beside it says that more follow.
+    /// If it is a list, the key of the rows in its data. `next_cursor` next to them means that there are more.
     const LISTS: Option<&'static str> = None;
     /// Whether agents get the data as structuredContent.
     const STRUCTURED: bool = false;
-    /// Whether its answer is stored content, which an agent gets as one block and nowhere else.
+    /// Whether its answer is stored content, which an agent gets as a single block.
     const CONTENT: bool = false;
-    /// The contract's input schema, as JSON, where the derive cannot say it; the struct takes what it allows.
+    /// The contract's input schema as JSON, if the derive cannot express it. The struct accepts what the schema allows.
     const SCHEMA: Option<&'static str> = None;
-    /// The properties that mcpkg adds to the contract's, as a JSON object: listed under its own name alone. Every argument of the struct
-    /// is taken, listed or not.
+    /// The properties that mcpkg adds to the contract's schema, as a JSON object. They are listed only under mcpkg's own name.
+    /// Every argument of the struct is accepted, listed or not.
     const ADDED: &'static str = "{}";
 
-    /// The command that an envelope names, with the flags that make it another one, such as `deploy --apply`.
+    /// Returns the command that an envelope names, with the flags that make a difference, such as `deploy --apply`.
     fn command(&self) -> String {
         Self::CLI.join(" ")
     }
 
-    /// The name of what it is done to, for the trail.
+    /// Returns the name of the thing that it changes, for the trail.
     fn subject(&self) -> String {
         String::new()
     }
 
-    /// What a terminal asks before a [`Effect::Destroy`].
+    /// Returns the question that a terminal asks before an [`Effect::Destroy`].
     fn question(&self) -> String {
         format!("{}?", Self::ABOUT)
     }
 
-    /// Fails where there is nothing to do it to: looked at before a terminal asks about a [`Effect::Destroy`].
+    /// Fails if the thing to change does not exist. Called before a terminal asks about an [`Effect::Destroy`].
     ///
     /// # Errors
-    /// `E_NOT_FOUND`, or what else keeps it from being done.
+    /// `E_NOT_FOUND`, or another reason why it cannot be done.
     fn look(&self, _context: &Context) -> Result<()> {
         Ok(())
     }
 
-    /// Returns what it would do, a line each, for a person who is asked about it as a command, where its arguments alone do not
-    /// say it. They consent to these lines: where they read otherwise when it is run, it is asked for again.
+    /// Returns what the call is going to do, one line per effect, for a person who is asked to consent to it as a command.
+    /// Needed if the arguments alone do not say it. The consent covers these lines only: if they have changed by the time it
+    /// runs, the person is asked again.
     ///
     /// # Errors
-    /// What keeps it from being done.
+    /// The reason why it cannot be done.
     fn foresee(&self, _context: &Context) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
-    /// Whether it only reads, takes microseconds, and answers by its arguments and the database alone. A server answers it on
-    /// the thread that reads requests, and gives the same answer again while nothing was committed. Where it is run once at a
-    /// time, it may be long in a large database: it is begun there, and run elsewhere where a few milliseconds are not enough.
+    /// Whether the call only reads, takes microseconds, and depends on nothing but its arguments and the database. A server
+    /// answers it on the thread that reads requests, and repeats the answer until something is committed. If it is also
+    /// `ONE_AT_A_TIME`, it may be slow in a large database: it starts on that thread, and moves to another one if it is not
+    /// done within a few milliseconds.
     fn is_hot(&self) -> bool {
         false
     }
 
-    /// What the shell does where the database file does not exist.
+    /// Returns what the shell does if the database file does not exist.
     fn missing_database(&self) -> MissingDatabase {
         match (Self::EFFECT.reads(), Self::SHAPE) {
             (false, _) => MissingDatabase::Create,
-            // A config repo and a workspace are looked at without a database.
+            // Config repos and workspaces can be inspected without a database.
             (true, Shape::Envelope | Shape::Rpc) => MissingDatabase::StandIn,
             (true, _) => MissingDatabase::StandInUnlessNamed,
         }
     }
 
-    /// Takes back what nobody can use without having seen the reply, whose data this is, and returns what to say of it:
-    /// the shell could not print the reply.
+    /// Takes back a result that is useless unless the user saw the reply, and returns the error to show. Called if the shell
+    /// could not print the reply with this data.
     fn unprinted(_context: &Context, _data: &Value, error: Error) -> Error {
         error
     }
 
-    /// Does it.
+    /// Runs the operation.
     ///
     /// # Errors
     /// A code of `error.rs` with a message that names the thing.
@@ -331,7 +331,7 @@ pub struct Reply {
     pub failed: bool,
 }
 
-/// Ends a hint about what stands in [`Reply::details`].
+/// Ends a hint about the lines in [`Reply::details`].
 pub const LISTED_BY_VERBOSE: &str = "; `-v` lists them";
 
 /// The part of a reply for people.
@@ -340,37 +340,36 @@ pub enum Body {
     /// One sentence, without a final period.
     Sentence(String),
     Table(Table),
-    /// Text as it is, such as a prompt's content.
+    /// Verbatim text, such as a prompt's content.
     Text(String),
-    /// Bytes as they are, such as an image.
+    /// Verbatim bytes, such as an image.
     Media(Media),
     Diff(String),
-    /// Several, one after the other.
+    /// Several bodies, one after the other.
     Several(Vec<Body>),
-    /// What lies below a folder: a terminal names the folder once, and the paths in it relative to it.
+    /// A body about files below a folder. A terminal names the folder once, and shows the paths relative to it.
     Below(String, Box<Body>),
 }
 
-/// Bytes with what MCP says of them.
+/// Bytes with their metadata in MCP.
 #[derive(Debug)]
 pub struct Media {
     pub uri: String,
     pub mime_type: Option<String>,
-    /// The bytes.
     pub bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
 pub struct Table {
     pub columns: &'static [&'static str],
-    /// The rows, each as long as the headings.
+    /// The rows, each with one cell per column.
     pub rows: Vec<Vec<String>>,
-    /// What a terminal reads instead of no rows.
+    /// What a terminal shows if there are no rows.
     pub empty: String,
 }
 
-/// Returns a cell of a table as it is shown: a stored text may hold line ends, tabs or terminal escapes, none of which belong
-/// there.
+/// Returns the text of a table's cell in a form that is safe to show: stored text may contain line ends, tabs or terminal
+/// escapes.
 pub fn cell(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);
@@ -379,12 +378,13 @@ pub fn cell(text: &str) -> Cow<'_, str> {
 }
 
 impl Body {
-    /// Returns a text of lines, each of which stays one line whatever its words hold: what a person is asked about is made of it.
+    /// Returns a text of lines, each of which stays a single line whatever it contains. Questions to a person are built from
+    /// it.
     pub fn lines<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> Self {
         Body::Text(lines.into_iter().map(|line| marks::line(line.as_ref()).into_owned() + "\n").collect())
     }
 
-    /// Appends its sentences and texts, each on lines of its own.
+    /// Appends its sentences and texts, each on its own lines.
     fn push_text(&self, text: &mut String) {
         match self {
             Body::Sentence(part) | Body::Text(part) | Body::Diff(part) => {
@@ -401,28 +401,26 @@ impl Body {
 }
 
 impl Reply {
-    /// Returns a reply of one sentence with data.
+    /// Returns a reply that consists of one sentence and data.
     pub fn sentence(text: impl Into<String>, data: Value) -> Self {
         Self::new(Body::Sentence(text.into()), data)
     }
 
-    /// Returns a reply with another body.
     pub fn new(body: Body, data: Value) -> Self {
         let (hints, warnings, details) = Default::default();
         Self { body, data, json: None, meta: None, hints, warnings, details, differs: false, failed: false }
     }
 
-    /// Returns the reply of what was shown as it came, and has nothing to add.
+    /// Returns the reply of an operation that has already shown everything.
     pub fn emitted() -> Self {
         Self::new(Body::Several(Vec::new()), Value::Null)
     }
 
-    /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.data.is_null() && matches!(&self.body, Body::Several(bodies) if bodies.is_empty())
     }
 
-    /// Returns a reply with data: for the shell as a value, for an agent as the JSON that it gets.
+    /// Returns a reply with data: for the shell as a value, for an agent as the final JSON text.
     pub fn written(context: &Context, body: Body, data: &impl Serialize) -> Result<Self> {
         let unwritable = |error| Error::internal("a response cannot be written as JSON").with_source(error);
         if context.is_shell() {
@@ -432,7 +430,7 @@ impl Reply {
         Ok(Self { json: Some(json), ..Self::new(body, Value::Null) })
     }
 
-    /// Returns what programs get of it as one value: its data, else its text.
+    /// Returns the reply for programs as one value: its data, or else its text.
     pub fn into_value(self) -> Value {
         if let Some(written) = self.json.and_then(|json| serde_json::from_str(&json).ok()) {
             return written;
@@ -452,7 +450,7 @@ impl Reply {
         self
     }
 
-    /// Adds what the user should know though it went well.
+    /// Adds warnings: what the user should know although the operation succeeded.
     #[must_use]
     pub fn warn(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
         self.warnings.extend(warnings);

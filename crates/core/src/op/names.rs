@@ -1,4 +1,4 @@
-//! Names that complete an argument on a shell's command line.
+//! Completes names on a shell's command line.
 
 use super::Domains;
 use mcpkg_base::error::Result;
@@ -6,39 +6,38 @@ use mcpkg_store::Db;
 use mcpkg_store::page::Page;
 use mcpkg_store::projects::{self, Project, Selection};
 
-/// Where the names come from that an argument takes. A field says it with `#[arg(add = NAMES)]`.
+/// The source of the names that complete an argument. A field declares it with `#[arg(add = NAMES)]`.
 #[derive(Clone, Copy, Debug)]
 pub enum Names {
-    /// They stand in the database.
+    /// Names that are stored in the database.
     Stored(fn(&Typed<'_>) -> Result<Vec<Name>>),
-    /// They are the same for everybody.
+    /// Names that are the same for every database.
     Known(fn(Domains) -> Vec<String>),
 }
 
 impl clap::builder::ArgExt for Names {}
 
-/// The beginning of a name, as it was typed.
+/// The beginning of a name, as typed so far.
 #[derive(Clone, Copy)]
 pub struct Typed<'a> {
     pub db: &'a Db<'a>,
-    /// What is known about the project.
+    /// How the command line selects its project.
     pub selection: &'a Selection,
-    /// What was typed of it.
     pub prefix: &'a str,
     /// The most names to return.
     pub limit: usize,
 }
 
-/// A name, with what tells it from others.
+/// A name, with a description that distinguishes it from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     pub name: String,
-    /// A few words that a shell shows beside it.
+    /// A few words that a shell shows next to the name.
     pub about: Option<String>,
 }
 
 impl Names {
-    /// The projects of the database.
+    /// Completes the names of projects.
     pub const PROJECTS: Self = Self::Stored(|typed| {
         let projects = projects::list(typed.db, &Page::all())?.rows;
         Ok(typed.matching(projects.into_iter().map(|summary| summary.project.name)))
@@ -46,15 +45,15 @@ impl Names {
 }
 
 impl Typed<'_> {
-    /// Returns the project that applies, if any.
+    /// Returns the selected project, if any.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where the selection names one that does not exist.
+    /// `E_NOT_FOUND` if the selection names a project that does not exist.
     pub fn project(&self) -> Result<Option<Project>> {
         projects::resolve(self.db, self.selection)
     }
 
-    /// Returns those names that begin as it was typed.
+    /// Returns the names that begin with what was typed.
     pub fn matching(&self, names: impl IntoIterator<Item = String>) -> Vec<Name> {
         names.into_iter().filter(|name| name.starts_with(self.prefix)).take(self.limit).map(Name::from).collect()
     }

@@ -1,4 +1,4 @@
-//! Namespaces of tools: the first segments of their names.
+//! Namespaces of tools, such as `alice` or `alice/utils`: the first segments of tool names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,23 +7,22 @@ use serde::{Serialize, Serializer};
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The most segments: a tool's name has 8, and one of them is its own.
+/// The most segments. A tool's name has at most 8, and the last one is the tool's own.
 const MAX_SEGMENTS: usize = 7;
 
-/// The most bytes.
+/// The longest namespace, in bytes.
 const MAX_LENGTH: usize = 150;
 
-/// A namespace of tools, such as `alice` or `alice/utils`: all tools whose names begin with it and a `/`.
+/// A namespace of tools, such as `alice` or `alice/utils`. It contains all tools whose names begin with it and a `/`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Namespace(String);
 
 impl Namespace {
-    /// Whether the tool of this name is in it.
+    /// Whether the tool with this name is in the namespace.
     pub fn covers(&self, tool: &str) -> bool {
         tool.strip_prefix(self.as_str()).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// The namespace as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Tools that are data: rows of a domain's, such as installed tools, each shown as an MCP tool of its own.
+//! Projected tools: rows of a domain, such as installed tools, that are each offered as an MCP tool.
 
 use std::sync::Arc;
 
@@ -8,60 +8,57 @@ use super::{Audience, Context, Effect, Reply, Shape, Validator};
 use mcpkg_base::error::Result;
 use mcpkg_store::Db;
 
-/// A tool that is data.
+/// A projected tool: data that is offered as an MCP tool.
 #[derive(Clone)]
 pub struct Projected {
-    /// The name that it is called by: within 64 characters of `[A-Za-z0-9_-]`, and no operation's.
+    /// The name for calls: at most 64 characters of `[A-Za-z0-9_-]`, and different from every operation's.
     pub name: String,
-    /// The rest of its id as a command, after `tool:`: its own name, and its action where it has several.
+    /// The rest of its id as a command, after `tool:`: its own name, and the action if it has several.
     pub command: String,
     /// A title for people.
     pub title: Option<String>,
     pub description: String,
     /// The JSON Schema of its arguments.
     pub input_schema: Arc<Map<String, Value>>,
-    /// The JSON Schema of its data, where it is known.
+    /// The JSON Schema of its data, if known.
     pub output_schema: Option<Arc<Map<String, Value>>>,
-    /// What it does to what is there.
     pub effect: Effect,
-    /// What its own manifest says of it, instead of what its effect says.
+    /// The hints from its own manifest, which override those that follow from its effect.
     pub hints: Hints,
-    /// Whether it reaches what lies outside of this machine.
+    /// Whether it reaches anything outside of this machine.
     pub open_world: bool,
-    /// Whether it may take minutes, as [`super::Operation::LONG`].
+    /// Whether it may take minutes, like [`super::Operation::LONG`].
     pub long: bool,
-    /// Whether it runs commands, and asks a person about each plan itself, as [`super::Operation::RUNS_COMMANDS`].
+    /// Whether it runs commands, and asks a person about each plan itself, like [`super::Operation::RUNS_COMMANDS`].
     pub runs_commands: bool,
-    /// The operation under which a person is asked, where a call may need consent.
+    /// The name of the operation that a person is asked to consent to, if a call may need consent.
     pub consent: Option<&'static str>,
-    /// What is known also, for `_meta` in the list: a key and its value.
+    /// An entry for `_meta` in the list: a key and its value.
     pub meta: Option<(&'static str, Value)>,
-    /// The group that it belongs to.
     pub group: &'static str,
-    /// How its reply looks.
     pub shape: Shape,
-    /// Does it, with the arguments that the caller gave.
+    /// Runs it with the caller's arguments.
     pub run: Arc<Run>,
 }
 
-/// What is said of a tool besides its effect: MCP's annotations.
+/// Hints about a tool's behavior, which become MCP's annotations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// Whether it changes nothing.
     pub read_only: Option<bool>,
-    /// Whether it may destroy what is there.
+    /// Whether it may destroy existing data.
     pub destructive: Option<bool>,
-    /// Whether calling it twice does no more than calling it once.
+    /// Whether repeating a call has no further effect.
     pub idempotent: Option<bool>,
-    /// Whether it reaches what lies outside of this machine.
+    /// Whether it reaches anything outside of this machine.
     pub open_world: Option<bool>,
 }
 
 impl Projected {
-    /// Runs the tool: on a handle that cannot write where it reads, as an operation.
+    /// Runs the tool as an operation. If it only reads, its handle cannot write.
     ///
     /// # Errors
-    /// What the tool answers.
+    /// The tool's own errors.
     pub fn call(&self, context: &Context, arguments: Value) -> Result<Reply> {
         match self.effect.reads() {
             true => (self.run)(&context.reading(), arguments),
@@ -70,17 +67,17 @@ impl Projected {
     }
 }
 
-/// Runs a tool that is data; fails as an operation does.
+/// Runs a projected tool. It fails with the same errors as an operation.
 pub type Run = dyn Fn(&Context, Value) -> Result<Reply> + Send + Sync;
 
-/// The tools that are data of one domain.
+/// Lists and finds the projected tools of one domain.
 #[derive(Clone, Copy)]
 pub struct Projections {
-    /// Returns as many as the number says of those whose names come after the one given, by name.
+    /// Returns at most this many tools in the order of their names, beginning after the given name.
     pub list: fn(&Db<'_>, &Audience<'_>, &str, usize) -> Result<Vec<Projected>>,
-    /// Returns the one of this name.
+    /// Returns the tool with this name.
     pub find: fn(&Db<'_>, &Audience<'_>, &str) -> Result<Option<Projected>>,
-    /// Returns what differs whenever the list does.
+    /// Returns a validator that changes whenever the list does.
     pub validator: fn(&Db<'_>, &Audience<'_>) -> Result<Validator>,
 }
 

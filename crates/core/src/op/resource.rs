@@ -1,4 +1,4 @@
-//! The resources of a domain: what resources/templates/list, resources/read, completion and subscriptions walk.
+//! The resources of a domain, for resources/templates/list, resources/read, completion and subscriptions.
 
 use std::borrow::Cow;
 
@@ -11,101 +11,98 @@ use mcpkg_store::Db;
 use mcpkg_store::blobs::Blob;
 use mcpkg_store::projects::Selection;
 
-/// A resource, or all those that one URI template names.
+/// A resource, or all resources that one URI template covers.
 pub struct Resource {
-    /// The URI, as a template of RFC 6570: `{name}` stands for one part between slashes.
+    /// The URI, or a template as in RFC 6570 in which `{name}` stands for one part between slashes.
     pub uri: &'static str,
-    /// Its name among the templates.
+    /// The name in lists.
     pub name: &'static str,
     /// A title for people.
     pub title: &'static str,
     pub description: &'static str,
-    /// The MIME type, where all have the same.
+    /// The MIME type, if it is the same for all.
     pub mime_type: Option<&'static str>,
-    /// Where clients find it.
     pub shown: Shown,
-    /// How it is read where it is not made of rows; `read`, `validator` and `complete` are not asked then.
+    /// How to read it if it is not stored in rows. `read`, `validator` and `complete` are not used then.
     pub live: Option<Live>,
-    /// Hands over what it holds; returns whether there is such a thing.
+    /// Passes on its contents. Returns whether the resource exists.
     pub read: fn(&Asked<'_>, &mut dyn Contents) -> Result<bool>,
-    /// Returns what differs exactly when a read does; `None` where a read finds nothing.
+    /// Returns a validator that differs exactly if the contents differ; `None` if the resource does not exist.
     pub validator: fn(&Asked<'_>) -> Result<Option<Validator>>,
-    /// Returns what can complete a variable of the template; `None` where it has no such variable.
+    /// Returns completions for a variable of the template; `None` if there is no such variable.
     pub complete: fn(&Completing<'_>) -> Result<Option<Vec<String>>>,
 }
 
-/// How a resource is read that is made of files and of what programs say of them, and not of rows. Reading one may run git,
-/// so no transaction is open meanwhile.
+/// Reads a resource that is made from files and the output of programs instead of rows. Reading may run git, so no transaction
+/// is open meanwhile.
 #[derive(Clone, Copy)]
 pub struct Live {
-    /// The group of tools that it belongs to: who is not served these is not served it.
+    /// Its group of tools. Only clients that are served this group can read it.
     pub group: &'static str,
-    /// Returns its text; `None` where there is no such thing.
+    /// Returns the text; `None` if the resource does not exist.
     pub read: fn(&Context, &Values) -> Result<Option<String>>,
-    /// Returns the values that the variable of its template has now, in order; empty where it has no variable.
+    /// Returns the current values of the template's variable, in order; empty without a variable.
     pub names: Named,
-    /// Whether its text may become another one without a ring.
+    /// Whether its text may change without a report from the watch, so that it has to be read again to find out.
     pub looked_at_again: bool,
 }
 
-/// Returns the values that the variable of a template has now, in order.
+/// Returns the current values of a template's variable, in order.
 pub type Named = fn(&Context) -> Result<Vec<String>>;
 
-/// Where clients find a resource.
+/// Which list of a client shows a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     Template,
-    /// In resources/list, after what is stored; its URI has no variable.
+    /// resources/list, after the stored resources. Its URI has no variable.
     Listed,
-    /// In neither: something else names it.
+    /// In neither list. Something else refers to it.
     Elsewhere,
 }
 
-/// A resource that is asked for.
+/// A request for a resource.
 pub struct Asked<'a> {
     pub db: &'a Db<'a>,
-    /// What is known about the project.
+    /// How the request selects its project.
     pub selection: &'a Selection,
-    /// The URI as it was asked for.
+    /// The requested URI.
     pub uri: &'a str,
     /// The values of the template's variables.
     pub values: Values,
-    /// The most bytes of content that one answer carries.
+    /// The most bytes of content in one answer.
     pub max_answer: u64,
 }
 
-/// A variable that is typed in.
+/// A variable that is being typed.
 pub struct Completing<'a> {
     pub db: &'a Db<'a>,
-    /// What is known about the project.
+    /// How the request selects its project.
     pub selection: &'a Selection,
-    /// The name of the variable.
     pub variable: &'a str,
-    /// What was typed of its value.
+    /// The beginning of its value, as typed so far.
     pub typed: &'a str,
-    /// The values of other variables that are known already.
+    /// Returns the values of other variables, if known.
     pub given: &'a dyn Fn(&str) -> Option<&'a str>,
     /// The most values to return.
     pub limit: usize,
 }
 
-/// The values of a template's variables, decoded.
+/// The decoded values of a template's variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values(Vec<(&'static str, String)>);
 
 impl Values {
-    /// Returns the value of a variable of the template, which always has one.
+    /// Returns the value of a variable, which must be one of the template's.
     pub fn get(&self, variable: &str) -> &str {
         self.0.iter().find(|(name, _)| *name == variable).map_or("", |(_, value)| value)
     }
 }
 
-/// Where a resource hands its contents over. `shell` is a command that writes contents which are too large for one
-/// answer.
+/// Takes the contents of a resource. `shell` is a command that prints contents that are too large for one answer.
 pub trait Contents {
     fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()>;
 
-    /// Takes stored bytes, as text where they are one.
+    /// Takes stored bytes. If they are valid text, the client gets text.
     fn blob(
         &mut self,
         db: &Db<'_>,
@@ -116,15 +113,15 @@ pub trait Contents {
     ) -> Result<()>;
 }
 
-/// What tells whether an answer differs from an earlier one: equal validators, equal answers (as an ETag does).
+/// Shows whether an answer has changed, like an ETag: equal validators mean equal answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Validator(String);
 
 impl Validator {
-    /// Returns the validator of an answer that these values decide.
+    /// Returns the validator for an answer that depends only on these values.
     ///
     /// # Errors
-    /// `E_INTERNAL` where a value cannot be written as JSON.
+    /// `E_INTERNAL` if a value cannot be written as JSON.
     pub fn of(values: &impl Serialize) -> Result<Self> {
         let text = serde_json::to_string(values);
         text.map(Self).map_err(|error| Error::internal("a validator cannot be written as JSON").with_source(error))
@@ -132,7 +129,7 @@ impl Validator {
 }
 
 impl Resource {
-    /// A resource without words, which holds nothing.
+    /// An empty resource, to fill in the rest of another one.
     pub const EMPTY: Self = Self {
         uri: "",
         name: "",
@@ -151,8 +148,8 @@ impl Resource {
         self.uri.split('/').find_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    /// Returns the values of the template's variables where `uri` is one of its URIs. The URI is cut at its slashes
-    /// first, and each part is decoded once.
+    /// Returns the values of the template's variables if `uri` matches the template. The URI is split at its slashes first, and
+    /// then each part is decoded once.
     pub fn values(&self, uri: &str) -> Option<Values> {
         let (scheme, template) = self.uri.split_once("://")?;
         let path = uri.strip_prefix(scheme)?.strip_prefix("://")?;
@@ -173,16 +170,16 @@ impl Resource {
     }
 }
 
-/// Decodes a part of a URI; `None` where it is not UTF-8.
+/// Decodes a part of a URI; `None` if it is not UTF-8.
 fn decode(part: &str) -> Option<Cow<'_, str>> {
     percent_encoding::percent_decode_str(part).decode_utf8().ok()
 }
 
-/// Returns an object with the first of the rows: a page of them, as far as it fits into an answer of `limit` bytes, and
-/// whether there are more.
+/// Adds a page of rows to an object: the first rows, as many as fit into an answer of `limit` bytes, and whether there are
+/// more.
 ///
 /// # Errors
-/// `E_INTERNAL` where a row cannot be written as JSON.
+/// `E_INTERNAL` if a row cannot be written as JSON.
 pub fn newest(mut object: Map<String, Value>, key: &str, rows: &[impl Serialize], limit: u64) -> Result<String> {
     let mut left = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut taken = Vec::new();

@@ -1,7 +1,7 @@
-//! What a domain serves over HTTP outside MCP, below its own path.
+//! What a domain serves over HTTP in addition to MCP, below its own path.
 //!
-//! A server walks the table of domains and knows none of them: it finds who calls, keeps its limits, reads the body, and
-//! hands all of it to the functions of [`Served`].
+//! A server walks the table of domains and knows none of them. It identifies the caller, applies its limits, reads the body,
+//! and passes everything to the functions of [`Served`].
 
 use std::io::Read;
 use std::ops::Range;
@@ -16,71 +16,66 @@ use mcpkg_base::error::Error;
 use mcpkg_store::Store;
 use mcpkg_store::pieces::Pieces;
 
-/// What a domain answers over HTTP, where `mcpkg serve` is told to.
+/// What a domain serves over HTTP, if a flag of `mcpkg serve` asks for it.
 #[derive(Debug)]
 pub struct Served {
-    /// The flag of `mcpkg serve` that has it answered, without its dashes.
+    /// The flag of `mcpkg serve` that enables it, without its dashes.
     pub flag: &'static str,
-    /// What the flag's help says.
     pub help: &'static str,
     /// The path below which it answers, such as `/registry`.
     pub prefix: &'static str,
-    /// Returns how many bytes the body of a request may have, before any of it is read; or the answer that refuses it. It
-    /// looks at who calls and at the head alone, and not into the database.
+    /// Returns the most bytes that a request's body may have, before any of it is read, or the answer that refuses the request.
+    /// It only uses the caller and the head, never the database.
     pub admit: fn(&Context, &Head) -> Result<u64, Box<Answer>>,
-    /// Answers a request that was admitted, with its whole body.
+    /// Answers an admitted request with its whole body.
     pub answer: fn(&Context, &Head, &mut (dyn Read + Send)) -> Answer,
-    /// Returns the answer to a request that the server itself refuses, and why it does.
+    /// Returns the answer for a request that the server itself refuses, given the reason.
     pub refuse: fn(StatusCode, &str) -> Answer,
 }
 
-/// What a request says before its body.
+/// The part of a request before its body.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// Its method; HEAD comes as GET.
+    /// The method. A HEAD request arrives as GET.
     pub method: Method,
-    /// The path below the prefix, as it was sent, without the first `/`.
+    /// The path below the prefix, not decoded and without the first `/`.
     pub path: String,
-    /// What stands after the `?`, as it was sent; empty without one.
+    /// The part after the `?`, not decoded; empty if there is none.
     pub query: String,
     pub headers: HeaderMap,
 }
 
 pub struct Answer {
     pub status: StatusCode,
-    /// Headers, besides the length and the type of the content.
+    /// Headers other than the length and the type of the content.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub content: Content,
 }
 
-/// What is done once a content was handed out, with a handle that may write.
+/// Runs once a content was sent completely, with a handle that may write.
 pub type Sent = Box<dyn FnOnce(&Store) + Send + Sync>;
 
-/// The content of an answer.
 pub enum Content {
-    /// None at all.
+    /// No content.
     Nothing,
-    /// JSON.
     Json(Vec<u8>),
-    /// A part of a stored content, read from the database piece by piece while the client takes it.
+    /// A part of a stored content, read from the database in pieces while the client receives it.
     Stored {
         /// The content, whose SHA-256 was verified.
         pieces: Arc<Pieces>,
-        /// Which bytes of it.
+        /// The range of bytes to send.
         range: Range<u64>,
         content_type: HeaderValue,
-        /// What is done once the last of it was handed out.
+        /// What to do once the last byte was sent.
         sent: Option<Sent>,
     },
 }
 
 impl Answer {
-    /// Returns an answer in JSON.
     pub fn json(status: StatusCode, value: &Value) -> Self {
         Self::new(status, Content::Json(value.to_string().into_bytes()))
     }
 
-    /// Returns an answer with some content.
     pub fn new(status: StatusCode, content: Content) -> Self {
         Self { status, headers: Vec::new(), content }
     }
@@ -93,7 +88,7 @@ impl Answer {
 }
 
 impl Context {
-    /// Appends the event of a refused change, as a refused operation does: it leaves a trace where the caller may write.
+    /// Appends the event of a refused change, if the caller may write at all.
     pub fn refused_there(&self, kind: &str, subject: &str, error: &Error) {
         self.refused(kind, subject, error);
     }

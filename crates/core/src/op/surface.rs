@@ -1,24 +1,24 @@
-//! Which tools a caller may reach: the one rule, for a call by name and for a command that runs the same.
+//! The one rule for which tools a caller may reach, whether by name or as a command.
 
 use super::Effect;
 
-/// Which tools a caller may reach. The default is all of them, as at a shell.
+/// The tools that a caller may reach. The default is all of them, as in a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surface {
-    /// The groups that are served; all but the withheld ones where `None`.
+    /// The groups that are served. `None` means all groups except for the withheld ones.
     pub groups: Option<Vec<String>>,
-    /// The groups that are served only where `groups` names them.
+    /// The groups that are served only if `groups` names them.
     pub withheld: Vec<&'static str>,
-    /// The only tools that are served, by name, where a server stands in for a contract that names them.
+    /// The only tools that are served, if the server stands in for a contract that names them.
     pub tools: Option<&'static [&'static str]>,
-    /// Whether only what changes nothing is served.
+    /// Whether only tools that change nothing are served.
     pub read_only: bool,
-    /// Whether no command is run, but those of mcpkg's own that only read.
+    /// Whether no commands are run, except for mcpkg's own that only read.
     pub no_execute: bool,
 }
 
 impl Surface {
-    /// Whether the tools of a group are served.
+    /// Whether the tools of this group are served.
     pub fn serves_group(&self, group: &str) -> bool {
         match &self.groups {
             Some(named) => named.iter().any(|name| name == group),
@@ -26,7 +26,7 @@ impl Surface {
         }
     }
 
-    /// Whether the tool of this name, group and effect is served.
+    /// Whether the tool with this name, group and effect is served.
     pub fn serves(&self, tool: &str, group: &str, effect: Effect) -> bool {
         self.tools.is_none_or(|only| only.contains(&tool))
             && self.serves_group(group)

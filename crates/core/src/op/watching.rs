@@ -4,21 +4,20 @@ use std::sync::Arc;
 
 use super::Context;
 
-/// Told that live resources may answer something else; it may be called at any time, from any thread.
+/// Called when live resources may have changed; at any time, from any thread.
 pub type Ring = Arc<dyn Fn() + Send + Sync>;
 
-/// Begins to watch; what it returns watches until it is dropped.
+/// Starts a watch, which lasts until the returned value is dropped.
 pub type Watch = fn(&Context, Ring) -> Box<dyn Watching>;
 
-/// Watches what the live resources of a domain are made of, until it is dropped.
+/// Watches the sources of a domain's live resources, until it is dropped.
 pub trait Watching: Send {
-    /// Takes in what there is to be watched now, such as a repository that was added.
+    /// Updates the set of watched files, for example after a repository was added.
     fn follow(&mut self, context: &Context);
 
-    /// Whether nothing works on it at the moment: what is half done is looked at when it is done.
+    /// Whether no program is changing the sources right now. Unfinished changes are read only once they are finished.
     fn is_settled(&self, context: &Context) -> bool;
 
-    /// Whether it rings for every change. Where the system cannot watch all of it, the resources are looked at from time to
-    /// time instead.
+    /// Whether it reports every change. If the system cannot watch everything, the resources are checked periodically instead.
     fn is_complete(&self) -> bool;
 }

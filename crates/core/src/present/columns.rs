@@ -1,54 +1,51 @@
-//! Which columns of a table a terminal shows, and how wide.
+//! Chooses which columns of a table a terminal shows, and their widths.
 
-/// The blanks between two columns.
+/// The number of spaces between two columns.
 pub(super) const GAP: usize = 2;
 
-/// The least that prose is cut to, before its column is left out.
+/// The least width of a column with prose. If there is less room, the column is left out.
 const PROSE: usize = 12;
 
-/// The least that a fact is cut to: a date and the sign that its time was cut off.
+/// The least width of a column with facts: a date, and the sign that its time was cut off.
 const FACT: usize = 11;
 
-/// How long a column keeps its width where a table does not fit; the first ones give way first.
+/// How important a column's width is. If a table does not fit, the first ones here shrink first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// Nothing stands in it.
+    /// All its cells are empty.
     Empty,
-    /// What has to be read whole; it stands on lines of its own below its row where there is no room beside it.
+    /// It must be readable as a whole. If there is no room, it moves to its own lines below the row.
     Whole,
     Prose,
-    /// What can be looked up elsewhere.
+    /// Details that can be looked up elsewhere.
     Detail,
-    /// What tells one row from the next.
+    /// Facts that distinguish the rows.
     Fact,
-    /// What a row is about.
+    /// The name of the row's subject.
     Name,
 }
 
-/// Which end of a cell stays where it is cut.
+/// Which end of a cell is kept when it is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     Start,
-    /// The end, which tells one path from another.
+    /// The end, which distinguishes one path from another.
     End,
-    /// The end of a path, the beginning of a sentence.
+    /// The end if it is a path, the beginning if it is a sentence.
     EndOfPath,
 }
 
-/// A column: what its heading says of it, and how wide its widest cell is.
+/// A column: its rank, which follows from its heading, and the width of its widest cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
-    /// Its place in the table.
     pub(super) index: usize,
-    /// How wide it is.
     pub(super) width: usize,
-    /// Which end of its cells stays.
     pub(super) kept: Kept,
     rank: Rank,
 }
 
 impl Column {
-    /// Returns the column `index` of `count`, whose widest cell has the width `cells`.
+    /// Returns column number `index` of `count`. `cells` is the width of its widest cell.
     pub(super) fn new(index: usize, count: usize, heading: &str, heading_width: usize, cells: usize) -> Self {
         let is_last = index + 1 == count;
         let (rank, kept) = match heading.to_ascii_lowercase().as_str() {
@@ -70,38 +67,38 @@ impl Column {
         Self { index, width: heading_width.max(cells), kept, rank }
     }
 
-    /// Whether its cells are read whole or not at all.
+    /// Whether its cells are shown as a whole or not at all.
     pub(super) fn is_whole(&self) -> bool {
         self.rank == Rank::Whole
     }
 
-    /// Whether it tells which row this is: its cells are never cut, but go on below.
+    /// Whether it names the row's subject. Such cells are never cut, but continue on the next line.
     pub(super) fn is_name(&self) -> bool {
         self.rank == Rank::Name
     }
 
-    /// Whether nothing stands in it.
+    /// Whether all its cells are empty.
     pub(super) fn is_empty(&self) -> bool {
         self.rank == Rank::Empty
     }
 
-    /// The least width at which the column still says something on a terminal of `width` columns.
+    /// Returns the least useful width of the column on a terminal that is `width` columns wide.
     fn least(&self, width: usize) -> usize {
         self.width.min(match self.rank {
             Rank::Empty | Rank::Whole => self.width,
             Rank::Prose => PROSE,
             Rank::Detail | Rank::Fact => FACT,
-            // A terminal may not know its width, which then is as large as can be.
+            // If the terminal's width is unknown, `width` is as large as possible.
             Rank::Name => width.saturating_mul(3) / 5,
         })
     }
 }
 
-/// Returns the columns that `width` has room for, in order, each as wide as it may be: those that matter least are cut
-/// first, then left out.
+/// Returns the columns that fit into `width`, in order, each as wide as possible. The least important ones are cut first, and
+/// then left out.
 pub(super) fn fit(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
     while columns.len() > 1 && total(columns.iter().map(|column| column.least(width))) > width {
-        // Of columns that matter alike, the last one goes.
+        // Of equally important columns, the last one is left out first.
         let least = columns.iter().map(|column| column.rank).min();
         match columns.iter().rposition(|column| Some(column.rank) == least && column.index > 0) {
             Some(position) => drop(columns.remove(position)),
@@ -117,7 +114,7 @@ pub(super) fn fit(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
     columns
 }
 
-/// Takes from the widest columns of a rank what the table is too wide.
+/// Takes the excess width of the table from the widest columns of one rank.
 fn shrink(columns: &mut [Column], rank: Rank, width: usize) {
     while total(columns.iter().map(|column| column.width)) > width {
         let can_give = |column: &&mut Column| column.rank == rank && column.width > column.least(width);
@@ -128,7 +125,7 @@ fn shrink(columns: &mut [Column], rank: Rank, width: usize) {
     }
 }
 
-/// The width of columns with the gaps between them.
+/// Returns the total width of columns including the gaps.
 fn total(widths: impl ExactSizeIterator<Item = usize>) -> usize {
     widths.len().saturating_sub(1) * GAP + widths.sum::<usize>()
 }

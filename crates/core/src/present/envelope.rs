@@ -1,4 +1,4 @@
-//! Contract 000's envelope: one object for every answer, good or bad. Its keys are added to, never changed.
+//! Contract 000's envelope: one object for every answer, success or failure. Keys may be added, but never change.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ pub(super) fn failure(command: &str, error: &Error) -> Value {
         Some(other) => Map::from_iter([("value".to_owned(), other.clone())]),
         None => Map::new(),
     };
-    // What the place of the failure says is nearer to it than the table.
+    // Details from the place of the failure are more specific than the table of codes.
     details.entry("reason_code").or_insert_with(|| json!(error.code().reason()));
     details.entry("next_actions").or_insert_with(|| json!(error.code().next_actions()));
     details.entry("category").or_insert_with(|| json!(super::json::category(error.code())));

@@ -1,27 +1,26 @@
-//! Contracts 002 to 004: one JSON object for every answer, and a typed error object where it fails.
+//! The format of contracts 002 to 004: one JSON object for every answer, and a typed error object for a failure.
 
 use serde_json::{Map, Value, json};
 
 use crate::op::Reply;
 use mcpkg_base::error::{Blame, Code, Error};
 
-/// Returns what kind of failure it is, for a program that decides what to do next.
+/// Returns the category of a failure, by which a program can decide what to do next.
 pub(super) fn category(code: Code) -> &'static str {
     Category::of(code).word()
 }
 
-/// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Category {
-    /// The input is wrong.
+    /// The input is invalid.
     Validation,
-    /// What is there stands against it.
+    /// The current state conflicts with the request.
     Conflict,
-    /// Something named is not there.
+    /// Something named in the request does not exist.
     NotFound,
-    /// It is not allowed, or nobody confirmed it.
+    /// The request is not allowed, or nobody has confirmed it.
     Refused,
-    /// It was begun and failed.
+    /// It was started, and failed.
     Execution,
     Internal,
 }
@@ -70,7 +69,7 @@ impl Category {
     }
 }
 
-/// Returns what [`reply`] does, as text. What was written already is not read for it.
+/// Like [`reply`], but returns text. Data that is already JSON text is not parsed for this.
 pub(super) fn text(version: Option<&str>, reply: &Reply) -> String {
     let written = reply.json.as_deref().filter(|_| reply.warnings.is_empty());
     match (version, written.and_then(|written| written.strip_prefix('{')).filter(|rest| *rest != "}")) {
@@ -79,7 +78,7 @@ pub(super) fn text(version: Option<&str>, reply: &Reply) -> String {
     }
 }
 
-/// Returns a reply's data, which begins with the version where there is one.
+/// Returns the data of a reply, beginning with the schema version if there is one.
 pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
     let mut object = begin(version);
     let written = reply.json.as_deref().and_then(|json| serde_json::from_str(json).ok());
@@ -94,8 +93,8 @@ pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
     Value::Object(object)
 }
 
-/// Returns a failure: `code`, `message`, `category`, and where they are known `hint` (the first of `hints`), `next_step`, `details`
-/// and `retry_after_ms`. The last one stands in the error's details.
+/// Returns a failure: `code`, `message`, `category`, and if known, `hint` (the first of `hints`), `next_step`, `details` and
+/// `retry_after_ms`, which comes from the error's details.
 pub(super) fn failure(version: Option<&str>, error: &Error) -> Value {
     let code = error.code();
     let mut failed = json!({
@@ -179,7 +178,7 @@ mod tests {
     fn what_is_not_found_is_said_so() {
         for code in Code::ALL.iter().filter(|code| code.name().ends_with("_NOT_FOUND") && code.blame() == Blame::Caller)
         {
-            // Git itself is a part of the machine.
+            // Git is a part of the machine, and nothing that the request names.
             let expected = if *code == Code::GitNotFound { Category::Refused } else { Category::NotFound };
             assert_eq!(Category::of(*code), expected, "{}", code.name());
         }

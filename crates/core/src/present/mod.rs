@@ -1,4 +1,4 @@
-//! How a reply or an error looks. Both faces use it; it knows neither.
+//! Formats replies and errors for the shell and for MCP. It depends on neither of them.
 
 mod columns;
 mod envelope;
@@ -16,7 +16,7 @@ pub use table::{aligned, separated};
 
 use table::below;
 
-/// A reply's body as a tool's result carries it.
+/// One piece of a tool's result.
 #[derive(Debug)]
 pub enum Content {
     Text(String),
@@ -24,7 +24,7 @@ pub enum Content {
     Media(Media),
 }
 
-/// Returns what a tool's result shows of a body.
+/// Converts a body into the contents of a tool's result.
 pub fn content(body: Body) -> Content {
     match body {
         Body::Sentence(text) | Body::Text(text) | Body::Diff(text) => Content::Text(text),
@@ -54,7 +54,7 @@ pub fn is_empty(body: &Body) -> bool {
     }
 }
 
-/// Returns a body whose tables name what lies below `folder` relative to it.
+/// Returns a body in whose tables the paths below `folder` are relative to it.
 pub fn relative(body: Body, folder: &str) -> Body {
     match body {
         Body::Table(table) => Body::Table(below(table, folder)),
@@ -63,7 +63,8 @@ pub fn relative(body: Body, folder: &str) -> Body {
     }
 }
 
-/// Returns a reply as one object, as its shape has it. `command` is what an envelope names, such as `deploy --apply`.
+/// Returns a reply as one object, in the given shape. `command` is the command that an envelope names, such as `deploy
+/// --apply`.
 pub fn object(shape: Shape, command: &str, reply: &Reply) -> Value {
     match shape {
         Shape::Sentence | Shape::Output => reply.data.clone(),
@@ -73,7 +74,7 @@ pub fn object(shape: Shape, command: &str, reply: &Reply) -> Value {
     }
 }
 
-/// Returns what [`object`] does, as text.
+/// Like [`object`], but returns text.
 pub fn text(shape: Shape, command: &str, reply: &Reply) -> String {
     match shape {
         Shape::Json(version) => json::text(version, reply),
@@ -81,7 +82,7 @@ pub fn text(shape: Shape, command: &str, reply: &Reply) -> String {
     }
 }
 
-/// Returns a failure as one object, as the shape of what failed has it.
+/// Returns a failure as one object, in the shape of the failed operation.
 pub fn failure(shape: Shape, command: &str, failed: &Error) -> Value {
     match shape {
         Shape::Sentence | Shape::Output => error(failed),
@@ -91,25 +92,24 @@ pub fn failure(shape: Shape, command: &str, failed: &Error) -> Value {
     }
 }
 
-/// Returns the sentence of a failure, as contract 001 writes it in a tool's result: what an agent should do next
-/// stands in the structured part.
+/// Returns a failure as one sentence, as contract 001 has it in a tool's result. The structured part says what to do next.
 pub fn sentence(error: &Error) -> String {
     format!("Error: {}", error.public_message())
 }
 
-/// Returns the sentence of a failure and what to do next, a line each.
+/// Returns the sentence of a failure and its hints, one per line.
 pub fn sentence_with_hints(error: &Error) -> String {
     error.hints().iter().fold(sentence(error), |text, hint| format!("{text}\nhint: {hint}"))
 }
 
-/// Returns a failure for an agent, which decides by its category what to do next.
+/// Returns a failure for an agent, which uses its category to decide what to do next.
 pub fn error_for_agent(failed: &Error) -> Value {
     let mut object = error(failed);
     object["error"]["category"] = json!(json::category(failed.code()));
     object
 }
 
-/// Returns a failure for programs: the shell's `--json`.
+/// Returns a failure for programs, as in the shell's `--json`.
 pub fn error(error: &Error) -> Value {
     let mut object = json!({
         "code": error.code().name(),

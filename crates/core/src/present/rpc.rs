@@ -1,4 +1,4 @@
-//! Contract 003: a failure as a JSON-RPC error, whose message is all that many clients show.
+//! Contract 003's format for a failure: a JSON-RPC error. Many clients show only its message.
 
 use serde_json::{Map, Value, json};
 
@@ -10,21 +10,20 @@ pub struct Rpc {
     pub code: i32,
     /// What failed, and what to do about it.
     pub message: String,
-    /// The details, with the name of the failure under `code` and what to do under `suggestion`.
+    /// The details, plus the error's name under `code` and what to do under `suggestion`.
     pub data: Value,
 }
 
 impl Rpc {
-    /// Returns it as an object.
     pub fn object(self) -> Value {
         json!({ "code": self.code, "message": self.message, "data": self.data })
     }
 }
 
-/// Returns a failure as contract 003 has it.
+/// Returns a failure in contract 003's format.
 ///
-/// Where the details carry a `suggestion`, the message is the error's own, word for word; else the first hint follows it and
-/// is the suggestion.
+/// If the details contain a `suggestion`, the message is the error's own, unchanged. Otherwise the first hint is appended to it
+/// and also becomes the suggestion.
 pub fn rpc(error: &Error) -> Rpc {
     let code = error.code();
     let mut data = match error.details() {

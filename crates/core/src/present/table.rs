@@ -8,15 +8,15 @@ use super::columns::{Column, GAP, Kept, fit};
 use crate::op::{Table, cell};
 use mcpkg_base::marks;
 
-/// Stands for what was cut off.
+/// Marks where text was cut off.
 const CUT: char = '…';
 
-/// How far what stands below its row is indented.
+/// The indentation of text below its row.
 const INDENT: &str = "    ";
 
-/// Returns the table aligned under its headings, at most `width` columns wide where a width is known. What names a row is
-/// whole, and goes on below where it does not fit. What else does not fit is cut, and ends or begins with `…`; a heading `…`
-/// stands for columns that were left out.
+/// Returns the table aligned under its headings, at most `width` columns wide if a width is given. Names of rows are never cut;
+/// they continue on the next line. Other cells that do not fit are cut, and begin or end with `…`. A heading `…` stands for
+/// columns that were left out.
 pub fn aligned(table: &Table, width: Option<u16>) -> String {
     let width = width.map_or(usize::MAX, usize::from);
     let rows: Vec<Vec<Cow<'_, str>>> =
@@ -35,7 +35,7 @@ pub fn aligned(table: &Table, width: Option<u16>) -> String {
         all.iter().filter(|column| shown.iter().all(|shown| shown.index != column.index)).collect();
     let below = left_out.iter().find(|column| column.is_whole()).map(|column| column.index);
     let is_lost = left_out.iter().any(|column| !column.is_whole() && !column.is_empty());
-    // The sign for what was left out takes room too.
+    // The sign for omitted columns takes room too.
     let shown = if is_lost { fit(shown, width.saturating_sub(GAP + 1)) } else { shown };
     let heading = |column: &Column| table.columns.get(column.index).copied().unwrap_or_default();
     let mut text = line(&shown, |column| cut(heading(column), column.width, Kept::Start), is_lost);
@@ -61,7 +61,7 @@ pub fn aligned(table: &Table, width: Option<u16>) -> String {
     text
 }
 
-/// Returns a cell as a terminal shows it: line ends and tabs are blanks, and what a person would not see is a mark.
+/// Returns a cell as a terminal shows it: line ends and tabs become spaces, and invisible characters become visible marks.
 fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(['\n', '\r', '\t']) {
         return marks::line(text);
@@ -69,7 +69,7 @@ fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(marks::line(&text.replace(['\n', '\r', '\t'], " ")).into_owned())
 }
 
-/// Returns a line with a cell for each column, each padded but the last.
+/// Returns a line with a cell for each column. All but the last cell are padded.
 fn line<'t>(columns: &[Column], text: impl Fn(&Column) -> Cow<'t, str>, more: bool) -> String {
     let mut line = String::new();
     let mut padding = 0;
@@ -88,7 +88,7 @@ fn line<'t>(columns: &[Column], text: impl Fn(&Column) -> Cow<'t, str>, more: bo
     line
 }
 
-/// Returns what names a row as the pieces that stand below each other in its column: nothing for any other column.
+/// Splits a row's name into pieces that appear below each other in its column. Returns nothing for any other column.
 fn name_in_pieces<'t>(column: &Column, text: &'t str) -> Vec<&'t str> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while column.is_name() && rest.width() > column.width {
@@ -100,7 +100,7 @@ fn name_in_pieces<'t>(column: &Column, text: &'t str) -> Vec<&'t str> {
             }
             end = behind;
         }
-        // Names are read in parts, which a sign ends: unless the piece would lose more than half.
+        // Break after a separator, to keep parts of names together, unless that leaves more than half of the line empty.
         let sign = rest[..end].rfind(['/', '-', '_', ' ']).map(|at| at + 1).filter(|at| *at > end / 2);
         let (piece, behind) = rest.split_at(sign.unwrap_or(end));
         pieces.push(piece);
@@ -112,7 +112,7 @@ fn name_in_pieces<'t>(column: &Column, text: &'t str) -> Vec<&'t str> {
     pieces
 }
 
-/// Returns a text that is at most `width` columns wide: its beginning or its end, and the sign that it was cut.
+/// Returns a text that is at most `width` columns wide: its beginning or its end, with the sign that it was cut.
 fn cut(text: &str, width: usize, kept: Kept) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);
@@ -125,7 +125,7 @@ fn cut(text: &str, width: usize, kept: Kept) -> Cow<'_, str> {
         fits
     };
     let keeps_end = kept == Kept::End || (kept == Kept::EndOfPath && !text.contains(' '));
-    // A character may be wider beside another one than alone, as an emoji is.
+    // A character may be wider next to another one than alone, such as an emoji.
     let is_wide = |text: &str| text.width() >= width;
     if keeps_end {
         let size: usize = text.chars().rev().take_while(&mut fits).map(char::len_utf8).sum();
@@ -140,7 +140,7 @@ fn cut(text: &str, width: usize, kept: Kept) -> Cow<'_, str> {
     }
 }
 
-/// Adds a text as indented lines that end between words; a longer word, such as a path, has a line of its own.
+/// Appends a text as indented lines that break between words. A longer word, such as a path, gets its own line.
 fn wrap(lines: &mut String, text: &str, width: usize) {
     let room = width.saturating_sub(INDENT.len());
     let mut taken = 0;
@@ -174,7 +174,7 @@ pub(super) fn below(mut table: Table, folder: &str) -> Table {
     table
 }
 
-/// Returns the rows separated by tabs, a line each; with the headings as the first where `headings`.
+/// Returns the rows separated by tabs, one per line. With `headings`, the first line has the headings.
 pub fn separated(table: &Table, headings: bool) -> String {
     let mut text = String::new();
     if headings {
