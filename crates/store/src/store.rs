@@ -63,7 +63,7 @@ impl Store {
     /// brought up to date or swept.
     ///
     /// # Errors
-    /// As [`Store::open`], and `E_DB_UNAVAILABLE` if there is none or its schema is older.
+    /// Implements [`Store::open`], and `E_DB_UNAVAILABLE` if there is none or its schema is older.
     pub fn open_as_it_is(path: &Path) -> Result<Self> {
         let rights = Rights::default();
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })

@@ -1,4 +1,4 @@
-//! Connections: what statements run on.
+//! Connections to a database of either engine, on which statements run.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::sqlite;
 use super::value::Value;
 use mcpkg_base::error::Result;
 
-/// A connection of its own.
+/// A connection outside of the pools.
 pub(crate) enum Connection {
     Sqlite(sqlite::Connection),
     Postgres(Box<postgres::Connection>),
@@ -22,20 +22,20 @@ pub(crate) enum Pooled {
     Postgres(Box<postgres::Pooled>),
 }
 
-/// A connection that is lent: what [`Db`](crate::Db) speaks to.
+/// A borrowed connection of either kind: what [`Db`](crate::Db) uses.
 #[derive(Clone, Copy)]
 pub(crate) enum Link<'c> {
     Sqlite(&'c sqlite::Connection),
     Postgres(&'c postgres::Connection),
 }
 
-/// A value that differs after any commit; nothing else can be read from it. No database has the default value.
+/// A value that differs after every commit. It has no other meaning. No database has the default value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Version(i64);
 
 impl Version {
-    /// Returns what it is on a connection that was opened after the database was opened in another way `epoch` times: connections
-    /// count by themselves.
+    /// Returns the version on a connection that was opened in this epoch (see [`Engine::epoch`](super::Engine::epoch)).
+    /// Versions of different connections are not comparable otherwise.
     pub(crate) fn in_epoch(self, epoch: u64) -> Self {
         Self(self.0 ^ (epoch << 40).cast_signed())
     }
@@ -66,7 +66,7 @@ impl Pooled {
 }
 
 impl<'c> Link<'c> {
-    /// As [`Db::one`](crate::Db::one).
+    /// Implements [`Db::one`](crate::Db::one).
     pub(crate) fn one<T>(
         self,
         sql: Sql,
@@ -79,7 +79,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// As [`Db::each`](crate::Db::each).
+    /// Implements [`Db::each`](crate::Db::each).
     pub(crate) fn each(self, sql: Sql, params: &[Value<'_>], mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         match self {
             Self::Sqlite(connection) => sqlite::each(connection, sql, params, |row| f(&row.into())),
@@ -87,7 +87,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// As [`Db::stream`](crate::Db::stream).
+    /// Implements [`Db::stream`](crate::Db::stream).
     pub(crate) fn stream(
         self,
         sql: Sql,
@@ -100,7 +100,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// As [`Db::run`](crate::Db::run).
+    /// Implements [`Db::run`](crate::Db::run).
     pub(crate) fn run(self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         match self {
             Self::Sqlite(connection) => sqlite::run(connection, sql, params),
@@ -108,7 +108,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
+    /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing.
     pub(crate) fn in_transaction<T>(self, intent: Intent, f: impl FnOnce() -> Result<T>) -> Result<T> {
         match self {
             Self::Sqlite(connection) => sqlite::in_transaction(connection, intent, f),
@@ -116,7 +116,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// As [`Db::allow_long`](crate::Db::allow_long). SQLite's statements have no deadline.
+    /// Implements [`Db::allow_long`](crate::Db::allow_long). SQLite's statements have no time limit anyway.
     pub(crate) fn allow_long(self) {
         if let Self::Postgres(connection) = self {
             postgres::allow_long(connection);
@@ -128,7 +128,7 @@ impl<'c> Link<'c> {
         matches!(self, Self::Postgres(_))
     }
 
-    /// Waits until no other transaction has locked this project, and locks it until this one has ended.
+    /// Locks a project until this transaction ends. Waits for other transactions that have locked it.
     pub(crate) fn lock_project(self, id: i64) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -136,7 +136,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Waits until no other transaction that appended events is open, and is the one that may until it has ended.
+    /// Takes the lock for appending events until this transaction ends. Waits for other transactions that hold it.
     pub(crate) fn lock_events(self) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -144,7 +144,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Returns what differs from the last one where anything was committed between, by any process.
+    /// Returns a version that differs from the previous one if any process has committed in between.
     pub(crate) fn version(self) -> Result<Version> {
         match self {
             Self::Sqlite(connection) => sqlite::data_version(connection).map(Version),
@@ -152,9 +152,9 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Runs `f` and returns what it returns, with the version of the database that the first of its reads on this connection saw:
-    /// where a look at the version is a round trip. Else `None`, since a look costs little, and where no read found
-    /// anything.
+    /// Runs `f`, and returns its result with the version of the database that the first read in `f` saw. The version is `None`
+    /// if no read found anything, and on SQLite, where asking for it separately costs little. On PostgreSQL, that would be a
+    /// round trip.
     pub(crate) fn telling<T>(self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
         match self {
             Self::Sqlite(_) => (f(), None),
@@ -165,14 +165,13 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Whether reads report which version they saw; see [`Link::telling`].
+    /// Whether reads report the version that they saw; see [`Link::telling`].
     pub(crate) fn tells(self) -> bool {
         matches!(self, Self::Postgres(_))
     }
 
-    /// Waits until something may have been committed, for at most `limit`, or half a second where commits are told; on a connection of
-    /// [`Engine::listener`](super::Engine::listener).
-    /// Returns whether something may have been.
+    /// Waits for a commit, on a connection of [`Engine::listener`](super::Engine::listener): for at most `limit`, or half a
+    /// second if the server notifies of commits. Returns whether there may have been a commit.
     pub(crate) fn wait(self, limit: Duration) -> Result<bool> {
         match self {
             Self::Sqlite(_) => {
@@ -183,7 +182,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Returns how many rows this connection has inserted, updated and deleted so far.
+    /// Returns the number of rows that this connection has inserted, updated and deleted so far.
     pub(crate) fn changed_rows(self) -> u64 {
         match self {
             Self::Sqlite(connection) => connection.total_changes(),
@@ -191,9 +190,10 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Until [`Link::release`], asks `has_passed` regularly while a statement runs, and ends it with `E_TIMEOUT` once that returns true.
+    /// Calls `has_passed` regularly while a statement runs, until [`Link::release`]. Once it returns true, the statement ends
+    /// with `E_TIMEOUT`.
     pub(crate) fn watch(self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
-        /// Steps of SQLite's virtual machine between two looks at the clock: some tens of microseconds.
+        /// How many steps SQLite's virtual machine takes between two checks of the deadline: some tens of microseconds.
         const STEPS: i32 = 4_000;
         match self {
             Self::Sqlite(connection) => connection.progress_handler(STEPS, Some(has_passed)).map_err(sqlite::failed),
@@ -201,7 +201,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Takes a deadline off.
+    /// Ends what [`Link::watch`] began.
     pub(crate) fn release(self) {
         match self {
             Self::Sqlite(connection) => {
@@ -213,14 +213,14 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Returns what the engine itself finds wrong with its file, a line each.
+    /// Returns the faults that the engine itself finds in its file, one per line.
     ///
     /// # Errors
-    /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
+    /// `E_DB_CORRUPT` if the damage is so large that the check itself fails.
     pub(crate) fn faults(self) -> Result<Vec<String>> {
         match self {
             Self::Sqlite(connection) => sqlite::faults(connection),
-            // PostgreSQL looks after its files itself; what it finds comes with the statement that met it.
+            // PostgreSQL checks its own files, and reports damage as an error of the statement that finds it.
             Self::Postgres(_) => Ok(Vec::new()),
         }
     }

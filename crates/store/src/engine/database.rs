@@ -1,4 +1,4 @@
-//! An open database of one engine or another.
+//! An open database, on either of the two engines. Each method calls the engine's own.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// As [`crate::Store::open`].
+    /// Implements [`crate::Store::open`].
     pub(crate) fn open(path: &Path) -> Result<Self> {
         match Self::is_server(path) {
             true => postgres::Database::open(path, false).map(Self::Postgres),
@@ -25,7 +25,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::open_up_to_date`].
+    /// Implements [`crate::Store::open_up_to_date`].
     pub(crate) fn open_up_to_date(path: &Path) -> Result<Self> {
         match Self::is_server(path) {
             true => postgres::Database::open(path, true).map(Self::Postgres),
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::open_as_it_is`].
+    /// Implements [`crate::Store::open_as_it_is`].
     pub(crate) fn open_as_it_is(path: &Path) -> Result<Self> {
         match Self::is_server(path) {
             true => postgres::Database::open_as_it_is(path).map(Self::Postgres),
@@ -41,17 +41,17 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::is_at`].
+    /// Implements [`crate::Store::is_at`].
     pub(crate) fn is_at(path: &Path) -> bool {
         Self::is_server(path) || sqlite::is_taken(path)
     }
 
-    /// As [`crate::Store::is_server`].
+    /// Implements [`crate::Store::is_server`].
     pub(crate) fn is_server(path: &Path) -> bool {
         postgres::is_address(path)
     }
 
-    /// As [`crate::Store::read_passwords_with`].
+    /// Implements [`crate::Store::read_passwords_with`].
     pub(crate) fn read_passwords_with(reader: fn(&str) -> Result<String>) {
         postgres::read_passwords_with(reader);
     }
@@ -63,7 +63,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::size`].
+    /// Implements [`crate::Store::size`].
     pub(crate) fn size(&self) -> u64 {
         match self {
             Self::Sqlite(database) => database.size(),
@@ -71,7 +71,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::access`].
+    /// Implements [`crate::Store::access`].
     pub(crate) fn access(&self) -> Result<Access> {
         match self {
             Self::Sqlite(database) => Ok(database.access()),
@@ -79,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// Takes a connection that reads out of the pool.
+    /// Takes a reading connection from the pool.
     pub(crate) fn pooled_reader(&self) -> Result<Pooled> {
         match self {
             Self::Sqlite(database) => database.pooled_reader().map(|pooled| Pooled::Sqlite(Box::new(pooled))),
@@ -87,7 +87,7 @@ impl Engine {
         }
     }
 
-    /// Takes a connection that writes out of the pool.
+    /// Takes a writing connection from the pool.
     pub(crate) fn pooled_writer(&self) -> Result<Pooled> {
         match self {
             Self::Sqlite(database) => database.pooled_writer().map(|pooled| Pooled::Sqlite(Box::new(pooled))),
@@ -99,12 +99,13 @@ impl Engine {
     pub(crate) fn expect_write(&self) {
         match self {
             Self::Sqlite(database) => database.expect_write(),
-            // Its connections are opened as they are asked for.
+            // PostgreSQL opens connections only when they are needed.
             Self::Postgres(_) => {}
         }
     }
 
-    /// Returns what `f` returns with the connection that the database was opened with; `None` where a reader took it.
+    /// Calls `f` with the connection on which the database was opened, and returns the result. `None` if a pool or a reader has
+    /// taken that connection.
     pub(crate) fn with_first<T>(&self, f: impl FnOnce(Link<'_>) -> T) -> Option<T> {
         match self {
             Self::Sqlite(database) => database.with_first(|connection| f(Link::Sqlite(connection))),
@@ -112,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// Returns a connection of its own for a thread that reads all the time.
+    /// Opens a connection outside the pools, for a thread that reads all the time.
     pub(crate) fn reader(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.reader().map(Connection::Sqlite),
@@ -120,7 +121,7 @@ impl Engine {
         }
     }
 
-    /// Returns a connection of its own for one of many that read.
+    /// Opens a connection outside the pools with a small cache, for one of many readers.
     pub(crate) fn slim_reader(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.slim_reader().map(Connection::Sqlite),
@@ -128,7 +129,7 @@ impl Engine {
         }
     }
 
-    /// Returns a connection of its own that waits for commits; see [`Link::wait`].
+    /// Opens a connection outside the pools that waits for commits; see [`Link::wait`].
     pub(crate) fn listener(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.anchor().map(Connection::Sqlite),
@@ -138,14 +139,15 @@ impl Engine {
         }
     }
 
-    /// Notes that a connection of [`Engine::listener`] is about to be closed.
+    /// Notes that a connection from [`Engine::listener`] is about to be closed.
     pub(crate) fn listens_no_more(&self) {
         if let Self::Sqlite(database) = self {
             database.weigh_anchor();
         }
     }
 
-    /// How often the database was opened in another way than before: what was opened before is to be opened again.
+    /// Returns how often the database was reopened with another kind of access. Connections of an earlier epoch have to be
+    /// opened again.
     pub(crate) fn epoch(&self) -> u64 {
         match self {
             Self::Sqlite(database) => database.epoch(),
@@ -153,7 +155,7 @@ impl Engine {
         }
     }
 
-    /// Returns a connection of its own to look through everything with.
+    /// Opens a connection outside the pools for checks that read the whole database.
     pub(crate) fn inspector(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.inspector().map(Connection::Sqlite),
@@ -163,7 +165,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::checkpoint`].
+    /// Implements [`crate::Store::checkpoint`].
     pub(crate) fn checkpoint(&self) {
         match self {
             Self::Sqlite(database) => database.checkpoint(),
@@ -179,16 +181,16 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::free`].
+    /// Implements [`crate::Store::free`].
     pub(crate) fn free(&self) -> Result<u64> {
         match self {
             Self::Sqlite(database) => database.free(),
-            // PostgreSQL gives it to new rows by itself.
+            // PostgreSQL reuses free space for new rows.
             Self::Postgres(_) => Ok(0),
         }
     }
 
-    /// Looks whether the database still is the one that was opened; from then on calls are refused where it is not.
+    /// Checks whether the database is still the one that was opened. If it is not, all later calls are refused.
     pub(crate) fn notice_replacement(&self) {
         match self {
             Self::Sqlite(database) => database.notice_replacement(),
@@ -196,7 +198,7 @@ impl Engine {
         }
     }
 
-    /// Refuses to go on where the database was found replaced.
+    /// Fails if the database was found replaced.
     pub(crate) fn check_in_place(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.check_in_place(),
@@ -204,7 +206,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::backup`].
+    /// Implements [`crate::Store::backup`].
     pub(crate) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         match self {
             Self::Sqlite(database) => database.backup(to, progress),
@@ -212,7 +214,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::restore`].
+    /// Implements [`crate::Store::restore`].
     pub(crate) fn restore(
         &self,
         from: &Path,
@@ -226,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::check_backup`].
+    /// Implements [`crate::Store::check_backup`].
     pub(crate) fn check_backup(&self, from: &Path) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.check_backup(from),
@@ -234,7 +236,7 @@ impl Engine {
         }
     }
 
-    /// As [`crate::Store::kept_beside`].
+    /// Implements [`crate::Store::kept_beside`].
     pub(crate) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         match self {
             Self::Sqlite(database) => database.kept_beside(timestamp),
@@ -246,7 +248,7 @@ impl Engine {
     pub(crate) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<Held>> {
         match self {
             Self::Sqlite(database) => Ok(sqlite::take(database.path(), subject, mode)?.map(Held::File)),
-            // A deploy is applied to the disk of this machine.
+            // Deploys write to this machine's disk, so a lock on this machine is enough.
             Self::Postgres(database) if subject == Subject::Applying => {
                 Ok(sqlite::take(database.local(), subject, mode)?.map(Held::File))
             }

@@ -1,4 +1,4 @@
-//! The results of a search, as the queries of every engine return them.
+//! Reads the results of a search from the rows that both engines' queries return.
 
 use super::row::Row;
 use super::sql::Sql;
@@ -10,11 +10,11 @@ use crate::sums::{DAMAGED, checksum};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// Reads an item: its kind, project, name, URI, description, how badly it fits, and in columns 6 to 8 what the checksum of what
-/// lists show is over also, and that checksum.
+/// Reads an item: its kind, project, name, URI, description and rank, then in columns 6 to 8 the checksum of its entry in
+/// lists, and the other values that this checksum covers.
 pub(super) fn hit(row: &Row<'_>) -> Result<Hit> {
     let kind = if row.get::<&str>(0)? == "prompt" { Kind::Prompt } else { Kind::Resource };
-    // What lists show, in the order in which the checksum is over it; a prompt has no URI.
+    // The columns of the entry in lists, in the order in which the checksum covers them. A prompt has no URI.
     let listed: &[usize] = if kind == Kind::Prompt { &[6, 2, 4, 7] } else { &[6, 2, 3, 4, 7] };
     let values = listed.iter().map(|column| row.get(*column)).collect::<Result<Vec<Value<'_>>>>()?;
     let damaged = row.get::<i64>(8)? != checksum(&values);
@@ -28,7 +28,7 @@ pub(super) fn hit(row: &Row<'_>) -> Result<Hit> {
     })
 }
 
-/// Reads rows whose column 5 says how many there are without the limit.
+/// Reads rows whose column 5 is the total number of rows without the limit.
 pub(super) fn counted<T>(
     db: &Db<'_>,
     sql: Sql,

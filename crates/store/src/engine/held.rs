@@ -1,9 +1,9 @@
-//! Locks that are held.
+//! A held lock of either engine.
 
 use super::{postgres, sqlite};
 use mcpkg_base::error::Result;
 
-/// A lock that is held; released when dropped.
+/// A held lock. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) enum Held {
     File(#[expect(dead_code, reason = "it is given back when it is dropped")] sqlite::FileLock),
@@ -11,7 +11,8 @@ pub(crate) enum Held {
 }
 
 impl Held {
-    /// Returns what the next change of the holder is written with. A lock of a file is not lost while its process lives.
+    /// Returns the stamp for the holder's next change. Only PostgreSQL needs one: a file lock cannot be lost while its process
+    /// lives.
     pub(crate) fn stamp(&self) -> Option<postgres::Stamp> {
         match self {
             Self::File(_) => None,
@@ -26,10 +27,10 @@ impl Held {
         }
     }
 
-    /// Notes that the database was moved while this lock kept others away.
+    /// Notes that the database was moved while this lock kept other processes away.
     ///
     /// # Errors
-    /// `E_DB_IN_USE` where it was gone for a time.
+    /// `E_DB_IN_USE` if the lock was lost for a time.
     pub(crate) fn note_move(&self) -> Result<()> {
         match self {
             Self::File(_) => Ok(()),

@@ -1,8 +1,8 @@
-//! Locks that end with the process that holds them, however it ends.
+//! Locks that end with the process that holds them, even if it is killed.
 
 use uuid::Uuid;
 
-/// The subject of a lock.
+/// What a lock protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Serving,
@@ -13,7 +13,7 @@ pub(crate) enum Subject {
     Run(Uuid),
 }
 
-/// Whether several may hold a lock at the same time.
+/// Whether several processes may hold a lock at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Shared,
@@ -21,7 +21,7 @@ pub(crate) enum Mode {
 }
 
 impl Subject {
-    /// Returns what the name of its lock file ends with.
+    /// Returns the end of the lock file's name.
     pub(super) fn suffix(self) -> String {
         match self {
             Self::Serving => ".serving".to_owned(),
@@ -31,7 +31,7 @@ impl Subject {
         }
     }
 
-    /// Whether there may be many of them, so that its file is removed with the lock.
+    /// Whether there may be many locks of this kind, so that the file is removed when the lock is released.
     pub(super) fn is_one_of_many(self) -> bool {
         matches!(self, Self::Tasks(_) | Self::Run(_))
     }
@@ -41,8 +41,8 @@ impl Subject {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
     Held,
-    /// Nobody does: a process that did has ended.
+    /// Nobody holds it. A process that did has ended.
     Free,
-    /// Unknown: a process on another machine held it and lost its connection, or the database does not answer.
+    /// Unknown: its last holder is a process on another machine that lost its connection, or the database does not answer.
     Unknown,
 }

@@ -1,9 +1,8 @@
-//! The engine behind [`Db`](super::Db): statements, parameters, values and rows of our own, so that a table file names no
-//! engine.
+//! The engines behind [`Db`](super::Db): statements, parameters, values and rows, in types that hide which engine is in use.
 //!
-//! A table file writes each statement once, with [`sql!`], in the SQL that SQLite and PostgreSQL share; docs/adr/0012-engines.md describes
-//! it. What differs between engines (opening, transactions, full-text search, backup, the meaning of errors) is in [`sqlite`], the one
-//! place that names rusqlite, and in [`postgres`].
+//! Each statement is written once, with [`sql!`], in the SQL that SQLite and PostgreSQL share; see docs/adr/0012-engines.md.
+//! The parts that differ are opening, transactions, full-text search, backup, and the meaning of errors. They are in
+//! [`sqlite`], the only module that uses rusqlite, and in [`postgres`].
 
 pub(super) mod index;
 pub(super) mod postgres;

@@ -1,4 +1,4 @@
-//! Connections that come and go.
+//! Connection pools.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,14 +10,14 @@ use scheduled_thread_pool::ScheduledThreadPool;
 use super::errors::busy;
 use mcpkg_base::error::{Error, Result};
 
-/// How often a call that waits for a connection looks whether one can be opened at all.
+/// How often a call that waits for a connection checks whether connections can be opened at all.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A connection that cannot be opened is tried again after half of this time. r2d2 by itself waits longer each time, 0.4 s first, and so
-/// finds a standby that takes over when it has been there for a while.
+/// After half of this time, opening a connection is tried again. By default, r2d2 waits longer each time, 0.4 s at first, and
+/// would notice a standby's takeover much later.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// How long the end of a pool waits at most for a connection that is being opened.
+/// The longest time for which dropping a pool waits for a connection that is being opened.
 const CLOSING: Duration = Duration::from_secs(1);
 
 /// A pool of connections to one database.
@@ -27,7 +27,7 @@ pub(super) struct Pool<M: ManageConnection> {
     failed: Failed,
 }
 
-/// The reason why a connection could not be opened: r2d2 itself tries again until its time is up.
+/// Why the last connection could not be opened. r2d2 does not report that; it keeps trying until its time is up.
 #[derive(Debug)]
 struct Failed(Arc<Mutex<Option<Error>>>);
 
@@ -44,8 +44,8 @@ impl r2d2::HandleError<Error> for Failed {
 }
 
 impl<M: ManageConnection<Error = Error>> Pool<M> {
-    /// Returns a pool of at most `size` connections. `manager` begins to open `ready` of them at once, and the others when they are
-    /// asked for; those that were not used for `idle` are closed within half a minute.
+    /// Returns a pool of at most `size` connections. `manager` starts to open `ready` of them at once, and the others when they
+    /// are needed. Connections that are unused for `idle` are closed within another half minute.
     pub(super) fn new(manager: M, size: u32, ready: u32, idle: Duration) -> Self {
         let failed = Failed(Arc::default());
         let opener = Arc::new(ScheduledThreadPool::new(1));
@@ -61,7 +61,7 @@ impl<M: ManageConnection<Error = Error>> Pool<M> {
         Self { connections, opener, failed }
     }
 
-    /// Takes a connection; waits for at most `limit` while all are in use, but not where none can be opened.
+    /// Takes a connection. Waits for at most `limit` while all are in use, but fails at once if none can be opened.
     pub(super) fn get(&self, limit: Duration) -> Result<PooledConnection<M>> {
         let deadline = Instant::now() + limit;
         self.failed.take();
@@ -81,8 +81,9 @@ impl<M: ManageConnection<Error = Error>> Pool<M> {
 }
 
 impl<M: ManageConnection> Drop for Pool<M> {
-    /// Waits until the thread that opens connections is done with the last one. The last owner of the pool closes the connections, and a
-    /// thread that is still running at the end of the process would not. The last connection to a file removes its side files.
+    /// Waits until the thread that opens connections has finished. The last owner of the pool closes its connections. If that
+    /// were a thread that is still running when the process ends, they would not be closed, and SQLite's side files would stay:
+    /// closing the last connection removes them.
     fn drop(&mut self) {
         let (done, idle) = channel::<()>();
         self.opener.execute(move || drop(done));

@@ -1,10 +1,10 @@
-//! Rows: what a query gives.
+//! The rows of a query's result.
 
 use super::value::{FromValue, Value};
 use super::{postgres, sqlite};
 use mcpkg_base::error::Result;
 
-/// A row of a query, borrowed from its statement until the next one is read.
+/// A row of a query's result. It is borrowed from the statement until the next row is read.
 pub(crate) struct Row<'r>(Inner<'r>);
 
 enum Inner<'r> {
@@ -25,10 +25,10 @@ impl<'r> From<postgres::Row<'r>> for Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    /// Returns column `column`, the first of which is 0.
+    /// Returns the value of a column. The first column is 0.
     ///
     /// # Errors
-    /// `E_DB_CORRUPT` where it holds a value that `T` does not take.
+    /// `E_DB_CORRUPT` if the value does not fit `T`.
     pub(crate) fn get<T: FromValue<'r>>(&self, column: usize) -> Result<T> {
         self.value(column)?.read(column)
     }

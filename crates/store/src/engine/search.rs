@@ -1,4 +1,4 @@
-//! Full-text search over prompts and textual resources, with the index that the engine has.
+//! Full-text search over prompts and textual resources, with the engine's own index.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::revisions::Kind;
 use crate::search::Hit;
 use mcpkg_base::error::Result;
 
-/// Whether words of many items are indexed before the items are written. PostgreSQL counts the ids of items by itself, and
-/// gives none of them out before.
+/// Whether the words of many items can be indexed before the items are written. PostgreSQL cannot, because it assigns the ids
+/// of items only when they are written.
 pub(crate) fn takes_words_ahead(db: &Db<'_>) -> bool {
     matches!(db.link(), Link::Sqlite(_))
 }
@@ -31,7 +31,7 @@ pub(crate) fn index(
     }
 }
 
-/// As [`crate::search::with_many`].
+/// Implements [`crate::search::with_many`].
 pub(crate) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     match db.link() {
         Link::Sqlite(connection) => sqlite::search::with_many(connection, db, f),
@@ -39,7 +39,7 @@ pub(crate) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result
     }
 }
 
-/// Takes an item out of the index.
+/// Removes an item from the index.
 pub(crate) fn unindex(db: &Db<'_>, item: (Kind, i64)) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::search::unindex(db, item),
@@ -47,7 +47,7 @@ pub(crate) fn unindex(db: &Db<'_>, item: (Kind, i64)) -> Result<()> {
     }
 }
 
-/// Takes all items of a project out of the index.
+/// Removes all items of a project from the index.
 pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::search::unindex_project(db, project),
@@ -55,7 +55,7 @@ pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     }
 }
 
-/// Takes the words out of the index that stand under these ids, but those of items.
+/// Removes the words under these ids from the index, except for ids of stored items.
 pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::search::unindex_unwritten(db, ids),
@@ -63,7 +63,7 @@ pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     }
 }
 
-/// As [`crate::search::find`], except for the order. With `has_others`, the index also has words that belong to no item.
+/// Implements [`crate::search::find`], except for the order. `has_others` means that the index also has words without an item.
 pub(crate) fn find(
     db: &Db<'_>,
     project: Option<i64>,
@@ -77,7 +77,7 @@ pub(crate) fn find(
     }
 }
 
-/// Returns how many rows the index has.
+/// Returns the number of rows in the index.
 #[cfg(test)]
 pub(crate) fn count(db: &Db<'_>) -> Result<i64> {
     sqlite::search::count(db)

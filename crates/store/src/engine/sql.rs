@@ -1,12 +1,12 @@
-//! The texts of statements.
+//! The texts of SQL statements.
 
-/// The text of one statement. [`sql!`] makes it at compile time, and nothing else does: no statement holds what a user
-/// wrote, and a test finds all of them in the sources and prepares each one on PostgreSQL too.
+/// The text of one statement, which only [`sql!`] can make, at compile time. So no statement contains a user's text, and a test
+/// can find all statements in the sources and prepare each one on PostgreSQL too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sql(&'static str);
 
 impl Sql {
-    /// Called by [`sql!`] alone.
+    /// Only for use by [`sql!`].
     pub(crate) const fn new(text: &'static str) -> Self {
         Self(text)
     }
@@ -16,9 +16,10 @@ impl Sql {
     }
 }
 
-/// Makes an [`Sql`] of string literals and of macros without arguments that stand for one, which are put together.
+/// Makes an [`Sql`] by joining string literals and macros without arguments that expand to one.
 ///
-/// Parameters are `?1`, `?2`, ... and each is used. The SQL is what PostgreSQL takes once `?N` is written `$N`.
+/// Parameters are `?1`, `?2`, ..., and each of them must be used. The text is valid for PostgreSQL once `?N` is replaced with
+/// `$N`.
 macro_rules! sql {
     ($($piece:expr),+ $(,)?) => {
         const { $crate::engine::Sql::new(concat!($($piece),+)) }

@@ -1,4 +1,4 @@
-//! A table, to be copied from one engine into the other.
+//! A table that is copied from one engine to the other.
 
 /// A table that both engines have, and its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Search for tools, with the index that the engine has.
+//! Search for tools, with the engine's own index.
 
 use super::connection::Link;
 use super::row::Row;
@@ -14,7 +14,7 @@ pub(crate) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &
     }
 }
 
-/// Takes a tool out of the index.
+/// Removes a tool from the index.
 pub(crate) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::tool_search::unindex(db, id),
@@ -22,8 +22,8 @@ pub(crate) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     }
 }
 
-/// Returns what `f` makes of the best `limit` tools of a registry that hold `words`, put together by `joined`, and have each of
-/// the tags, a JSON array; and how many there are.
+/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined as `joined` says, and that have all tags
+/// of a JSON array. Returns the results and the number of all such tools.
 ///
 /// # Errors
 /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -41,7 +41,8 @@ pub(crate) fn find<T>(
     }
 }
 
-/// Returns what `f` makes of the first `limit` tools of a registry by name that have each of the tags; and how many there are.
+/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the number of all
+/// such tools.
 pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,

@@ -11,8 +11,8 @@ use crate::sums::checksum;
 use crate::{Db, blobs, search};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Replaces all rows of `to` with those of `from`, and rebuilds its search index. Both are in a transaction, and one of them is a file of
-/// this program's schema. Afterwards the copy is compared with the original.
+/// Replaces all rows of `to` with those of `from`, and rebuilds its search index. Both must be in a transaction, and one of
+/// them must be a file with this program's schema. Afterwards the copy is compared with the original.
 pub(super) fn copy(from: &Db<'_>, to: &Db<'_>, progress: &Progress<'_>) -> Result<()> {
     let tables = match (from.link(), to.link()) {
         (Link::Sqlite(file), _) | (_, Link::Sqlite(file)) => sqlite::tables::tables(file)?,
@@ -42,14 +42,15 @@ pub(super) fn copy(from: &Db<'_>, to: &Db<'_>, progress: &Progress<'_>) -> Resul
         }
     }
     progress.tell(total - 1, total)?;
-    // Words that were indexed ahead of an import that was killed belong to no item.
+    // If an import was killed, these settings name words that were indexed ahead of their items. The new index does not have
+    // such words.
     to.run(sql!("DELETE FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/'"), params![])?;
     words(from, to, |_| true)?;
     tool_words(from, to, |_| true)?;
     progress.tell(total, total)
 }
 
-/// Empties the tables, and lets references wait for the end of the transaction.
+/// Empties the tables, and postpones checks of references to the end of the transaction.
 fn begin(to: Link<'_>, tables: &[Table]) -> Result<()> {
     match to {
         Link::Sqlite(connection) => sqlite::tables::empty(connection, tables),
@@ -64,7 +65,7 @@ fn each(link: Link<'_>, table: &Table, f: impl FnMut(&[Value<'_>]) -> Result<()>
     }
 }
 
-/// Returns a number that differs where the rows of a table differ, in whatever order they come.
+/// Returns a number that depends on the rows of a table, but not on their order.
 fn digest(link: Link<'_>, table: &Table) -> Result<i64> {
     let mut sum = 0_i64;
     each(link, table, |values| {
@@ -74,7 +75,7 @@ fn digest(link: Link<'_>, table: &Table) -> Result<i64> {
     Ok(sum)
 }
 
-/// Puts the words of the items of `from` into the index of `to`, of which any text is `wanted`.
+/// Indexes in `to` the items of `from`, if `wanted` returns true for any of their texts.
 pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     let items = [
         (Kind::Prompt, sql!("SELECT id, project_id, name, description, blob_id FROM prompt")),
@@ -83,7 +84,7 @@ pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -
     for (kind, sql) in items {
         from.each(sql, params![], |row| {
             let body = match blobs::beginning(from, row.get(4)?, search::INDEXED as i64) {
-                // Reported as content already.
+                // The damage was already reported as that of the content.
                 Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => Vec::new(),
                 body => body?,
             };
@@ -98,7 +99,7 @@ pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -
     Ok(())
 }
 
-/// Puts the words of the tools that `from` lists into the index of `to`, of which any text is `wanted`.
+/// Indexes in `to` the tools that `from` lists, if `wanted` returns true for any of their texts.
 pub(super) fn tool_words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     from.each(sql!("SELECT id, name, description, tags FROM tool_listing"), params![], |row| {
         // Tags that are not a list are reported when they are read.

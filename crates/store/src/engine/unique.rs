@@ -1,9 +1,9 @@
-//! Constraints whose violation a caller looks for.
+//! UNIQUE constraints whose violation callers handle.
 
 use super::{postgres, sqlite};
 use mcpkg_base::error::Error;
 
-/// A UNIQUE constraint, by its table and its columns in the order in which the table declares them.
+/// A UNIQUE constraint: its table, and its columns in the order of the table's declaration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unique {
     table: &'static str,
@@ -15,7 +15,7 @@ impl Unique {
         Self { table, columns }
     }
 
-    /// Returns whether a statement failed since a row with the same values is there already.
+    /// Whether a statement failed because a row with the same values exists.
     pub(crate) fn is_violated_by(self, error: &Error) -> bool {
         sqlite::is_violated(error, self.table, self.columns) || postgres::is_violated(error, self.table, self.columns)
     }

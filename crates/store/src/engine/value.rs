@@ -1,4 +1,4 @@
-//! Values: what a statement is given, and what a row holds.
+//! The values of statements' parameters and of rows.
 
 use std::borrow::Cow;
 
@@ -7,27 +7,26 @@ use uuid::Uuid;
 use super::errors::damaged;
 use mcpkg_base::error::{Error, Result};
 
-/// A value, borrowed from its owner or from its row.
+/// A value, borrowed from its owner or from a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'v> {
     Null,
     /// An integer; 0 or 1 for a bool.
     Integer(i64),
     Real(f64),
-    /// A text: UTF-8, unless the file is damaged.
+    /// A text. It is UTF-8, unless the file is damaged.
     Text(&'v [u8]),
-    /// Bytes.
     Blob(&'v [u8]),
 }
 
 impl<'v> Value<'v> {
-    /// Returns the value, which is of column `column` of a row, as `T`.
+    /// Converts the value of column `column` into `T`.
     pub(crate) fn read<T: FromValue<'v>>(self, column: usize) -> Result<T> {
         T::from_value(self).ok_or_else(|| mismatch(column, self))
     }
 
-    /// Returns the bytes of a text, which is of column `column` of a row, without a look at whether they are UTF-8: for a row
-    /// whose checksum shows that it holds what was written. `None` for NULL.
+    /// Returns the bytes of a text in column `column`, without checking that they are UTF-8; `None` for NULL. For rows whose
+    /// checksum shows that they are unchanged.
     pub(crate) fn text(self, column: usize) -> Result<Option<&'v [u8]>> {
         match self {
             Value::Text(text) => Ok(Some(text)),
@@ -50,13 +49,12 @@ fn mismatch(column: usize, value: Value<'_>) -> Error {
     damaged(format_args!("column {column} of a row holds {holds}"))
 }
 
-/// Values that can be given to a statement.
+/// Types that can be parameters of a statement.
 pub(crate) trait ToValue {
-    /// Returns it as a value.
     fn to_value(&self) -> Value<'_>;
 }
 
-/// Makes the parameters of a statement, `?1` first.
+/// Makes the parameters of a statement; `?1` is the first.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
         &[$($crate::engine::ToValue::to_value(&$value)),*]
@@ -136,9 +134,9 @@ impl ToValue for Uuid {
     }
 }
 
-/// Values that can be read from a row. Texts and blobs can be borrowed from it without a copy.
+/// Types that can be read from a row. Texts and blobs can be borrowed from it without a copy.
 pub(crate) trait FromValue<'v>: Sized {
-    /// Returns it, or `None` where the value is of another type.
+    /// Converts a value; `None` if it is of another type.
     fn from_value(value: Value<'v>) -> Option<Self>;
 }
 

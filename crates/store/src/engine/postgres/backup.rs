@@ -18,7 +18,7 @@ macro_rules! locks {
 }
 
 impl Database {
-    /// As [`crate::Store::backup`]: writes the same kind of file as SQLite's own backup does.
+    /// Implements [`crate::Store::backup`]: writes the same kind of file as SQLite's own backup does.
     pub(crate) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         refuse_existing(to)?;
         self.copy_to(to, true, progress)
@@ -37,7 +37,7 @@ impl Database {
         })
     }
 
-    /// As [`crate::Store::restore`], in one transaction: reads see the old content until it commits.
+    /// Implements [`crate::Store::restore`], in one transaction: reads see the old content until it commits.
     pub(crate) fn restore(
         &self,
         from: &Path,
@@ -66,7 +66,7 @@ impl Database {
         live.run_text("ANALYZE")
     }
 
-    /// As [`crate::Store::kept_beside`].
+    /// Implements [`crate::Store::kept_beside`].
     pub(crate) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         kept_beside(self.local(), timestamp)
     }

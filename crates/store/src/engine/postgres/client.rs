@@ -24,13 +24,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// How long closing a connection may take. The server is notified, but its answer is not needed.
 const CLOSING: Duration = Duration::from_millis(200);
 
-/// How long a statement may take that reads much of the database.
+/// The time limit for a statement that reads much of the database.
 pub(super) const LONG: Duration = Duration::from_secs(3600);
 
 /// Polls a connection, and returns messages that no statement asked for.
 type Messages = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
 
-/// Reasons for a failed connection.
+/// Why a connection could not be opened.
 #[derive(Debug)]
 pub(super) enum Failed {
     /// The server or the system refused it.
@@ -39,18 +39,19 @@ pub(super) enum Failed {
     Silent,
 }
 
-/// A client. Its calls and its end block the current thread; on a thread of a runtime, another thread takes over its tasks meanwhile.
+/// A client. Its calls block the current thread, and so does dropping it. On a runtime's thread, another thread takes over the
+/// runtime's tasks in the meantime.
 pub(super) struct Client {
     client: tokio_postgres::Client,
     line: Line,
 }
 
-/// The connection, and how long to wait for its answers.
+/// The connection, and its time limit.
 struct Line {
     runtime: Option<Runtime>,
     /// `None` once the connection was lost or dropped.
     messages: Option<Messages>,
-    /// Whether the server has notified of a commit since the last question.
+    /// Whether the server has notified of a commit since the last wait.
     is_told: bool,
     limit: Duration,
     /// Whether the connection was dropped because no answer came.
@@ -67,7 +68,7 @@ impl Client {
         limit: Duration,
     ) -> Result<Self, Failed> {
         block_in_place(|| {
-            // Without an event queue the process could not work either.
+            // Without an event queue, the process could not work at all.
             let runtime = Builder::new_current_thread().enable_all().build().expect("the system gives an event queue");
             let connected = runtime.block_on(async {
                 match tls {
@@ -79,7 +80,7 @@ impl Client {
                 match connected.map_err(|_| Failed::Silent).and_then(|c| c.map_err(Failed::Refused)) {
                     Ok(connected) => connected,
                     Err(failed) => {
-                        // Otherwise dropping the runtime would wait for a name lookup.
+                        // Dropping the runtime would wait for a name lookup that is still running.
                         runtime.shutdown_background();
                         return Err(failed);
                     }
@@ -106,17 +107,17 @@ impl Client {
         self.line.is_silent
     }
 
-    /// How long each answer is waited for.
+    /// Returns the time limit for an answer.
     pub(super) fn limit(&self) -> Duration {
         self.line.limit
     }
 
-    /// Waits for each answer for at most `limit` from now on. Returns the previous limit.
+    /// Sets the time limit for answers. Returns the previous one.
     pub(super) fn set_limit(&mut self, limit: Duration) -> Duration {
         std::mem::replace(&mut self.line.limit, limit)
     }
 
-    /// Returns the signal that makes this client drop its connection while it waits on another thread.
+    /// Returns the signal by which another thread makes this client give up waiting and drop its connection.
     pub(super) fn given_up(&self) -> Arc<Notify> {
         Arc::clone(&self.line.given_up)
     }
@@ -159,14 +160,14 @@ impl Client {
         self.line.block_on(self.client.batch_execute(text))
     }
 
-    /// Returns the rows of a statement as they come.
+    /// Returns the rows of a statement one by one as they arrive.
     pub(super) fn rows(&mut self, statement: &Statement, params: &[&(dyn ToSql + Sync)]) -> Result<Rows<'_>, Error> {
         let params = params.iter().copied();
         let rows = self.line.block_on(self.client.query_raw(statement, params))?;
         Ok(Rows { line: &mut self.line, rows: Box::pin(rows) })
     }
 
-    /// As [`Client::rows`], for a statement that was not prepared.
+    /// Like [`Client::rows`], for a statement that was not prepared.
     pub(super) fn rows_typed(&mut self, text: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Result<Rows<'_>, Error> {
         let params = params.iter().map(|(value, ty)| (*value, ty.clone()));
         let rows = self.line.block_on(self.client.query_typed_raw(text, params))?;
@@ -202,7 +203,7 @@ impl Client {
     }
 }
 
-/// Rows as they come.
+/// The rows of a statement, one by one as they arrive.
 pub(super) struct Rows<'c> {
     line: &'c mut Line,
     rows: Pin<Box<RowStream>>,

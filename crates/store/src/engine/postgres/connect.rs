@@ -15,8 +15,8 @@ use super::passwords;
 use super::tls::tls;
 use mcpkg_base::error::{Error, Result};
 
-/// How long to try no further connection after a server did not answer. Calls that wait for one fail at once, instead of one after the
-/// other.
+/// How long not to try another connection after a server did not answer. Calls that wait for a connection then fail at once,
+/// instead of one after the other.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Opens connections to one database.
@@ -34,9 +34,9 @@ struct Shared {
     password: Mutex<Option<String>>,
     /// When the server last did not answer.
     silent_at: Mutex<Option<Instant>>,
-    /// Whether this process keeps all servers away.
+    /// Whether this process has locked out all servers.
     is_alone: AtomicBool,
-    /// The last move of the database at the time when this process was announced as a server; `None` if it was not.
+    /// The last move of the database when this process announced itself as a server; the outer `None` if it is not a server.
     announced: Mutex<Option<Option<String>>>,
 }
 
@@ -45,8 +45,9 @@ impl Connector {
         Self { address: Arc::new(address), shared: Arc::default() }
     }
 
-    /// Connects to the first host that answers and is what the address asks for, and applies the settings of the address: the schema, and
-    /// how long to wait for a lock. When the server refuses a password that the address only refers to, the password is read again.
+    /// Connects to the first host that answers and fits the address, and applies the settings of the address: the schema, and
+    /// how long to wait for a lock. If the server refuses a password that the address only refers to, the password is read
+    /// again.
     pub(super) fn connect(&self) -> Result<Client> {
         self.connect_to_host().map(|(_, client)| client)
     }
@@ -57,7 +58,7 @@ impl Connector {
     }
 
     fn connect_to_host(&self) -> Result<(Config, Client)> {
-        // The TLS configuration is read first: its failure is not the server's.
+        // The TLS configuration comes first: its failure says nothing about the server.
         self.tls()?;
         if lock(&self.shared.silent_at).is_some_and(|at| at.elapsed() < PAUSE) {
             return Err(silent(&self.address.shown));
@@ -103,7 +104,8 @@ impl Connector {
         Ok(client)
     }
 
-    /// Reads the password again from where it is kept. Returns whether it differs from the one that was tried: `tried`, or the address's.
+    /// Reads the password again from its source. Returns whether it differs from the one that was tried, which is `tried` or
+    /// the one in the address.
     fn reads_password_again(&self, tried: Option<String>) -> Result<bool> {
         let Some(kept_in) = &self.address.kept_in else { return Ok(false) };
         let Some(read) = passwords::read_again(kept_in)? else { return Ok(false) };
@@ -115,7 +117,7 @@ impl Connector {
         Ok(is_other)
     }
 
-    /// Returns the TLS connector; `None` where the address disables TLS.
+    /// Returns the TLS connector; `None` if the address disables TLS.
     pub(super) fn tls(&self) -> Result<Option<MakeRustlsConnect>> {
         if self.address.config.get_ssl_mode() == SslMode::Disable {
             return Ok(None);
@@ -134,7 +136,7 @@ impl Connector {
         Ok::<_, Error>(Some(made))
     }
 
-    /// Notes whether this process keeps all servers away. Its own writes are allowed then.
+    /// Notes whether this process has locked out all servers. If so, its own writes are still allowed.
     pub(super) fn set_alone(&self, is_alone: bool) {
         self.shared.is_alone.store(is_alone, Ordering::Release);
     }
@@ -143,12 +145,12 @@ impl Connector {
         self.shared.is_alone.load(Ordering::Acquire)
     }
 
-    /// Notes that this process is announced as a server; `moved` names the last move of the database so far.
+    /// Notes that this process has announced itself as a server. `moved` names the last move of the database so far.
     pub(super) fn announce(&self, moved: Option<String>) {
         lock(&self.shared.announced).get_or_insert(moved);
     }
 
-    /// Whether the database was moved since this process was announced as a server. `moved` names the last move.
+    /// Whether the database was moved since this process announced itself as a server. `moved` names the last move.
     pub(super) fn is_moved(&self, moved: Option<&str>) -> bool {
         lock(&self.shared.announced).as_ref().is_some_and(|before| before.as_deref() != moved)
     }

@@ -17,7 +17,7 @@ use super::statement::{Form, Statement, Statements};
 use crate::engine::{Sql, Value, busy};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// How long a connection that hears of commits waits before it checks again.
+/// How long a connection that the server notifies of commits waits until it checks by itself.
 const TOLD: Duration = Duration::from_millis(500);
 
 /// A connection to a server.
@@ -99,7 +99,7 @@ impl Connection {
         self.query_as(sql, params, false)
     }
 
-    /// As [`Connection::query`], but returns at most as many rows as [`super::sql::cut`] allows.
+    /// Like [`Connection::query`], but returns at most as many rows as [`super::sql::cut`] allows.
     pub(super) fn beginning(&self, sql: Sql, params: &[Value<'_>]) -> Result<Vec<Row>> {
         self.query_as(sql, params, true)
     }
@@ -165,7 +165,7 @@ impl Connection {
         f(&mut self.client.borrow_mut()).inspect_err(|_| self.fail())
     }
 
-    /// As [`Connection::with`], for work that a deadline limits.
+    /// Like [`Connection::with`], for work that a deadline limits.
     pub(super) fn timed<T>(
         &self,
         mut f: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>,
@@ -185,32 +185,32 @@ impl Connection {
         self.again_where_lost(|| self.run_once(text))
     }
 
-    /// As [`Connection::run_text`], and returns the answers.
+    /// Like [`Connection::run_text`], and returns the answers.
     pub(super) fn simple_query(&self, text: &str) -> Result<Vec<SimpleQueryMessage>> {
         self.again_where_lost(|| self.client.borrow_mut().simple_query(text))
     }
 
-    /// Allows statements that read much of the database the time for that, until the returned guard is dropped.
+    /// Raises the time limit to that of statements that read much of the database, until the returned guard is dropped.
     pub(super) fn patient(&self) -> Patient<'_> {
         Patient { connection: self, before: self.client.borrow_mut().set_limit(LONG) }
     }
 
-    /// Waits for answers as long as now again once what is returned is dropped.
+    /// Restores the current time limit when the returned guard is dropped.
     pub(super) fn keep_limit(&self) -> Patient<'_> {
         Patient { connection: self, before: self.client.borrow().limit() }
     }
 
-    /// As [`Connection::patient`], for every later statement of this connection.
+    /// Like [`Connection::patient`], for every later statement of this connection.
     pub(super) fn stay_patient(&self) {
         self.client.borrow_mut().set_limit(LONG);
     }
 
-    /// Notes that something ends with this connection, such as a lock. A lost connection is not replaced then.
+    /// Notes that something depends on this connection, such as a lock. A lost connection is then not replaced.
     pub(super) fn bind(&self) {
         self.is_bound.set(true);
     }
 
-    /// Waits for each answer for at most `limit` from now on.
+    /// Sets the time limit for answers.
     pub(super) fn hurry(&self, limit: Duration) {
         self.client.borrow_mut().set_limit(limit);
     }
@@ -246,7 +246,8 @@ impl Connection {
             && (was_silent || !self.client.borrow().is_silent())
     }
 
-    /// Returns what an error means here. If a statement without a deadline of ours was cancelled, a limit of the server ended it.
+    /// Returns the error of mcpkg for an error of PostgreSQL. If a statement without a deadline of ours was cancelled, a limit
+    /// of the server ended it.
     fn meaning(&self, error: postgres::Error) -> Error {
         let is_watched = self.watched.borrow().is_some();
         if self.client.borrow().is_silent() && is_lost(&error) {
@@ -277,9 +278,9 @@ impl Connection {
     /// Waits until another connection commits: for at most [`TOLD`] if the server notifies of commits, else for `limit`. Returns whether
     /// there may have been a commit.
     pub(in crate::engine) fn wait(&self, limit: Duration) -> Result<bool> {
-        // On a lost connection nothing is heard, and the wait would end at once.
+        // On a lost connection no notification arrives, and the wait would end at once.
         if !self.is_told.get() || self.is_closed() {
-            // This replaces a lost connection, or one to a standby, which may be the primary by now.
+            // This replaces a lost connection, or a connection to a standby, which may have become the primary.
             self.listen()?;
             if !self.is_told.get() {
                 block_in_place(|| std::thread::sleep(limit));
@@ -295,7 +296,8 @@ impl Connection {
         client.wait(Duration::ZERO).is_ok() && !client.is_closed()
     }
 
-    /// Until [`Connection::release`], asks `has_passed` regularly while a statement runs, and ends the statement once it returns true.
+    /// Calls `has_passed` regularly while a statement runs, until [`Connection::release`]. Ends the statement once it returns
+    /// true.
     pub(in crate::engine) fn watch(&self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
         let watched = Watched::new(&self.client.borrow(), self.connector.tls()?, Box::new(has_passed));
         *self.watched.borrow_mut() = Some(watched);

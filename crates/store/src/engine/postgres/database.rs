@@ -28,12 +28,12 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// As [`crate::Store::open`]; `upgrade` brings an older schema up to date.
+    /// Implements [`crate::Store::open`]; `upgrade` brings an older schema up to date.
     pub(crate) fn open(path: &Path, upgrade: bool) -> Result<Self> {
         open::open(path, upgrade).and_then(Self::of)
     }
 
-    /// As [`crate::Store::open_as_it_is`].
+    /// Implements [`crate::Store::open_as_it_is`].
     pub(crate) fn open_as_it_is(path: &Path) -> Result<Self> {
         open::open_as_it_is(path).and_then(Self::of)
     }
@@ -55,7 +55,7 @@ impl Database {
         &self.local
     }
 
-    /// Returns whether the server accepts writes now. A standby does once it is promoted.
+    /// Returns whether the server accepts writes now. A standby does so once it is promoted.
     pub(crate) fn access(&self) -> Result<Access> {
         let sql =
             postgres_sql!("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'");
@@ -94,14 +94,14 @@ impl Database {
         Connection::open(&self.connector)
     }
 
-    /// Opens a connection outside the pools whose statements have the time to read the whole database.
+    /// Opens a connection outside the pools with a time limit that is long enough to read the whole database.
     pub(crate) fn inspector(&self) -> Result<Connection> {
         let connection = self.reader()?;
         connection.stay_patient();
         Ok(connection)
     }
 
-    /// Opens a connection outside the pools that hears of commits. A standby notifies nobody.
+    /// Opens a connection outside the pools that the server notifies of commits. A standby notifies nobody.
     pub(crate) fn listener(&self) -> Result<Connection> {
         let connection = Connection::open(&self.connector)?;
         connection.listen()?;

@@ -13,13 +13,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::client::Client;
 
-/// How often running statements are checked.
+/// How often the watching thread checks the running statements.
 const LOOK: Duration = Duration::from_millis(25);
 
 /// How long a server may take to cancel a statement.
 const CANCELLING: Duration = Duration::from_secs(1);
 
-/// A connection with a deadline.
+/// A connection with a deadline, for the thread that watches it.
 pub(super) struct Watched {
     state: Mutex<State>,
     /// Notified when a request to cancel has ended.
@@ -119,7 +119,8 @@ impl Watched {
             return;
         }
         if state.cancelled_at.get_or_insert_with(Instant::now).elapsed() >= CANCELLING {
-            // Only what waits now: a permit that stayed would end a later statement. What is not waiting yet is found by the next look.
+            // Wakes only a call that is waiting now. A stored permit would end a later statement. A call that has not begun to
+            // wait is caught by the next check.
             state.given_up.notify_waiters();
         } else if !state.is_asking {
             state.is_asking = true;
@@ -149,7 +150,7 @@ fn look_after_all() {
     let runtime = runtime.expect("the system gives an event queue");
     let _entered = runtime.enter();
     loop {
-        // Requests to cancel run meanwhile.
+        // Requests to cancel run on the same runtime in the meantime.
         runtime.block_on(tokio::time::sleep(LOOK));
         let mut all = all();
         while all.running == 0 {
@@ -170,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers as a server does that takes everybody, and each statement.
+    /// Starts a server that accepts every connection and answers every statement.
     fn agreeable() -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -193,7 +194,7 @@ mod tests {
         let watched = Watched::new(&client, None, Box::new(|| true));
         let running = watched.running();
         watched.state().cancelled_at = Instant::now().checked_sub(CANCELLING);
-        // Nothing waits any more: the answer has come.
+        // Nothing waits for the server any more: the answer has arrived.
         watched.look();
         drop(running);
         client.batch_execute("SET x = 1").unwrap();

@@ -1,4 +1,4 @@
-//! The PostgreSQL engine. Only this folder names its client.
+//! The PostgreSQL engine. It is the only module that uses a PostgreSQL client.
 
 pub(crate) mod search;
 pub(super) mod tables;

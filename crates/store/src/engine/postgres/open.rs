@@ -1,4 +1,4 @@
-//! Opens, creates and migrates the schema.
+//! Opens a database on a server, and creates or migrates its schema.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::pooler;
 use super::schema::{self, Found, NEWEST};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Opens the database at an address, and creates the schema if it is missing. Only with `upgrade` is an older schema migrated: servers of
-/// an older version may be using it.
+/// Opens the database at an address, and creates the schema if it is missing. An older schema is migrated only with `upgrade`,
+/// because servers of an older version may be using it.
 pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
     let connector = Connector::new(Address::read(path)?);
     let connection = Connection::open(&connector)?;

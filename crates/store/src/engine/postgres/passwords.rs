@@ -13,12 +13,12 @@ use mcpkg_base::file;
 /// The maximum size of the file in bytes.
 const MOST: u64 = 1 << 20;
 
-/// Reads a password from where it is kept: `file:PATH` or the like.
+/// Reads a password from its source, such as `file:PATH`.
 pub(crate) type Reader = fn(&str) -> Result<String>;
 
 static READER: OnceLock<Reader> = OnceLock::new();
 
-/// Sets the `reader` for passwords that a server refuses: it reads them again from where they are kept.
+/// Sets the function that reads a password again from its source after a server has refused it.
 pub(crate) fn read_with(reader: Reader) {
     READER.get_or_init(|| reader);
 }
@@ -28,8 +28,8 @@ pub(super) fn read_again(kept_in: &str) -> Result<Option<String>> {
     READER.get().map(|read| read(kept_in)).transpose()
 }
 
-/// Returns the password of the first line that matches one of the hosts. Returns `None` if no line does, and if other users may read the
-/// file.
+/// Returns the password of the first line that matches one of the hosts. Returns `None` if no line matches, and also if other
+/// users may read the file.
 pub(super) fn password_of(config: &Config) -> Option<String> {
     let path = path()?;
     let text = match file::read_private(&path, MOST) {
@@ -45,7 +45,7 @@ pub(super) fn password_of(config: &Config) -> Option<String> {
     config.get_hosts().iter().enumerate().find_map(|(n, host)| {
         let host = match host {
             Host::Tcp(name) => name.clone(),
-            // libpq uses this name for every socket.
+            // libpq calls every socket by this name.
             #[cfg(unix)]
             Host::Unix(_) => "localhost".to_owned(),
         };

@@ -1,4 +1,4 @@
-//! Pools of connections.
+//! The pools of connections to a PostgreSQL server.
 
 use r2d2::ManageConnection;
 
@@ -21,7 +21,7 @@ impl ManageConnection for Manager {
     }
 
     fn is_valid(&self, _connection: &mut Connection) -> Result<()> {
-        // A lost connection reconnects when it is used.
+        // A lost connection is replaced when it is used.
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// How many connections to compare.
 const COMPARED: usize = 3;
 
-/// Refuses a pooler in transaction mode. Asks no further when connected to the server itself.
+/// Refuses a pooler in transaction mode. Checks no further if this is a direct connection to the server.
 pub(super) fn refuse_at_start(connector: &Connector, connection: &Connection) -> Result<()> {
     let sql = postgres_sql!("SELECT current_setting('port')::bigint");
     let port: i64 = single(connection, sql, params![], |row| row.get(0))?;
@@ -25,7 +25,7 @@ pub(super) fn refuse_at_start(connector: &Connector, connection: &Connection) ->
     if is_itself { Ok(()) } else { refuse(connector, connection) }
 }
 
-/// Refuses a pooler in transaction mode, which shows when two of its clients get the same session of the server.
+/// Refuses a pooler in transaction mode. It shows when two of its clients share a session of the server.
 pub(super) fn refuse(connector: &Connector, connection: &Connection) -> Result<()> {
     let mut others = Vec::new();
     let own = session(connection)?;

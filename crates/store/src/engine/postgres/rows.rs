@@ -90,7 +90,7 @@ impl ToSql for Value<'_> {
     postgres::types::to_sql_checked!();
 }
 
-/// As [`crate::Db::one`].
+/// Implements [`crate::Db::one`].
 pub(in crate::engine) fn one<T>(
     connection: &Connection,
     sql: Sql,
@@ -101,7 +101,7 @@ pub(in crate::engine) fn one<T>(
     rows.first().map(|row| f(Row(row))).transpose()
 }
 
-/// Returns what `f` makes of the row of a query that always has one.
+/// Applies `f` to the row of a query that always has exactly one.
 pub(super) fn single<T>(
     connection: &Connection,
     sql: Sql,
@@ -112,7 +112,7 @@ pub(super) fn single<T>(
         .ok_or_else(|| Error::internal("a query that should always return a row returned none"))
 }
 
-/// As [`crate::Db::stream`]. If the connection is lost after a row was handed out, the query is not repeated: `f` would see that
+/// Implements [`crate::Db::stream`]. If the connection is lost after a row was handed out, the query is not repeated: `f` would see that
 /// row twice.
 pub(in crate::engine) fn stream(
     connection: &Connection,
@@ -137,7 +137,7 @@ pub(in crate::engine) fn stream(
     answer
 }
 
-/// As [`crate::Db::run`].
+/// Implements [`crate::Db::run`].
 pub(in crate::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
     let changed = connection.run(sql, |client, statement| statement.execute(client, params))?;
     connection.add_changed(changed);

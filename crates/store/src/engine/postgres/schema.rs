@@ -24,10 +24,10 @@ macro_rules! migrations {
 /// The migrations from version 1 on, with their names. The history records both.
 const MIGRATIONS: &[(&str, &str)] = migrations!["V001__schema", "V002__spaceless", "V003__forms"];
 
-/// The newest version this program knows.
+/// The newest schema version that this program knows.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
-/// The last version whose search index stores text in scripts without spaces as whole runs of letters.
+/// The last schema version with an index that has whole runs of letters as words for scripts without spaces.
 const WITH_RUNS: i64 = 1;
 
 /// The content of a database.
@@ -81,7 +81,7 @@ pub(super) fn found(connection: &Connection) -> Result<Found> {
     }
 }
 
-/// Returns what the migrations did not create: tables among these names, and `others`.
+/// Returns the names of everything that the migrations did not create: tables in `tables`, and `others`.
 fn strangers(tables: &str, others: Option<String>) -> Option<String> {
     let made = |name: &str| {
         name == "refinery_schema_history"
@@ -92,7 +92,7 @@ fn strangers(tables: &str, others: Option<String>) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// Updates the content of an older version's tables, before the tables themselves are migrated.
+/// Updates the content of the tables of an older version. Runs before the tables themselves are migrated.
 pub(super) fn renew(connection: &Connection, version: i64) -> Result<()> {
     match version {
         ..=WITH_RUNS => Db::in_transaction(Link::Postgres(connection), None, Intent::Write, index::renew),
@@ -100,14 +100,14 @@ pub(super) fn renew(connection: &Connection, version: i64) -> Result<()> {
     }
 }
 
-/// Creates or migrates the schema, while no other process does.
+/// Creates or migrates the schema. Waits for any other process that does.
 ///
 /// # Errors
-/// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_UNAVAILABLE` where the user may not.
+/// `E_MIGRATION_DIVERGED`, `E_STORAGE`; `E_DB_UNAVAILABLE` if the user lacks the rights.
 pub(super) fn migrate(connector: &Connector) -> Result<()> {
-    // refinery needs a client without deadlines. It runs on its own thread, which is left behind if the server does not answer.
+    // refinery needs a client without time limits. It runs on its own thread, which is abandoned if the server does not answer.
     let (done, is_done) = std::sync::mpsc::channel();
-    // This is a host that is known to answer, with the password that it accepts.
+    // The host has just answered and accepted this password.
     let config = postgres::Config::from(connector.found()?);
     let (tls, shown, settings) =
         (connector.tls()?, connector.address.shown.clone(), connector.address.settings.clone());
@@ -127,7 +127,7 @@ pub(super) fn migrate(connector: &Connector) -> Result<()> {
 }
 
 fn migrate_on(client: &mut Client) -> Result<()> {
-    // This waits for the lock as long as another process migrates.
+    // Without a limit: another process may be migrating for a long time.
     client.batch_execute(&format!("SET lock_timeout = 0; SELECT pg_advisory_lock({MIGRATION})")).map_err(failed)?;
     client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(failed)?;
     let applied = apply(client).map_err(|error| {

@@ -38,7 +38,7 @@ impl Words {
                 break;
             }
             if !self.seen.contains(&word) {
-                // PostgreSQL stores the position with each word.
+                // PostgreSQL stores a position with each word: count 8 bytes for it.
                 self.size += word.len() + 8;
                 added.push_str(&word);
                 added.push(' ');
@@ -49,14 +49,14 @@ impl Words {
     }
 }
 
-/// Returns the words of a prepared text: letters and digits, in lower case and without diacritics.
+/// Returns the words of a normalized text: letters and digits, in lower case and without diacritics.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).filter(|word| !word.is_empty()).filter_map(
         |word| {
             let plain: String = if word.is_ascii() {
                 word.to_ascii_lowercase()
             } else if word.starts_with(is_spaceless) {
-                // Hangul stays as it was prepared: decomposed, one letter would become three.
+                // Hangul stays composed: decomposed, one letter would become three.
                 word.to_owned()
             } else {
                 word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
@@ -117,7 +117,7 @@ pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     db.run(postgres_sql!("DELETE FROM search WHERE project_id = ?1"), params![project]).map(drop)
 }
 
-/// As [`crate::search::find`], except for the order.
+/// Implements [`crate::search::find`], except for the order.
 pub(crate) fn find(
     db: &Db<'_>,
     project: Option<i64>,

@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Asks which snapshot a transaction would see; it differs after every commit.
+/// Asks for the snapshot that a transaction would see. It differs after every commit.
 pub(super) const LOOK: &str = "SELECT pg_current_snapshot()::text";
 
 /// Whether a read reports which version of the database it saw. A separate query for that would be one more round trip.

@@ -33,8 +33,9 @@ impl Form {
     }
 }
 
-/// The statements that a connection ran, by text and form. Preparing a statement costs a round trip, which pays off when the statement
-/// runs a second time. A shell command runs most of its statements once, and so does the first write on a new connection.
+/// The statements that a connection has run, by text and form. A statement is prepared when it runs for the second time,
+/// because preparing costs a round trip. Most statements of a shell command run only once, and so does the first write on a new
+/// connection.
 #[derive(Default)]
 pub(super) struct Statements(HashMap<(&'static str, Form), Option<postgres::Statement>>);
 
@@ -74,7 +75,7 @@ impl Statement {
         }
     }
 
-    /// Returns the rows as they come.
+    /// Returns the rows one by one as they arrive.
     pub(super) fn rows<'c>(&self, client: &'c mut Client, params: &[Value<'_>]) -> Result<Rows<'c>, Error> {
         match self {
             Statement::Text(text) => client.rows_typed(text, &typed(params)),

@@ -36,7 +36,7 @@ pub(in crate::engine) fn each(
     answer
 }
 
-/// Writes the rows from `rows`. Later rows get numbers after theirs.
+/// Writes rows to a table. Rows that are added later are numbered after them.
 pub(in crate::engine) fn fill(
     connection: &Connection,
     table: &Table,

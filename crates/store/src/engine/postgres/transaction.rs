@@ -19,7 +19,7 @@ pub(in crate::engine) fn in_transaction<T>(
     intent: Intent,
     f: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    // What `allow_long` allows ends with the transaction, its commit or its way back.
+    // Restores the time limit that `allow_long` raised, once the transaction has ended, including its commit or rollback.
     let _limit = connection.keep_limit();
     match intent {
         Intent::Read => connection.begin_reading("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?,
@@ -33,13 +33,14 @@ pub(in crate::engine) fn in_transaction<T>(
     Ok(value)
 }
 
-/// Lets each statement of the open transaction take as long as one may that looks through much of the database.
+/// Raises the time limit of each statement in the open transaction to that of statements that read much of the database.
 pub(in crate::engine) fn allow_long(connection: &Connection) {
     connection.stay_patient();
 }
 
 fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
-    // The guard keeps a move or restore from starting until this transaction ends. What it read before it took its lock may be outdated.
+    // The guard keeps a move or restore from starting until this transaction ends. Anything read before it took its lock may be
+    // outdated.
     let guard = match connection.connector.is_alone() {
         true => "SELECT true".to_owned(),
         false => format!("SELECT pg_try_advisory_xact_lock_shared({GUARD})"),
@@ -49,7 +50,7 @@ fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
     );
     let begun = connection.simple_query(&text).and_then(|told| may_write(connection, &told));
     begun.inspect_err(|_| {
-        // Otherwise the transaction that waited in vain would stay open.
+        // Without this, the transaction that waited in vain would stay open.
         let _ = connection.run_once("ROLLBACK");
     })
 }
@@ -75,7 +76,7 @@ fn may_write(connection: &Connection, told: &[SimpleQueryMessage]) -> Result<()>
     Ok(())
 }
 
-/// An open transaction. Dropping it rolls back what was not committed, after a panic too.
+/// An open transaction. Dropping it rolls back everything that was not committed, also after a panic.
 struct Open<'c> {
     connection: &'c Connection,
     /// The number of rows that the connection had changed before.

@@ -1,14 +1,14 @@
-//! How the file is opened.
+//! The kinds of access to a database file: writable, read-only, immutable.
 
-/// How the file is opened.
+/// The kind of access with which a database file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Writable,
-    /// Reads only: the file or its folder cannot be written.
+    /// Read-only, because the file or its folder cannot be written.
     ReadOnly,
-    /// Read-only, and opened as unchanging: the folder cannot hold the files that readers share.
+    /// Read-only, and assumed not to change, because the folder cannot hold the files that readers share.
     Immutable,
-    /// As [`Access::Immutable`], since the disk is too full for those files.
+    /// Like [`Access::Immutable`], because the disk is too full for those files.
     Full,
 }
 

@@ -19,17 +19,17 @@ use crate::engine::{BUSY_TIMEOUT, Intent, Link, Progress, busy, params};
 use crate::{Db, check};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Pages copied between two reports of progress.
+/// The number of pages to copy between two reports of progress.
 const STEP: i32 = 1024;
 
 impl Database {
-    /// As [`crate::Store::backup`].
+    /// Implements [`crate::Store::backup`].
     pub(crate) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         refuse_existing(to)?;
         self.copy_to(to, true, progress)
     }
 
-    /// Writes the copy; a damaged one only where it is not to be checked.
+    /// Writes the copy. A damaged copy is refused if `checked`.
     fn copy_to(&self, to: &Path, checked: bool, progress: &Progress<'_>) -> Result<u64> {
         self.check_in_place()?;
         publish(&self.path, to, checked, progress, |copy| {
@@ -39,7 +39,7 @@ impl Database {
         })
     }
 
-    /// As [`crate::Store::restore`].
+    /// Implements [`crate::Store::restore`].
     pub(crate) fn restore(
         &self,
         from: &Path,
@@ -50,13 +50,13 @@ impl Database {
         self.check_backup(from)?;
         let staged = Staged::of(&self.path, from, carry, progress)?;
         let mut live = connect::connect(&self.path, Access::Writable, POOLED_CACHE, false)?;
-        // No other process can write now, so the copy contains every commit before the restore.
-        // It may be damaged, which is why it is replaced.
+        // No other process can write now, so the copy contains every commit before the restore. It may be damaged: that can be
+        // the very reason to restore.
         let keep = || self.copy_to(kept, false, &progress.silent()).map(drop);
         copy_pages(&staged.connection, &mut live, keep, progress)
     }
 
-    /// As [`crate::Store::check_backup`].
+    /// Implements [`crate::Store::check_backup`].
     pub(crate) fn check_backup(&self, from: &Path) -> Result<()> {
         if from.canonicalize().is_ok_and(|from| from == self.path) {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
@@ -65,7 +65,7 @@ impl Database {
         check_backup(from)
     }
 
-    /// As [`crate::Store::kept_beside`].
+    /// Implements [`crate::Store::kept_beside`].
     pub(crate) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         kept_beside(&self.path, timestamp)
     }
@@ -90,8 +90,8 @@ pub(in crate::engine) fn refuse_existing(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Has `fill` write a database beside `to`, checks it where it is `checked`, and moves it to its place: `to` is there whole or not
-/// at all. Returns its size. `database` is what the scratch folder is recorded beside.
+/// Lets `fill` write a database next to `to`, checks it if `checked`, and moves it to `to`, which is thus complete or does not
+/// exist. Returns its size. The scratch folder is recorded next to `database`.
 pub(in crate::engine) fn publish(
     database: &Path,
     to: &Path,
@@ -108,7 +108,7 @@ pub(in crate::engine) fn publish(
     create_private(&copy).map_err(|error| Error::file("write", to, error))?;
     let mut connection = connect::connect(&copy, Access::Writable, POOLED_CACHE, false)?;
     fill(&mut connection)?;
-    // The copy is one file: out of WAL mode, so that opening it makes no side files.
+    // Leave WAL mode, so that the backup is a single file and opening it creates no side files.
     connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(failed)?;
     connection.close().map_err(|(_, error)| failed(error))?;
     if checked {
@@ -121,22 +121,21 @@ pub(in crate::engine) fn publish(
     fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
 }
 
-/// Makes the tables of the newest schema in an empty file.
+/// Creates the tables of the newest schema in an empty file.
 pub(in crate::engine) fn make_tables(connection: &mut Connection, path: &Path) -> Result<()> {
     connection.execute_batch(&format!("PRAGMA application_id = {};", open::APPLICATION_ID)).map_err(failed)?;
     schema::migrate(connection, schema::SCHEMA_VERSION, path)
 }
 
-/// A backup that was copied, brought up to date and looked through, ready to replace what is there. Its scratch folder goes with
-/// it.
+/// A backup that was copied, migrated and checked, ready to replace the database. Dropping it removes its scratch folder.
 pub(in crate::engine) struct Staged {
     pub(in crate::engine) connection: Connection,
     _scratch: Scratch,
 }
 
 impl Staged {
-    /// Stages the backup at `from`; `carry` writes into it what is not to be lost with what is replaced. `database` is what the
-    /// scratch folder is recorded and made beside.
+    /// Stages the backup at `from`. `carry` writes into it what must survive from the replaced database. The scratch folder is
+    /// made and recorded next to `database`.
     pub(in crate::engine) fn of(
         database: &Path,
         from: &Path,
@@ -152,7 +151,7 @@ impl Staged {
         Ok(Self { connection: staged, _scratch: scratch })
     }
 
-    /// Returns a copy of the backup at `from`, sound and of the newest schema, and the folder that it is in.
+    /// Copies the backup at `from`, migrates the copy and checks it. Returns it with its scratch folder.
     fn copied(database: &Path, from: &Path, progress: &Progress<'_>) -> Result<(Connection, Scratch)> {
         open::check_header(from)?;
         let source = connect::connect(from, Access::ReadOnly, READER_CACHE, true)?;
@@ -171,8 +170,8 @@ impl Staged {
     }
 }
 
-/// Returns the failure of a backup: damage that SQLite found in it is not the database's that it was to replace, and what to do
-/// about it is not what to do about a database.
+/// Adapts an error to a backup. The hints for a damaged database would be wrong: the damage is in the backup, not in the
+/// database that it was to replace.
 fn of_backup(from: &Path, error: Error) -> Error {
     let file = from.display().to_string();
     if !matches!(error.code(), Code::NotDatabase | Code::ForeignDatabase) {
@@ -187,14 +186,14 @@ fn of_backup(from: &Path, error: Error) -> Error {
         .with_source(error)
 }
 
-/// Moves a finished copy to its place, where nothing is.
+/// Moves a finished copy to its destination, which must not exist.
 fn disk_put(copy: &Path, to: &Path) -> Result<()> {
     let copy = tempfile::TempPath::try_from_path(copy).map_err(|error| Error::file("write", to, error))?;
     copy.persist_noclobber(to).map_err(|error| Error::file("write", to, error.error))
 }
 
-/// Copies all pages; a restore into a live file waits for its writers, never for its readers. Runs `locked` when no
-/// other process can write to the destination any more.
+/// Copies all pages. A restore into a live file waits for writers, but never for readers. Runs `locked` once no other process
+/// can write to the destination any more.
 fn copy_pages(
     from: &Connection,
     to: &mut Connection,
@@ -203,7 +202,7 @@ fn copy_pages(
 ) -> Result<()> {
     to.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
     let backup = Backup::new(from, to).map_err(failed)?;
-    // A step of no pages takes the destination's lock.
+    // A step of zero pages only locks the destination.
     step(&backup, 0)?;
     locked()?;
     while step(&backup, STEP)? != StepResult::Done {
@@ -232,7 +231,7 @@ fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
     }
 }
 
-/// Opens a copy of `database` as a stranger would, and looks through all of it. What is damaged in it is damaged there.
+/// Opens a copy of `database` like a file from a stranger, and checks all of it. Any damage in the copy comes from `database`.
 fn check_copy(copy: &Path, database: &Path, progress: &Progress<'_>) -> Result<()> {
     open::check_header(copy)?;
     let connection = connect::connect(copy, Access::Writable, READER_CACHE, false)?;

@@ -1,4 +1,4 @@
-//! Free pages: how many there are, and giving them back to the disk.
+//! Free pages of a database file: counts them, and returns their space to the disk.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,15 +11,15 @@ use mcpkg_base::error::{Code, Result};
 /// How long to wait for readers of the old content.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long writers have between two tries.
+/// How long writers can write between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Database {
     /// Rewrites the file without its free pages, on the writing connection.
     pub(crate) fn compact(&self) -> Result<()> {
         self.pooled_writer()?.execute_batch("VACUUM").map_err(failed)?;
-        // The file shrinks when VACUUM's output moves out of the WAL, and the WAL shrinks when no reader uses it any more. Writers wait
-        // during each try, so tries are short, with a turn for the writers in between.
+        // The file shrinks when VACUUM's output moves from the WAL into it, and the WAL shrinks when no reader uses it any
+        // more. Writers wait during each try, so tries are short, and writers get a turn in between.
         let until = Instant::now() + PATIENCE;
         while !self.truncate_wal()? {
             if Instant::now() >= until {
@@ -46,7 +46,7 @@ impl Database {
         Ok(is_busy.map_err(failed)? == 0)
     }
 
-    /// Returns the bytes of the file's free pages.
+    /// Returns the number of bytes in the file's free pages.
     pub(crate) fn free(&self) -> Result<u64> {
         let reader = self.pooled_reader()?;
         let number = |sql| reader.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -76,7 +76,7 @@ mod tests {
         write(0).unwrap();
         thread::scope(|scope| {
             let compacting = scope.spawn(|| database.compact());
-            // Each waits for a try at most.
+            // Each write waits for one try at most.
             let written = (1..40).try_for_each(|n| {
                 thread::sleep(Duration::from_millis(10));
                 write(n)

@@ -1,4 +1,4 @@
-//! How a connection is set up.
+//! Opens and configures connections to a database file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool)
     Ok(connection)
 }
 
-/// Moves the WAL into the file; does not wait long for others.
+/// Moves the content of the WAL into the file. Does not wait long for other connections.
 pub(super) fn checkpoint(path: &Path) -> Result<()> {
     let connection = connect(path, Access::Writable, POOLED_CACHE, false)?;
     connection.busy_timeout(Duration::from_millis(200)).map_err(failed)?;
@@ -34,7 +34,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<()> {
 /// A connection from a pool, returned to it when dropped.
 pub(crate) type Pooled = r2d2::PooledConnection<Manager>;
 
-/// Opens the connections of a pool; the first of them may be open already.
+/// Opens the connections of a pool. The first one may be open already.
 pub(crate) struct Manager {
     others: SqliteConnectionManager,
     first: Mutex<Option<Connection>>,
@@ -42,7 +42,7 @@ pub(crate) struct Manager {
 }
 
 impl Manager {
-    /// Returns what opens connections to `path` with a small page cache; it hands out `first` before it opens one.
+    /// Returns a manager that opens connections to `path` with a small page cache. It hands out `first` before it opens any.
     pub(super) fn new(path: &Path, access: Access, first: Option<Connection>, query_only: bool) -> Self {
         let others = SqliteConnectionManager::file(uri(path, access))
             .with_flags(flags(access))
@@ -84,7 +84,7 @@ fn flags(access: Access) -> OpenFlags {
 /// Characters that would end the path of a URI, or begin an escape.
 const ENDS_A_PATH: &AsciiSet = &AsciiSet::EMPTY.add(b'%').add(b'?').add(b'#');
 
-/// A `file:` URI, since only that form can say `immutable`; every byte that could end the path is escaped.
+/// Returns a `file:` URI, the only form that can say `immutable`. Every byte that could end the path is escaped.
 fn uri(path: &Path, access: Access) -> PathBuf {
     let path = path.to_string_lossy();
     let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path.into_owned() };
@@ -95,16 +95,16 @@ fn uri(path: &Path, access: Access) -> PathBuf {
     PathBuf::from(uri)
 }
 
-/// How long to sleep between two tries to lock the database. SQLite's own timeout sleeps for up to 100 ms, in which a process with many
-/// short transactions has released the database and locked it again.
+/// How long to sleep between two tries to lock the database. SQLite's own timeout sleeps for up to 100 ms. In that time, a
+/// process with many short transactions releases the database and locks it again.
 const NEXT_TRY: Duration = Duration::from_millis(2);
 
-/// Sleeps until the next try, the `tries`th; returns whether there is one.
+/// Sleeps until the next try; `tries` were made so far. Returns false if there is no next try.
 pub(super) fn wait(tries: i32) -> bool {
     wait_for(BUSY_TIMEOUT, tries)
 }
 
-/// As [`wait`], for callers that block others meanwhile.
+/// Like [`wait`], for callers that block others while they wait.
 pub(super) fn wait_briefly(tries: i32) -> bool {
     wait_for(BUSY_TIMEOUT / 20, tries)
 }
@@ -117,15 +117,16 @@ fn wait_for(limit: Duration, tries: i32) -> bool {
     is_in_time
 }
 
-/// The order matters: without a busy handler first, the first switch to WAL can answer "database is locked".
+/// Configures a connection. The order matters: without a busy handler first, the first switch to WAL can fail with "database is
+/// locked".
 pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite::Result<()> {
     connection.busy_handler(Some(wait))?;
-    // The file may come from a stranger: its triggers and views never run, and no statement writes its schema. The actions of foreign keys
-    // are not triggers.
+    // The file may come from a stranger, so its triggers and views never run, and no statement writes its schema. (The actions
+    // of foreign keys still work; they are not triggers.)
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
-    // Before the first statement, which reads the schema.
+    // These limits have to be set before the first statement, which reads the schema.
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
     connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL)?;
     connection.execute_batch(&format!(
@@ -137,7 +138,7 @@ pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) 
          PRAGMA query_only = {};",
         if query_only { "ON" } else { "OFF" }
     ))?;
-    // Otherwise, binding a value that a plan could depend on, such as a LIMIT, would prepare the statement again.
+    // Without this, binding a value that a plan could depend on, such as a LIMIT, would prepare the statement again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())

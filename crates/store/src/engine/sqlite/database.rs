@@ -1,4 +1,4 @@
-//! The open file: its connections, and whether it still is the one that was opened.
+//! An open database file: its connections, and whether the path still leads to the same file.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,41 +23,41 @@ const MAX_POOLED_READERS: u32 = 4;
 /// How long an unused connection to the file is kept.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// How often it is looked whether a file that could not be written can be by now.
+/// How often to check whether a file that could not be written has become writable.
 const AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Database {
     pub(super) path: PathBuf,
     state: Mutex<State>,
-    /// How often the file was opened in another way than before: connections of an earlier way are closed, and opened again.
+    /// How often the file was reopened with another kind of access. Connections of earlier epochs are replaced.
     epoch: AtomicU64,
     replaced: AtomicBool,
-    /// The connection that checked the file, until a pool or a reader takes it. Closing the only connection would remove the side files,
-    /// and the next one would have to create them and read the schema again.
+    /// The connection that checked the file, until a pool or a reader takes it. Closing it while it is the only one would
+    /// remove the side files, and the next connection would have to create them and read the schema again.
     first: Mutex<Option<Connection>>,
 }
 
-/// How the file is opened now.
+/// How the file is currently open.
 struct State {
     access: Access,
     identity: Identity,
     readers: Option<Arc<Pool<Manager>>>,
     writer: Option<Arc<Pool<Manager>>>,
-    /// When it was last looked whether there is a better way.
+    /// When the access was last reconsidered.
     looked: Instant,
-    /// How many hold a connection for good; the WAL is not reset while one does.
+    /// How many connections are held for good. SQLite does not reset the WAL while there is one.
     anchors: usize,
-    /// The WAL that they have open.
+    /// The WAL that those connections have open.
     wal: Option<WalIdentity>,
 }
 
 impl Database {
-    /// As [`crate::Store::open`].
+    /// Implements [`crate::Store::open`].
     pub(crate) fn open(path: &Path) -> Result<Self> {
         open::open(path).map(Self::of)
     }
 
-    /// As [`crate::Store::open_as_it_is`].
+    /// Implements [`crate::Store::open_as_it_is`].
     pub(crate) fn open_as_it_is(path: &Path) -> Result<Self> {
         open::open_as_it_is(path).map(Self::of)
     }
@@ -84,27 +84,26 @@ impl Database {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The file's path, absolute.
+    /// Returns the absolute path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes of the file and of its WAL.
+    /// Returns the number of bytes in the file and its WAL.
     pub(crate) fn size(&self) -> u64 {
         file_size(&self.path) + wal_size(&self.path)
     }
 
-    /// How the file is opened.
     pub(crate) fn access(&self) -> Access {
         self.state().access
     }
 
-    /// How often the file was opened in another way than before.
+    /// Returns how often the file was reopened with another kind of access.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Takes a connection that reads out of the pool.
+    /// Takes a reading connection from the pool.
     pub(crate) fn pooled_reader(&self) -> Result<Pooled> {
         self.check_in_place()?;
         let readers = {
@@ -115,7 +114,7 @@ impl Database {
         readers.get(BUSY_TIMEOUT * 2)
     }
 
-    /// Takes the connection that writes out of its pool of one.
+    /// Takes the writing connection from its pool, which has only one.
     pub(crate) fn pooled_writer(&self) -> Result<Pooled> {
         self.notice_replacement();
         if self.access() != Access::Writable {
@@ -125,7 +124,7 @@ impl Database {
         self.writer().get(BUSY_TIMEOUT * 2)
     }
 
-    /// Begins to open the connection that writes.
+    /// Starts to open the writing connection.
     pub(crate) fn expect_write(&self) {
         if self.access() == Access::Writable {
             self.writer();
@@ -138,13 +137,13 @@ impl Database {
         Arc::clone(state.writer.get_or_insert_with(|| self.pool(access, 1, false)))
     }
 
-    /// Returns a pool, which begins with the connection that the file was checked with.
+    /// Returns a pool. Its first connection is the one that checked the file, if nobody has taken that yet.
     fn pool(&self, access: Access, size: u32, query_only: bool) -> Arc<Pool<Manager>> {
         let manager = Manager::new(&self.path, access, self.take_first(), query_only);
         Arc::new(Pool::new(manager, size, u32::from(!query_only), IDLE))
     }
 
-    /// Returns what `f` returns with the connection that the file was checked with; `None` where it was taken.
+    /// Calls `f` with the connection that checked the file, and returns the result. `None` if that connection was taken.
     pub(crate) fn with_first<T>(&self, f: impl FnOnce(&Connection) -> T) -> Option<T> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(f)
     }
@@ -153,7 +152,7 @@ impl Database {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Returns a connection of its own for a thread that reads all the time.
+    /// Opens a connection outside the pools, for a thread that reads all the time.
     pub(crate) fn reader(&self) -> Result<Connection> {
         match self.take_first() {
             Some(mut first) => {
@@ -164,18 +163,18 @@ impl Database {
         }
     }
 
-    /// Returns a connection of its own for one of many that read.
+    /// Opens a connection outside the pools with a small cache, for one of many readers.
     pub(crate) fn slim_reader(&self) -> Result<Connection> {
         connect::connect(&self.path, self.access(), POOLED_CACHE, true)
     }
 
-    /// Returns a connection of its own that may make temporary tables, as looking at the search index needs.
+    /// Opens a connection outside the pools that may create temporary tables, as checking the search index requires.
     pub(crate) fn inspector(&self) -> Result<Connection> {
         self.check_in_place()?;
         connect::connect(&self.path, self.access(), READER_CACHE, false)
     }
 
-    /// As [`crate::Store::checkpoint`].
+    /// Implements [`crate::Store::checkpoint`].
     pub(crate) fn checkpoint(&self) {
         self.notice_replacement();
         if self.access() != Access::Writable || self.check_in_place().is_err() {
@@ -186,7 +185,7 @@ impl Database {
         }
     }
 
-    /// Compares the file at the path and its WAL with those that were opened; from then on calls are refused where they differ.
+    /// Compares the file at the path, and its WAL, with the ones that were opened. If they differ, all later calls are refused.
     pub(crate) fn notice_replacement(&self) {
         self.look_again();
         let mut state = self.state();
@@ -206,7 +205,7 @@ impl Database {
         };
         let is_changed = match Identity::of(&self.path, access) {
             Some(now) if now.is_of_file(&identity) => now != identity,
-            // It was removed or replaced.
+            // The file was removed or replaced.
             _ => return,
         };
         if !is_changed && !open::writable(&self.path) {
@@ -230,7 +229,7 @@ impl Database {
         drop(before);
     }
 
-    /// Returns a connection that is held for good: while it is, the WAL is expected to stay the one that it is.
+    /// Opens a connection that is held for good. While it is open, the WAL is expected to stay the same file.
     pub(crate) fn anchor(&self) -> Result<Connection> {
         let connection = self.slim_reader()?;
         // The first read opens the WAL.
@@ -243,7 +242,7 @@ impl Database {
         Ok(connection)
     }
 
-    /// Notes that a connection of [`Database::anchor`] is about to be closed.
+    /// Notes that a connection from [`Database::anchor`] is about to be closed.
     pub(crate) fn weigh_anchor(&self) {
         let mut state = self.state();
         state.anchors = state.anchors.saturating_sub(1);
@@ -252,7 +251,7 @@ impl Database {
         }
     }
 
-    /// Refuses to go on where the file was found replaced.
+    /// Fails if the file was found replaced.
     pub(crate) fn check_in_place(&self) -> Result<()> {
         if !self.replaced.load(Ordering::Relaxed) {
             return Ok(());
@@ -274,7 +273,7 @@ impl Database {
 }
 
 impl State {
-    /// Whether the open WAL is no longer the one next to the file. Commits into it would be lost.
+    /// Whether the open WAL is no longer the one next to the file. If so, commits into it would be lost.
     fn has_lost_wal(&mut self, path: &Path) -> bool {
         if self.anchors == 0 || self.access != Access::Writable {
             return false;

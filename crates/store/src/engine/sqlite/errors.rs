@@ -1,4 +1,4 @@
-//! What SQLite's errors mean.
+//! Translates SQLite's errors.
 
 use rusqlite::{ErrorCode, ffi};
 
@@ -6,8 +6,8 @@ use super::limits::LONGEST;
 use crate::engine::{self, busy, full, timeout};
 use mcpkg_base::error::{Code, Error};
 
-/// Whether an error without a code of its own comes of what rows hold, and not of a statement's text: of a value that a
-/// function does not take, or of the search index, which reads its own tables when a statement is prepared.
+/// Whether an error without a code of its own is caused by the content of rows, and not by a statement's text. Such content is
+/// a value that a function rejects, or a search index, whose tables are read when a statement is prepared.
 fn is_of_rows(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(..) => true,
@@ -20,16 +20,16 @@ fn damaged(error: rusqlite::Error) -> Error {
     engine::damaged(&error).with_source(error)
 }
 
-/// Says what an error of SQLite means.
+/// Translates an error of SQLite into one of mcpkg.
 pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows, Utf8Error,
     };
     let Some(failure) = error.sqlite_error().copied() else {
         return match error {
-            // A value that mcpkg does not write.
+            // The value is of a type that mcpkg never writes.
             FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
-            // Where a row may be missing that is looked at; here one is that each database has.
+            // Callers handle rows that may be missing; this is a row that every database has.
             | QueryReturnedNoRows => {
                 damaged(error)
             }
@@ -50,7 +50,7 @@ pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
             Error::new(Code::Unavailable, format!("Cannot open the database: {error}"))
                 .hint("check that the file and its folder exist and are readable and writable")
         }
-        // What callers may run into they look for themselves: this is a row that mcpkg should not have tried to write.
+        // Callers check for the conflicts that they expect, so this is a bug of mcpkg or damage.
         ErrorCode::ConstraintViolation => Error::internal(format!("The database rejected a row: {error}"))
             .hint("nothing was written; `mcpkg check --deep` checks the rows of the database"),
         ErrorCode::TypeMismatch => return damaged(error),
@@ -64,20 +64,20 @@ pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
     translated.with_source(error)
 }
 
-/// Returns whether `error` says that SQLite refused a row for a constraint that no caller looked for.
+/// Whether `error` is a violated constraint that no caller expected.
 pub(super) fn is_refused_row(error: &Error) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
     error.code() == Code::Internal
         && source.and_then(rusqlite::Error::sqlite_error_code) == Some(ErrorCode::ConstraintViolation)
 }
 
-/// Returns whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`.
+/// Whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`.
 pub(in crate::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
     let Some(rusqlite::Error::SqliteFailure(failure, Some(message))) = source else {
         return false;
     };
-    // "UNIQUE constraint failed: prompt.project_id, prompt.name"
+    // Example: "UNIQUE constraint failed: prompt.project_id, prompt.name"
     let named = message.rsplit(": ").next().unwrap_or_default();
     matches!(failure.extended_code, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
         && named.split(", ").eq(columns.iter().map(|column| format!("{table}.{column}")))
@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(error.code(), Code::Internal, "{error}");
             assert!(error.message().contains(says) && error.hints()[0].contains("check --deep"), "{error:?}");
         }
-        // A caller that looks for it finds it.
+        // A caller can recognize the constraint.
         let error = failed(db.execute("INSERT INTO one VALUES (2, 1, NULL)", []).expect_err("not unique"));
         assert!(is_violated(&error, "one", &["n"]) && !is_violated(&error, "one", &["id"]));
     }

@@ -13,29 +13,29 @@ pub(in crate::engine) fn beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Removes an unfinished database with SQLite's side files. Missing files are ignored.
+/// Removes an unfinished database with SQLite's side files. Missing files are no error.
 pub(super) fn remove_with_side_files(path: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(beside(path, suffix));
     }
 }
 
-/// Bytes of the file itself.
+/// Returns the size of the file without its side files, in bytes.
 pub(super) fn file_size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Whether there is anything at `path`, even a dangling link, or a WAL next to it.
+/// Whether anything exists at `path`, such as a file or a dangling link, or a WAL next to it.
 pub(in crate::engine) fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok() || wal_size(path) > 0
 }
 
-/// Returns the bytes of commits that are not in the file itself yet.
+/// Returns the size of the WAL in bytes: the commits that are not in the file itself yet.
 pub(super) fn wal_size(path: &Path) -> u64 {
     fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
 
-/// Makes an empty file with mode 0600.
+/// Creates an empty file with mode 0600.
 pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
@@ -47,7 +47,7 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// Sets the file's mode to 0600: a database holds hashes of tokens, and private content.
+/// Sets the file's mode to 0600, because a database contains hashes of tokens, and private content.
 pub(super) fn make_private(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
@@ -60,7 +60,7 @@ pub(super) fn make_private(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts a file, or the names in a folder, on the disk.
+/// Syncs a file, or the names in a folder, to the disk.
 pub(super) fn sync(path: &Path) -> Result<()> {
     if cfg!(windows) && path.is_dir() {
         return Ok(());

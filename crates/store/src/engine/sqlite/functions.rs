@@ -8,7 +8,7 @@ use crate::engine::Value;
 use crate::skills;
 use crate::sums::checksum;
 
-/// Gives a connection the functions `checksum(...)` and `skill_name(text)`.
+/// Adds the functions `checksum(...)` and `skill_name(text)` to a connection.
 pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("checksum", -1, flags, |context| {

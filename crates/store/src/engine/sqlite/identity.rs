@@ -10,7 +10,7 @@ use super::files::{beside, wal_size};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     file: (u64, u64),
-    /// For a file that was opened as unchanging: what shows that it has changed.
+    /// Shows whether the file has changed, if it was opened as immutable.
     state: Option<(u64, Option<std::time::SystemTime>, u64)>,
 }
 
@@ -45,7 +45,7 @@ fn file_of(metadata: &fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Windows does not let an open database be renamed or removed; its creation time is enough.
+/// Identifies a file. On Windows, its creation time is enough, because an open database cannot be renamed or removed there.
 #[cfg(not(unix))]
 fn file_of(metadata: &fs::Metadata) -> (u64, u64) {
     let created = metadata.created().ok().and_then(|created| created.elapsed().ok()).map(|_| 0);

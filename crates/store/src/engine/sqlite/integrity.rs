@@ -1,14 +1,14 @@
-//! What SQLite itself finds wrong with a file.
+//! Runs SQLite's own checks of a database file.
 
 use rusqlite::Connection;
 
 use super::errors::failed;
 use mcpkg_base::error::Result;
 
-/// The most rows with a reference that leads nowhere that are named one by one.
+/// How many rows with a dangling reference are reported one by one.
 const NAMED: usize = 100;
 
-/// Returns the faults of the file's structure, a line each; empty where it is sound.
+/// Returns the faults in the file's structure, one per line. An intact file has none.
 pub(in crate::engine) fn faults(connection: &Connection) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let mut statement = connection.prepare("PRAGMA integrity_check(20)").map_err(failed)?;

@@ -10,14 +10,14 @@ use crate::engine::{Mode, Subject};
 use mcpkg_base::error::Result;
 use mcpkg_base::file;
 
-/// Takes the right to make or to migrate the database at `path`.
+/// Takes the lock for creating or migrating the database at `path`.
 pub(super) fn lock(path: &Path) -> Result<File> {
     let file = open_lock_file(&beside(path, ".lock"))?;
     file.lock().map_err(|error| unavailable(path, &error))?;
     Ok(file)
 }
 
-/// Opens a lock file, made with mode 0600 where it is not there.
+/// Opens a lock file, or creates it with mode 0600.
 pub(super) fn open_lock_file(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
@@ -29,14 +29,14 @@ pub(super) fn open_lock_file(path: &Path) -> Result<File> {
     file::open_with(&mut options, path).map_err(|error| unavailable(path, &error))
 }
 
-/// How often a lock is tried, and the time between: a look at it takes microseconds.
+/// How often to try a lock, and the time between two tries. A process that only checks the lock holds it for microseconds.
 const LOOKS: u32 = 5;
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A lock file that is held.
+/// A held lock file. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct FileLock {
-    /// Its path, if it is removed with the lock.
+    /// The path of the file, if it is removed with the lock.
     path: Option<PathBuf>,
     file: File,
 }
@@ -44,15 +44,18 @@ pub(crate) struct FileLock {
 impl Drop for FileLock {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // The file is removed while the lock is still held, so that nobody holds a removed file for longer than it takes to notice.
+            // Remove the file while it is still locked: nobody else can hold the old file then, except for the moment until
+            // they notice.
             let _ = fs::remove_file(path);
         }
-        // Closing alone leaves it locked for as long as a process that was just forked has not begun its program.
+        // Closing the file would not be enough: a process that was just forked keeps it open, and thus locked, until it runs
+        // its program.
         let _ = self.file.unlock();
     }
 }
 
-/// Takes a lock of `database`; `None` where another process, or another thread of this one, holds it and excludes that.
+/// Takes a lock of `database`. Returns `None` if a conflicting lock is held by another process, or by another thread of this
+/// one.
 pub(in crate::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> Result<Option<FileLock>> {
     let path = beside(database, &subject.suffix());
     let mut looks = 0;
@@ -63,7 +66,7 @@ pub(in crate::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> 
             Mode::Exclusive => file.try_lock(),
         };
         match locked {
-            // The previous holder removed the file in between; the next one would create it again.
+            // The previous holder has removed the file in the meantime. Open it again, which creates a new one.
             Ok(()) if file::is_gone(&file) => {}
             Ok(()) => return Ok(Some(FileLock { path: subject.is_one_of_many().then_some(path), file })),
             // This may be a process that only checks whether the lock is held.
@@ -81,6 +84,6 @@ pub(in crate::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> 
 pub(in crate::engine) fn is_held(database: &Path, subject: Subject) -> bool {
     let path = beside(database, &subject.suffix());
     let Ok(file) = file::open_with(OpenOptions::new().read(true).write(true), &path) else { return false };
-    // A look is shared, so that two of them do not take each other for the holder.
+    // Check with a shared lock, so that two checks at once do not mistake each other for the holder.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }

@@ -1,4 +1,4 @@
-//! SQLite: all that only this engine has, and the one place that names rusqlite, r2d2 and refinery.
+//! The SQLite engine. It is the only module that uses rusqlite, r2d2's SQLite manager and refinery's SQLite driver.
 
 pub(super) mod backup;
 pub(crate) mod index;

@@ -1,8 +1,8 @@
-//! Opening, making and migrating the file.
+//! Opens, creates and migrates the database file.
 //!
-//! A new database is built next to its place and renamed into it, so that a crash leaves either no database or a complete one. Creating and
-//! migrating happen under a lock on `<file>.lock`: without it, processes that open a new file at the same moment fail (measured: a third
-//! of six).
+//! A new database is built next to its destination and then renamed, so that a crash leaves either no database or a complete
+//! one. Creating and migrating happen under a lock on `<file>.lock`. Without it, processes that open a new file at the same
+//! moment fail (measured: a third of six).
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -22,7 +22,7 @@ use super::{scratch, upgrade};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// Marks the file as ours in SQLite's header: "mcpk".
+/// The mark of mcpkg's databases in SQLite's header: "mcpk".
 pub const APPLICATION_ID: u32 = 0x6d63_706b;
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -34,7 +34,7 @@ pub(super) struct Opened {
     pub(super) connection: Connection,
 }
 
-/// Opens, makes or migrates the database at `path`; see [`crate::Store::open`].
+/// Opens, creates or migrates the database at `path`; see [`crate::Store::open`].
 pub(super) fn open(path: &Path) -> Result<Opened> {
     let path = std::path::absolute(path).map_err(|error| Error::file("resolve", path, error))?;
     match fs::metadata(&path) {
@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => create(&path)?,
         Err(error) => return Err(unavailable(&path, &error)),
     }
-    // A symlink to a database is resolved here, once: SQLite's side files are next to the real file.
+    // Resolve symlinks here, once: SQLite's side files are next to the real file.
     let path = path.canonicalize().map_err(|error| unavailable(&path, &error))?;
     check_header(&path)?;
     let (access, connection, version) = try_access(&path)?;
@@ -65,7 +65,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     }
     if access == Access::Writable {
         scratch::sweep(&path);
-        // A backup is not in WAL mode; for a file that is, this changes nothing.
+        // A backup is not in WAL mode. For all other files this changes nothing.
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(failed)?;
     }
     opened(path, access, connection)
@@ -84,7 +84,7 @@ pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
     opened(path, access, connection)
 }
 
-/// Opens the file that this process has open once more, in the way that its place allows by now.
+/// Opens a file again that this process already has open, with the best kind of access that is possible now.
 pub(super) fn again(path: &Path) -> Result<Opened> {
     let opened = open_as_it_is(path)?;
     if opened.access == Access::Writable {
@@ -100,7 +100,7 @@ fn opened(path: PathBuf, access: Access, connection: Connection) -> Result<Opene
     Ok(Opened { path, access, identity, connection })
 }
 
-/// Refuses what is not ours before SQLite touches it: SQLite takes an empty file for a new database.
+/// Refuses files that are not mcpkg's before SQLite opens them: SQLite would accept an empty file as a new database.
 pub(super) fn check_header(path: &Path) -> Result<()> {
     let corrupt = |what: &str| {
         Error::new(Code::NotDatabase, format!("`{}` {what}", path.display())).hint(
@@ -133,7 +133,7 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     }
     let whole = whole_size(&header);
     let size = || file.metadata().map(|metadata| metadata.len()).map_err(|error| unavailable(path, &error));
-    // While the database is in use, its last pages may only be in the WAL. Once the WAL is gone, they are in the file.
+    // While the database is in use, its last pages may be only in the WAL. Without a WAL, all pages must be in the file.
     if size()? < whole && wal_size(path) == 0 {
         let size = size()?;
         if size < whole {
@@ -152,7 +152,7 @@ fn whole_size(header: &[u8; 100]) -> u64 {
     page * u64::from(u32::from_be_bytes([header[28], header[29], header[30], header[31]]))
 }
 
-/// Returns the schema version that the header names, where this program knows it.
+/// Returns the schema version in the header, if this program knows it.
 pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
     let path = path.display();
@@ -175,7 +175,7 @@ pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32>
     }
 }
 
-/// Refuses a link that leads nowhere or in circles: behind it may be a disk that is not mounted.
+/// Refuses a link that leads nowhere or in circles. It may lead to a disk that is not mounted.
 fn dangling(link: &Path, error: std::io::Error) -> Error {
     let target = fs::read_link(link).unwrap_or_default();
     Error::new(
@@ -190,11 +190,11 @@ fn dangling(link: &Path, error: std::io::Error) -> Error {
     .with_source(error)
 }
 
-/// Opens the file as far as its place allows, and returns its schema version.
+/// Opens the file with the best kind of access that is possible, and returns its schema version.
 fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
     let attempt = |access| {
         let connection = connect::connect(path, access, POOLED_CACHE, false)?;
-        // In WAL mode the first read needs the side files, so it shows whether they can be had.
+        // In WAL mode, the first read needs the side files, so it shows whether they can be created.
         let version = check_version(&connection, path)?;
         Ok::<_, Error>((connection, version))
     };
@@ -213,7 +213,7 @@ fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
     }
     let failure = failure.unwrap_or_else(|| Error::internal("no open mode was tried for the database"));
     if wal_size(path) > 0 {
-        // Read alone the file would show an old state, and acknowledged writes would seem lost.
+        // The file without its WAL would show an old state, and commits would seem lost.
         return Err(failure);
     }
     let access = if failure.code() == Code::DiskFull { Access::Full } else { Access::Immutable };
@@ -246,7 +246,7 @@ fn create(path: &Path) -> Result<()> {
         return Ok(());
     }
     if wal_size(path) > 0 {
-        // SQLite would replay it into the new file.
+        // SQLite would replay this WAL into the new file.
         let wal = beside(path, "-wal");
         return Err(Error::new(
             Code::Unavailable,
@@ -266,7 +266,7 @@ fn create(path: &Path) -> Result<()> {
         connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};")).map_err(failed)?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(failed)?;
         schema::migrate(&mut connection, SCHEMA_VERSION, path)?;
-        // Closing does this too, and does not say so where the disk is full.
+        // Closing would do this too, but would not report a full disk.
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
         connection.close().map_err(|(_, error)| failed(error))?;
         sync(&unfinished)?;
@@ -279,12 +279,12 @@ fn create(path: &Path) -> Result<()> {
     made
 }
 
-/// Brings an older database up to date, after keeping a copy of it.
+/// Migrates an older database, after keeping a copy of it.
 fn migrate_in_place(path: &Path) -> Result<()> {
     let mut connection = connect::connect(path, Access::Writable, POOLED_CACHE, false)?;
     let version = check_version(&connection, path)?;
     if version >= SCHEMA_VERSION {
-        return Ok(()); // another process was faster
+        return Ok(()); // another process has migrated it
     }
     let kept = beside(path, &format!(".pre-v{SCHEMA_VERSION}"));
     if !kept.exists() {

@@ -1,4 +1,4 @@
-//! Statements on SQLite: bound, stepped, and kept prepared.
+//! Binds and runs statements on SQLite, and reads their rows.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
@@ -7,12 +7,12 @@ use super::errors::failed;
 use crate::engine::{Sql, Value};
 use mcpkg_base::error::Result;
 
-/// A row of SQLite's.
+/// A row from SQLite.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Row<'r>(&'r rusqlite::Row<'r>);
 
 impl<'r> Row<'r> {
-    /// Returns the value of a column as SQLite holds it.
+    /// Returns the value of a column.
     pub(in crate::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
         Ok(value_of(self.0.get_ref(column).map_err(failed)?))
     }
@@ -40,7 +40,7 @@ impl ToSql for Value<'_> {
     }
 }
 
-/// As [`crate::Db::one`].
+/// Implements [`crate::Db::one`].
 pub(in crate::engine) fn one<T>(
     connection: &Connection,
     sql: Sql,
@@ -55,7 +55,7 @@ pub(in crate::engine) fn one<T>(
     }
 }
 
-/// As [`crate::Db::each`].
+/// Implements [`crate::Db::each`].
 pub(in crate::engine) fn each(
     connection: &Connection,
     sql: Sql,
@@ -70,7 +70,7 @@ pub(in crate::engine) fn each(
     Ok(())
 }
 
-/// As [`crate::Db::run`].
+/// Implements [`crate::Db::run`].
 pub(in crate::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
     Ok(prepare(connection, sql)?.execute(params_from_iter(params)).map_err(failed)? as u64)
 }

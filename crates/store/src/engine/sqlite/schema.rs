@@ -1,8 +1,8 @@
-//! The schema of the file: that it is exactly the one of its version.
+//! Checks that the schema of a file is exactly that of its version, and migrates it.
 //!
-//! A foreign trigger, view or table could change what a statement does, or show something that was not stored. So all objects are
-//! compared before any statement runs. Connections also run no triggers and no views, and cannot write the schema
-//! ([`super::connect::set_up`]), which covers what another process adds while the file is open.
+//! A foreign trigger, view or table could change what a statement does, or show something that was not stored. So all objects
+//! are compared before any statement runs. In addition, connections run no triggers and no views, and cannot write the schema
+//! ([`super::connect::set_up`]). That covers objects that another process adds while the file is open.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::functions;
 use crate::engine::full;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A migration, and the schema that it results in.
+/// A migration, and the fingerprint of the schema after it.
 struct Migration {
     /// The name of its file. The history records it together with the statements.
     name: &'static str,
@@ -58,10 +58,10 @@ const MIGRATIONS: &[Migration] = migrations![
     "V019__forms" => "bc73a6f4f19d0fdf63bda46a2e98c7e5d53157236da1dc59874c4913b8bfd703",
 ];
 
-/// The newest schema this program knows, kept in `user_version`.
+/// The newest schema version that this program knows. A file has its version in `user_version`.
 pub const SCHEMA_VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// A row of `sqlite_schema`, without the page it begins at.
+/// A row of `sqlite_schema`, without the number of its first page.
 #[derive(Debug, PartialEq, Eq)]
 struct Object {
     table: String,
@@ -88,7 +88,7 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
         }
         .with_source(error)
     })?;
-    // A history that says more was done than was done.
+    // Check again: the history may claim migrations that were never applied.
     check(connection, version, path)
 }
 
@@ -110,14 +110,14 @@ fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), r
 
 /// Refuses a file whose objects are not those of schema `version`.
 ///
-/// A newer schema than the file's header says passes where it is a known one: an upgrade was interrupted.
+/// A newer known schema is accepted, because an upgrade may have been interrupted before it changed the header.
 ///
 /// # Errors
 /// `E_DB_FOREIGN` that names the object.
 pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Result<()> {
     let found = objects(connection)?;
     let fingerprint = fingerprint(&found);
-    // A version may have changed no object.
+    // Take the last match, since a migration may leave all objects unchanged.
     let known = (1..).zip(MIGRATIONS).filter(|(_, migration)| migration.schema == fingerprint).last();
     if known.is_some_and(|(known, _)| known >= version) {
         return Ok(());
@@ -148,7 +148,7 @@ fn difference(expected: &Objects, found: &Objects) -> String {
     }
 }
 
-/// Returns the objects that the migrations up to `version` make.
+/// Returns the objects that the migrations up to `version` create.
 fn expected(version: u32) -> Result<Objects> {
     let mut connection = Connection::open_in_memory().map_err(failed)?;
     functions::register(&connection).map_err(failed)?;
@@ -171,12 +171,12 @@ fn objects(connection: &Connection) -> Result<Objects> {
     Ok(objects)
 }
 
-/// Whether an object is one of the tables, with their indexes, that Litestream and ANALYZE keep in any database.
+/// Whether an object is one of the tables, or their indexes, that Litestream and ANALYZE may create in any database.
 fn is_let_be(kind: &str, name: &str, object: &Object) -> bool {
     let table = &object.table;
     let known = table.starts_with("_litestream_") || matches!(table.as_str(), "sqlite_stat1" | "sqlite_stat4");
     match kind {
-        // A virtual table runs code.
+        // Only plain tables: a virtual table runs code.
         "table" => known && name == table && object.sql.as_ref().is_some_and(|sql| sql.starts_with("CREATE TABLE")),
         "index" => known,
         _ => false,

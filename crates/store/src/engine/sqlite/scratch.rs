@@ -1,8 +1,8 @@
-//! Scratch folders of backups and restores, which do not outlive the process that made them by more than one command.
+//! Scratch folders of backups and restores. If a process is killed, the next command removes its folders.
 //!
-//! Unfinished files are in a scratch folder next to their destination. A record below `<database>.unfinished` names that folder, and stays
-//! locked while its process lives. The next process that opens the database removes the folders whose records are not locked: a lock shows
-//! which process is alive, a process id or a time does not.
+//! Unfinished files are in a scratch folder next to their destination. A record below `<database>.unfinished` names that
+//! folder, and stays locked while its process lives. The next process that opens the database removes the folders whose records
+//! are not locked. A lock shows reliably whether a process is alive; a process id or a time does not.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -13,10 +13,10 @@ use super::lock_file::open_lock_file;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 
-/// How scratch folders are called.
+/// How the names of scratch folders begin.
 const PREFIX: &str = ".mcpkg-unfinished-";
 
-/// The name of the database that is made in one.
+/// The name of the database in a scratch folder.
 const COPY: &str = "copy.db";
 
 /// Returns the folder with the records of a database's scratch folders.
@@ -24,16 +24,16 @@ fn records(database: &Path) -> PathBuf {
     beside(database, ".unfinished")
 }
 
-/// A scratch folder; gone when dropped.
+/// A scratch folder. Dropping it removes the folder.
 pub(super) struct Scratch {
     folder: PathBuf,
-    /// The record and its lock; `None` where the folder of the database cannot be written.
+    /// The record and its lock; `None` if the folder of the database cannot be written.
     record: Option<(PathBuf, File)>,
     database: PathBuf,
 }
 
 impl Scratch {
-    /// Makes a scratch folder in `parent` for work on `database`.
+    /// Creates a scratch folder in `parent` for work on `database`.
     pub(super) fn make(database: &Path, parent: &Path) -> Result<Self> {
         let name = format!("{PREFIX}{}", mcpkg_base::clock::unique().simple());
         let parent = std::path::absolute(parent).map_err(|error| Error::file("resolve", parent, error))?;
@@ -44,7 +44,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// The path of the database that is made in the folder.
+    /// Returns the path of the database in the folder.
     pub(super) fn copy(&self) -> PathBuf {
         self.folder.join(COPY)
     }
@@ -60,14 +60,14 @@ impl Drop for Scratch {
     }
 }
 
-/// Writes and locks a record of `folder`. A database that cannot be written is backed up all the same.
+/// Writes and locks a record of `folder`. Without one, a read-only database can still be backed up.
 fn record(database: &Path, name: &str, folder: &Path) -> Option<(PathBuf, File)> {
     let path = records(database).join(name);
-    // Another process may remove the folder of records between the two, when its own is gone.
+    // Retry: another process may remove the empty folder of records before the record is created in it.
     for _ in 0..3 {
         let _ = make_private_folder(&records(database));
         let Ok(mut file) = open_lock_file(&path) else { continue };
-        // A sweep that came between found it unlocked and removed it.
+        // Check the path again: before the lock was taken, a sweep may have found the record unlocked and removed it.
         if file.lock().is_ok() && path.exists() && file.write_all(folder.to_string_lossy().as_bytes()).is_ok() {
             return Some((path, file));
         }
@@ -75,7 +75,7 @@ fn record(database: &Path, name: &str, folder: &Path) -> Option<(PathBuf, File)>
     None
 }
 
-/// Removes what processes that are gone have left behind; one look where there is nothing.
+/// Removes the scratch folders of processes that have ended.
 pub(super) fn sweep(database: &Path) {
     let Ok(entries) = fs::read_dir(records(database)) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -101,7 +101,7 @@ fn is_ours(record: &Path) -> bool {
     record.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
 }
 
-/// Removes a scratch folder with the files that mcpkg and SQLite make in one, and nothing else.
+/// Removes a scratch folder, if it contains only files that mcpkg and SQLite create there.
 fn clear(folder: &Path) {
     if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         return;

@@ -1,7 +1,7 @@
 //! Full-text search with FTS5.
 //!
-//! A row of the index has the rowid `2 * prompt.id` or `2 * resource.id + 1`. Its column `project` holds the token `p<id>`,
-//! so that a search stays within one project inside the index.
+//! A row of the index has the rowid `2 * prompt.id` or `2 * resource.id + 1`. Its column `project` has the token `p<id>`, so
+//! that a search stays within one project inside the index.
 
 use std::ops::Range;
 
@@ -33,16 +33,16 @@ pub(crate) fn index(
     db.run(sql, params![rowid(kind, id), format!("p{project}"), name, description, body]).map(drop)
 }
 
-/// Bytes of words that FTS5 gathers in memory before it writes them as a segment, which it merges with others later: its own
-/// default, and where many items are written at once. That saves a third of the time that indexing 60 MB takes.
+/// How many bytes of words FTS5 collects in memory until it writes them as a segment: by default, and while many items are
+/// written. Segments are merged later, so larger ones save a third of the time for indexing 60 MB.
 const GATHERED: i64 = 1 << 20;
 const GATHERED_OF_MANY: i64 = 8 << 20;
 
-/// Page cache of the connection while it writes many items, in KiB: pages that do not fit are written, and read again,
+/// The connection's page cache while many items are written, in KiB. Pages that do not fit would be written and read again
 /// several times.
 const CACHE_OF_MANY: i64 = 64 * 1024;
 
-/// As [`crate::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.
+/// Implements [`crate::search::with_many`]. If `f` fails, the transaction is rolled back together with FTS5's setting.
 pub(crate) fn with_many<T>(connection: &Connection, db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let cache = |size: i64| connection.pragma_update(None, "cache_size", -size);
     let gather =
@@ -56,12 +56,12 @@ pub(crate) fn with_many<T>(connection: &Connection, db: &Db<'_>, f: impl FnOnce(
     Ok(value)
 }
 
-/// Takes an item out of the index.
+/// Removes an item from the index.
 pub(crate) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
     db.run(sqlite_sql!("DELETE FROM search WHERE rowid = ?1"), params![rowid(kind, id)]).map(drop)
 }
 
-/// Takes all items of a project out of the index.
+/// Removes all items of a project from the index.
 pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     for sql in [
         sqlite_sql!("DELETE FROM search WHERE rowid IN (SELECT 2 * id FROM prompt WHERE project_id = ?1)"),
@@ -72,7 +72,7 @@ pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     Ok(())
 }
 
-/// The condition for a row of the index to have an item with its id.
+/// The condition for a row of the index to belong to a stored item.
 macro_rules! written {
     () => {
         "CASE rowid % 2 WHEN 0 THEN EXISTS (SELECT 1 FROM prompt WHERE id = search.rowid / 2)
@@ -80,24 +80,24 @@ macro_rules! written {
     };
 }
 
-/// Takes the words out of the index that stand under these ids, but those of items.
+/// Removes the words under these ids from the index, except for ids of stored items.
 pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     let sql = sqlite_sql!("DELETE FROM search WHERE rowid >= ?1 AND rowid < ?2 AND NOT ", written!());
     db.run(sql, params![rowid(Kind::Prompt, ids.start), rowid(Kind::Prompt, ids.end)]).map(drop)
 }
 
-/// Returns the ids under which words of prompts and resources stand in a row of the index.
+/// Returns the item's id for a row of the index.
 pub(crate) fn id(rowid: i64) -> i64 {
     rowid >> 1
 }
 
-/// Returns how many rows the index has.
+/// Returns the number of rows in the index.
 #[cfg(test)]
 pub(crate) fn count(db: &Db<'_>) -> Result<i64> {
     db.single(sqlite_sql!("SELECT count(*) FROM search"), params![], |row| row.get(0))
 }
 
-/// As [`crate::search::find`], except for the order. With `has_others`, the index also has words that belong to no item.
+/// Implements [`crate::search::find`], except for the order. `has_others` means that the index also has words without an item.
 pub(crate) fn find(
     db: &Db<'_>,
     project: Option<i64>,
@@ -136,9 +136,9 @@ pub(crate) fn find(
     })
 }
 
-/// Returns a word as a query has it: a quoted string, of which no character is query syntax, but U+0000, which would end the query. Of
-/// several words in it the index has to have a row. With `begins` a word may begin so; one that is a single letter of a script
-/// without spaces always may.
+/// Quotes a word for a query, so that none of its characters is query syntax. U+0000 becomes a space, since it would end the
+/// query. If the quoted text contains several words, the index must have them in a row. With `begins`, words that begin with it
+/// match as well; they always do for a single letter of a script without spaces.
 pub(super) fn quoted(word: &str, begins: bool) -> String {
     let (word, ends) = asked(word);
     let star = if ends == Ends::Letter || (begins && ends == Ends::Word) { "*" } else { "" };

@@ -1,4 +1,4 @@
-//! Whole tables, to be copied from one engine into the other.
+//! Reads and writes whole tables, to copy a database between engines.
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -8,7 +8,7 @@ use crate::engine::Value;
 use crate::engine::table::Table;
 use mcpkg_base::error::Result;
 
-/// Returns all tables but those of the search index and of the history of migrations.
+/// Returns all tables, except for those of the search index and the history of migrations.
 pub(in crate::engine) fn tables(connection: &Connection) -> Result<Vec<Table>> {
     let sql = "SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c
                 WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'search%'
@@ -22,7 +22,8 @@ pub(in crate::engine) fn tables(connection: &Connection) -> Result<Vec<Table>> {
         match tables.last_mut() {
             Some(last) if last.name == table => last.columns.push(column),
             _ => {
-                // The order in which revisions were written, which SQLite's tables have by themselves.
+                // The rowid is the order in which revisions were written. It is not a declared column in SQLite, so add it
+                // here.
                 let first = if table == "revision" { vec!["rowid".to_owned()] } else { Vec::new() };
                 tables.push(Table { name: table, columns: [first, vec![column]].concat() });
             }
@@ -31,7 +32,7 @@ pub(in crate::engine) fn tables(connection: &Connection) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// Empties the tables; references are looked at when the transaction is committed.
+/// Empties the tables. References are checked at the commit.
 pub(in crate::engine) fn empty(connection: &Connection, tables: &[Table]) -> Result<()> {
     connection.execute_batch("PRAGMA defer_foreign_keys = ON").map_err(failed)?;
     tables.iter().try_for_each(|table| connection.execute_batch(&format!("DELETE FROM {}", table.name)).map_err(failed))
@@ -55,7 +56,7 @@ pub(in crate::engine) fn each(
     Ok(())
 }
 
-/// Writes the rows that `rows` hands over.
+/// Writes the rows from `rows`.
 pub(in crate::engine) fn fill(
     connection: &Connection,
     table: &Table,

@@ -16,7 +16,7 @@ pub(crate) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &
     db.run(sql, params![id, name, description, tags]).map(drop)
 }
 
-/// Takes a tool out of the index.
+/// Removes a tool from the index.
 pub(crate) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sqlite_sql!("DELETE FROM tool_search WHERE rowid = ?1"), params![id]).map(drop)
 }
@@ -29,8 +29,8 @@ macro_rules! has_tags {
     };
 }
 
-/// Returns what `f` makes of the best `limit` tools of a registry that hold `words`, put together by `joined`, and have each of
-/// the tags, a JSON array; and how many there are.
+/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined as `joined` says, and that have all tags
+/// of a JSON array. Returns the results and the number of all such tools.
 ///
 /// # Errors
 /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -44,7 +44,7 @@ pub(crate) fn find<T>(
 ) -> Result<(Vec<T>, u64)> {
     let words: Vec<String> = words.iter().enumerate().map(|(n, word)| quoted(word, n + 1 == words.len())).collect();
     let query = words.join(joined);
-    // CROSS JOIN has SQLite begin with the hits: it would look through all tools of the registry else.
+    // CROSS JOIN makes SQLite begin with the hits. Otherwise it would look through all tools of the registry.
     let sql = sqlite_sql!(
         "WITH hit AS MATERIALIZED (
            SELECT rowid AS id, bm25(tool_search, 10, 4, 6) AS badness FROM tool_search WHERE tool_search MATCH ?3)
@@ -57,7 +57,8 @@ pub(crate) fn find<T>(
     counted(db, sql, params![registry, tags, query, limit], f)
 }
 
-/// Returns what `f` makes of the first `limit` tools of a registry by name that have each of the tags; and how many there are.
+/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the number of all
+/// such tools.
 pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,

@@ -1,4 +1,4 @@
-//! Transactions.
+//! Transactions on SQLite.
 
 use rusqlite::Connection;
 
@@ -18,22 +18,22 @@ pub(in crate::engine) fn in_transaction<T>(
     done.map_err(|error| if is_refused_row(&error) { or_damage(connection, error) } else { error })
 }
 
-/// Returns the damage that made SQLite refuse a row, such as an index entry of a row that is gone; `error`, a bug of ours, if the file
-/// is sound.
+/// Returns the damage that made SQLite refuse a row, such as an index entry of a missing row. If the file is intact, returns
+/// `error`, which is then a bug of mcpkg.
 #[cold]
 fn or_damage(connection: &Connection, error: Error) -> Error {
     match faults(connection) {
-        // SQLite's own words begin with a row that names the file.
+        // SQLite's message begins with a line that names the file, so take the last line.
         Ok(faults) => faults.first().and_then(|fault| fault.lines().last()).map_or(error, damaged),
         Err(damage) => damage,
     }
 }
 
-/// An open transaction; dropping it rolls back whatever was not committed, a panic's too.
+/// An open transaction. Dropping it rolls back everything that was not committed, also after a panic.
 struct Transaction<'c>(&'c Connection);
 
-/// Begins a transaction. One that writes is begun IMMEDIATE: a deferred one that reads first and writes then fails at
-/// once, without waiting, where another process wrote between the two.
+/// Begins a transaction. Writing ones begin IMMEDIATE. A deferred one that reads first would fail at its first write, without
+/// waiting, if another process has written in between.
 fn begin(connection: &Connection, intent: Intent) -> Result<Transaction<'_>> {
     let begin = match intent {
         Intent::Read => "BEGIN DEFERRED",
@@ -44,7 +44,7 @@ fn begin(connection: &Connection, intent: Intent) -> Result<Transaction<'_>> {
 }
 
 impl Transaction<'_> {
-    /// Commits: what was written is on the disk.
+    /// Commits. After this, the changes are on the disk.
     fn commit(self) -> Result<()> {
         self.0.prepare_cached("COMMIT").map_err(failed)?.execute([]).map_err(failed)?;
         Ok(())

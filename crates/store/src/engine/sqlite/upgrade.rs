@@ -1,4 +1,4 @@
-//! From an older schema to the newest.
+//! Upgrades a database from an older schema to the newest one, including its content.
 
 use std::path::Path;
 
@@ -9,21 +9,21 @@ use crate::engine::{Intent, Link, index};
 use crate::{Db, blobs};
 use mcpkg_base::error::Result;
 
-/// The version from which on content has a checksum.
+/// The first version in which content has a checksum.
 const WITH_CHECKSUMS: u32 = 6;
 
-/// The last version whose search index stores text in scripts without spaces as whole runs of letters.
+/// The last version with an index that has whole runs of letters as words for scripts without spaces.
 const WITH_RUNS: u32 = 17;
 
 /// Upgrades a database of schema `version`, with its content. If it is interrupted, the next call continues.
 pub(super) fn to_newest(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     if version <= WITH_CHECKSUMS {
-        // It stays at this version until all content has a checksum.
+        // The database stays at this version until all content has a checksum.
         schema::migrate(connection, WITH_CHECKSUMS, path)?;
         blobs::fill_checksums(Link::Sqlite(connection))?;
     }
     if version <= WITH_RUNS {
-        // Likewise, until they are cut.
+        // The database stays at this version until its index is renewed.
         schema::migrate(connection, WITH_RUNS, path)?;
         Db::in_transaction(Link::Sqlite(connection), None, Intent::Write, index::renew)?;
     }

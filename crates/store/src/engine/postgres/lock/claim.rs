@@ -1,4 +1,5 @@
-//! The row of a lock's holder: which process it is, and where it runs.
+//! The claim of a lock's holder: a row that says which process holds the lock, where that process runs, and when it was last
+//! seen.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,10 @@ use mcpkg_base::clock;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// How long to wait for a holder on another machine after it was last seen, in milliseconds.
+/// How long a holder on another machine counts as alive after it was last seen, in milliseconds.
 const ABSENT: i64 = 45_000;
 
-/// How often a holder notes that it is alive.
+/// How often a holder renews its claim to show that it is alive.
 pub(super) const BEAT: Duration = Duration::from_secs(5);
 
 /// The row of a holder.
@@ -25,12 +26,12 @@ pub(super) const BEAT: Duration = Duration::from_secs(5);
 pub(super) struct Claim {
     held: String,
     beat: String,
-    /// A text that no other holder has, and the place where this one runs.
+    /// A text that is unique to this holder, followed by the id of its machine's lock files.
     who: String,
 }
 
-/// The fencing number that is written with each change that only the holder may make. It counts up, so it also shows whether a change was
-/// committed when the answer never came.
+/// The fencing number that is written with each change that only the holder may make. It increases with each change. If no
+/// answer to a commit arrives, it shows whether the change was committed.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
     key: String,
@@ -114,7 +115,7 @@ pub(in crate::engine::postgres) fn holding(connection: &Connection, base: &Path,
     })
 }
 
-/// Returns why a lock that no session holds must not be taken: a process on another machine held it a moment ago.
+/// Returns why a lock that no session holds must not be taken: a process on another machine may still be using it.
 pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) -> Result<Option<Error>> {
     let absent = absent(connection, base, subject)?.filter(|time| *time < ABSENT);
     Ok(absent.map(|time| {

@@ -21,19 +21,20 @@ use mcpkg_base::error::{Code, Error, Result};
 /// How often the connection of a lock is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The longest pause between two tries to take a lock again: a server has to be back within [`RETURN`] of its database.
+/// The longest pause between two tries to take a lock again. A server has to take its lock again within [`RETURN`].
 const LONGEST_PAUSE: Duration = Duration::from_millis(1500);
 
-/// How often the row of a server is renewed: servers are many, and each of them reads again what any of them writes.
+/// How often the claim of a server is renewed. This is rare, because there may be many servers, and each reads again after a
+/// write of any other.
 const SERVER_BEAT: Duration = Duration::from_secs(3600);
 
 /// How long the connection of a lock may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How long releasing a lock may take.
+/// The time limit for releasing a lock.
 const BACK: Duration = Duration::from_secs(1);
 
-/// How long to wait for a server whose connection ended, until it counts as gone.
+/// How long to wait for a server that lost its connection, until it counts as gone.
 const RETURN: Duration = Duration::from_secs(3);
 
 /// A lock with a connection of its own. Dropping it releases the lock.
@@ -43,7 +44,7 @@ pub(crate) struct SessionLock {
     _local: sqlite::FileLock,
 }
 
-/// The state that the thread keeps.
+/// The part that the thread shares with the lock's owner.
 struct Kept {
     connector: Connector,
     subject: Subject,
@@ -80,7 +81,7 @@ impl SessionLock {
         self.kept.state().stamps += 1;
     }
 
-    /// Notes that the database was moved. Servers that were not connected meanwhile must not write here any more.
+    /// Notes that the database was moved. Servers that were not connected in the meantime must not write to this one any more.
     ///
     /// # Errors
     /// `E_DB_IN_USE` if the lock was lost for a time, so that others may have written.
@@ -141,14 +142,14 @@ struct Retries {
 }
 
 impl Retries {
-    /// Returns how long to wait before the next try: twice as long each time.
+    /// Returns how long to wait before the next try. The pause doubles with each try.
     fn pause(&mut self) -> Duration {
         let pause = LOOK.saturating_mul(1 << self.count.min(8));
         self.count += 1;
         pause.min(LONGEST_PAUSE)
     }
 
-    /// Whether to report the current loss: once, and not while a connection is lost again and again.
+    /// Whether to report the current loss: only once, and not if the connection keeps getting lost.
     fn is_worth_a_warning(&mut self) -> bool {
         if self.is_known || self.warned.is_some_and(|at| at.elapsed() < BEAT) {
             return false;
@@ -192,7 +193,7 @@ pub(in crate::engine::postgres) fn take(
         }
     }
     if is_alone {
-        // This waits for the writers of this moment.
+        // This waits for all transactions that are writing now.
         connection.run_text(&format!("SELECT pg_advisory_lock({GUARD})"))?;
         forget_servers(&connection)
             .or_else(|error| if error.code() == Code::ReadOnly { Ok(()) } else { Err(error) })?;
@@ -213,7 +214,7 @@ pub(in crate::engine::postgres) fn take(
     Ok(Some(SessionLock { kept, _local }))
 }
 
-/// Whether no server uses the database, after a wait for those whose connection ended a moment ago.
+/// Whether no server uses the database. Waits first for servers that have just lost their connection.
 fn is_left_alone(connection: &Connection, base: &Path) -> Result<bool> {
     let until = Instant::now() + RETURN;
     while may_be_served(connection, base)? && Instant::now() < until {
@@ -283,7 +284,7 @@ impl Kept {
                     }
                     retries.taken = now;
                 }
-                // Another process checks whether the lock is held, or is alone with the database.
+                // Another process is checking whether the lock is held, or has locked out all servers.
                 Ok(None) => {}
                 Err(error) if retries.is_new(&error) => {
                     tracing::debug!(%error, lock = self.subject.suffix(), "cannot acquire the lock yet");
@@ -293,7 +294,7 @@ impl Kept {
         }
     }
 
-    /// Whether the connection is alive. Asks the server from time to time.
+    /// Whether the connection is alive. From time to time this asks the server.
     fn stands(&self, state: &mut State) -> bool {
         let Some(connection) = &state.connection else { return false };
         if !connection.stands() {
@@ -308,7 +309,7 @@ impl Kept {
             Some(claim) if state.renewed.is_none_or(|at| at.elapsed() >= every) => {
                 state.renewed = state.beaten;
                 match claim.renew(connection) {
-                    // What serves a standby writes nothing.
+                    // A server on a standby writes nothing, so it needs no claim.
                     Err(error) if error.code() == Code::ReadOnly => Ok(()),
                     renewed => renewed.map(drop),
                 }
@@ -329,7 +330,7 @@ impl Kept {
             connection.run_text(&format!("SELECT pg_advisory_lock({GUARD})"))?;
         }
         let is_ours = match &self.claim {
-            // A server's claim may have been deleted while it was not connected.
+            // The claim may have been deleted while the server was not connected.
             Some(claim) if self.subject == Subject::Serving => claim.make(&connection, 0).map_or_else(
                 |error| if error.code() == Code::ReadOnly { Ok(true) } else { Err(error) },
                 |()| Ok(true),
@@ -344,7 +345,8 @@ impl Kept {
     fn give_back(&self, connection: &Connection) {
         connection.hurry(BACK);
         let withdrawn = self.claim.as_ref().map_or(Ok(()), |claim| claim.withdraw(connection));
-        // PostgreSQL frees the locks of a closed connection only after a while, and the next process should find this one free.
+        // Unlock explicitly: PostgreSQL frees the locks of a closed connection only after a while, and the next process should
+        // find this one free.
         let freed = connection.run_once("SELECT pg_advisory_unlock_all()").map_err(failed);
         if let Err(error) = withdrawn.and(freed) {
             tracing::debug!(%error, "a lock ends with its connection");

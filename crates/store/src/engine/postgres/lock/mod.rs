@@ -1,8 +1,9 @@
-//! Locks that all servers of a database see. A lock ends with the connection that holds it, however that ends. A holder that still
-//! works then takes its lock again.
+//! Locks that all servers of a database see. A lock ends with the connection that holds it, even if that is lost; a holder that
+//! is still running then takes its lock again.
 //!
-//! The database does not show whether a holder has ended together with its connection. On its own machine it also holds a lock file,
-//! which ends only with its process. Other machines see its row, which says where it ran and when it was last seen.
+//! The database does not show whether a holder has ended together with its connection. So on its own machine a holder also has
+//! a lock file, which ends only with its process. Other machines see its claim, a row that says where it runs and when it was
+//! last seen.
 
 mod claim;
 mod keeper;
@@ -20,7 +21,8 @@ pub(super) use claim::holding;
 pub(crate) use keeper::SessionLock;
 pub(super) use keeper::take;
 
-/// The lock of writers, shared by those that write to a single project. This number and the following are "mcpkg" and a counter.
+/// The lock for writers; those that write to a single project share it. This number and the following are "mcpkg" and a
+/// counter.
 pub(super) const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
 /// The lock for creating or migrating the schema.
@@ -32,11 +34,11 @@ const EVENTS: i64 = 0x6d63_706b_6700_0003;
 /// The lock that all writing transactions share. A move or restore holds it alone, so that no such transaction is open.
 pub(super) const GUARD: i64 = 0x6d63_706b_6700_0004;
 
-/// The first half of the locks of projects, which are pairs: "mcpk". The second half is the end of the project's id. If two projects
-/// share it, their writers wait for each other needlessly, no more.
+/// The first half of the locks of projects, which are pairs: "mcpk". The second half is the end of the project's id. If two
+/// projects share it, their writers wait for each other needlessly, but nothing else happens.
 const PROJECTS: i32 = 0x6d63_706b;
 
-/// The key of the setting that changes with each move of the database to another place.
+/// The key of the setting that changes when the database is moved to another place.
 pub(super) const MOVED: &str = "moved";
 
 /// Returns the number of a lock.
@@ -49,14 +51,14 @@ pub(in crate::engine) fn lock_project(connection: &Connection, id: i64) -> Resul
     connection.run_text(&format!("SELECT pg_advisory_xact_lock({PROJECTS}, {})", id as i32))
 }
 
-/// Takes the right to append events until the transaction ends, when others see its commit.
+/// Takes the lock for appending events until the transaction ends.
 pub(in crate::engine) fn lock_events(connection: &Connection) -> Result<()> {
     connection.run_text(&format!("SELECT pg_advisory_xact_lock({EVENTS})"))
 }
 
 /// Whether a session holds a lock exclusively.
 fn is_held(connection: &Connection, subject: Subject) -> Result<bool> {
-    // If it is free, this takes it only until the end of the statement's own transaction.
+    // If the lock is free, this takes it, but only until the end of this statement's own transaction.
     let sql = postgres_sql!("SELECT NOT pg_try_advisory_xact_lock_shared(?1)");
     single(connection, sql, params![key(subject)], |row| row.get(0))
 }
