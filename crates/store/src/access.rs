@@ -16,25 +16,23 @@ use mcpkg_base::error::{Code, Error, Result};
 pub struct Key {
     /// The part of the key that is not secret.
     pub key_id: String,
-    /// Unique in the database, among the revoked ones too.
+    /// Unique in the database, including revoked keys.
     pub name: String,
-    /// The project it is for; `None` for all of them.
+    /// The only project that it reaches; `None` for all projects.
     pub project: Option<Uuid>,
     /// Whether it may only read.
     pub read_only: bool,
     /// Whether its holder's answers to an elicitation count as the user's consent.
     pub consent: bool,
-    /// The namespaces of tools that its holder may publish in, in the registry that a server offers.
+    /// The namespaces of tools that its holder may publish in on a server's registry.
     pub publish: Vec<String>,
-    /// Whether its holder may post attestations there.
+    /// Whether its holder may post attestations to that registry.
     pub attest: bool,
-    /// Whether its holder may run commands, where a person consents.
+    /// Whether its holder may run commands, if a person consents.
     pub execute: bool,
-    /// When it was made.
     pub created_at: Millis,
-    /// From when on it is refused.
+    /// When it expires.
     pub expires_at: Option<Millis>,
-    /// When it was revoked.
     pub revoked_at: Option<Millis>,
 }
 
@@ -50,7 +48,7 @@ const NAME: Unique = Unique::new("access_key", &["name"]);
 /// Adds a key.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where the name is taken.
+/// `E_ALREADY_EXISTS` if the name is taken.
 pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
     let publish = if key.publish.is_empty() { None } else { Some(json(&key.publish)?) };
     db.run(
@@ -79,7 +77,7 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
     Ok(())
 }
 
-/// Returns a page of keys by name.
+/// Returns a page of keys, ordered by name.
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Key>> {
     let sql = sql!("SELECT ", columns!(), " FROM access_key WHERE name > ?1 ORDER BY name LIMIT ?2");
     Ok(page.slice(db.all(sql, params![page.after, page.fetch()], from_row)?))
@@ -100,7 +98,7 @@ pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(11)?)))
 }
 
-/// Revokes a key; one that was revoked before keeps its time. The installs of its clients are removed too.
+/// Revokes a key, and removes the installs of its clients. A key that was already revoked keeps its time.
 pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     let sql = sql!("UPDATE access_key SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL");
     db.run(sql, params![key_id, now])?;
@@ -110,29 +108,29 @@ pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     }
 }
 
-/// The restrictions that a restore keeps.
+/// The restrictions that survive a restore.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// The ids of the keys that were revoked.
+    /// The ids of the revoked keys.
     revoked: Vec<String>,
-    /// Whether servers ask for a key.
+    /// Whether servers require a key.
     required: bool,
 }
 
 impl Standing {
-    /// The settings to assume if the database cannot be read: servers ask for a key.
+    /// Returns what to assume if the database cannot be read: servers require a key.
     pub fn unknown() -> Self {
         Self { revoked: Vec::new(), required: true }
     }
 }
 
-/// Returns what a restore does not loosen.
+/// Returns the restrictions that a restore must not loosen.
 pub fn standing(db: &Db<'_>) -> Result<Standing> {
     let sql = sql!("SELECT key_id FROM access_key WHERE revoked_at IS NOT NULL ORDER BY id");
     Ok(Standing { revoked: db.all(sql, params![], |row| row.get(0))?, required: required(db)? })
 }
 
-/// Carries the settings of another database over: revoked keys stay revoked, and servers go on asking for a key.
+/// Carries restrictions over from another database: revoked keys stay revoked, and servers still require a key.
 pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
     for key_id in &standing.revoked {
         revoke(db, key_id, now)?;
@@ -144,12 +142,12 @@ pub fn keep(db: &Db<'_>, standing: &Standing, now: Millis) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether there is any key, a revoked one too.
+/// Whether there is any key, including revoked ones.
 pub fn any(db: &Db<'_>) -> Result<bool> {
     db.single(sql!("SELECT EXISTS (SELECT 1 FROM access_key)"), params![], |row| row.get(0))
 }
 
-/// Returns whether servers ask for a key: there is one, or there was one in what a restore replaced.
+/// Whether servers require a key: one exists, or one existed in a database that a restore replaced.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     let sql =
         sql!("SELECT EXISTS (SELECT 1 FROM access_key) OR EXISTS (SELECT 1 FROM setting WHERE key = 'keys_required')");

@@ -1,4 +1,4 @@
-//! Files that are kept for one agent alone: hooks, permissions, ignore files, manifests of plugins, settings.
+//! Files that only one agent understands, such as hooks, permissions, ignore files, plugin manifests and settings.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,23 +13,23 @@ use mcpkg_base::error::{Code, Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Programs that the agent runs by itself: hooks, their scripts, code that it loads.
+    /// Programs that the agent runs by itself: hooks, their scripts, and code that it loads.
     Hook,
     /// Permissions: what the agent may do without asking.
     Permission,
-    /// Which files the agent leaves alone.
+    /// Which files the agent must ignore.
     Ignore,
     /// The manifest of a plugin or of a marketplace.
     Plugin,
     Settings,
-    /// MCP servers, with references instead of values.
+    /// MCP servers, with references in place of secret values.
     Servers,
 }
 
 impl Kind {
     const ALL: [Self; 6] = [Self::Hook, Self::Permission, Self::Ignore, Self::Plugin, Self::Settings, Self::Servers];
 
-    /// Returns the word in the table.
+    /// Returns the word for it in the database.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Hook => "hook",
@@ -42,39 +42,33 @@ impl Kind {
     }
 }
 
-/// A kept file's row.
+/// The row of a kept file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFile {
-    /// The key inside the database.
     pub id: i64,
-    /// Its path relative to the import; unique in its project.
+    /// The path relative to the import; unique in its project.
     pub path: String,
     pub kind: Kind,
     /// The agent that reads it.
     pub agent: String,
-    /// Whether it could be executed.
+    /// Whether the imported file was executable.
     pub executable: bool,
-    /// The key of its content.
     pub blob: i64,
-    /// Bytes of its content.
     pub size: i64,
-    /// How often it was written.
     pub revision: i64,
-    /// When it was made.
     pub created_at: Millis,
-    /// When it was last written.
     pub updated_at: Millis,
 }
 
-/// A file to be kept.
+/// A file to store.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Its path relative to the import.
+    /// The path relative to the import.
     pub path: &'a str,
     pub kind: Kind,
     /// The agent that reads it.
     pub agent: &'a str,
-    /// Whether it could be executed.
+    /// Whether the imported file was executable.
     pub executable: bool,
 }
 
@@ -86,7 +80,7 @@ macro_rules! columns {
     };
 }
 
-/// Returns a project's kept files by path.
+/// Returns a project's kept files, ordered by path.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<AgentFile>> {
     db.all(sql!(columns!(), " WHERE f.project_id = ?1 ORDER BY f.path"), params![project], from_row)
 }

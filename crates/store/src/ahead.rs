@@ -1,8 +1,9 @@
-//! Content that is stored before the transaction that refers to it.
+//! Stores content ahead of the transaction that refers to it.
 //!
-//! A write of many files stores their content first, in short transactions, so that other writers wait for one of those and not for
-//! all. Content is addressed by its hash, so storing it again changes nothing: the last transaction stores what is missing by then.
-//! Until that commits, nothing refers to the content. `mcpkg compact` frees what a killed process leaves behind.
+//! Writing many files stores their content first, in short transactions, so that other writers only wait for one of these.
+//! Content is addressed by its hash, so storing it again changes nothing. The final transaction stores anything that is still
+//! missing. Until it commits, nothing refers to the content. If the process is killed, `mcpkg compact` removes what it left
+//! behind.
 
 use std::collections::HashSet;
 
@@ -11,10 +12,11 @@ use super::new_content::NewContent;
 use super::{Store, blobs};
 use mcpkg_base::error::Result;
 
-/// Contents and bytes that one transaction stores. So many or fewer are left to the transaction that refers to them.
+/// The most contents and bytes that one transaction stores. If there are no more than that in total, they are left to the
+/// transaction that refers to them.
 const AT_ONCE: (usize, u64) = (1000, 16 << 20);
 
-/// Contents that were stored ahead; on drop those that nothing refers to are taken back.
+/// Contents that were stored ahead. Dropping this removes those that nothing refers to.
 #[must_use = "dropping it takes back what was stored"]
 pub struct Ahead<'s> {
     store: &'s Store,
@@ -22,13 +24,13 @@ pub struct Ahead<'s> {
 }
 
 impl Ahead<'_> {
-    /// Stores a content that is not stored yet, in a transaction of its own.
+    /// Stores a content in its own transaction, unless it is already stored.
     ///
     /// # Errors
-    /// `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+    /// `E_FILE_FAILED` if a file cannot be read or has changed.
     pub fn store(&mut self, content: &NewContent) -> Result<()> {
         let stored = self.store.write(|db| match blobs::find(db, content)? {
-            // Then it is not ours to take back.
+            // Somebody else stored it, so it must not be removed on drop.
             Some(_) => Ok(None),
             None => blobs::put_source(db, content).map(Some),
         })?;
@@ -36,7 +38,7 @@ impl Ahead<'_> {
         Ok(())
     }
 
-    /// Leaves the contents stored, since a transaction that refers to them was committed.
+    /// Leaves the contents stored, after a transaction that refers to them was committed.
     pub fn keep(mut self) {
         self.stored.clear();
     }
@@ -54,17 +56,17 @@ impl Drop for Ahead<'_> {
 }
 
 impl Store {
-    /// Begins to store contents ahead, one by one: for those that are not in memory all at once.
+    /// Begins to store contents ahead one by one, for contents that are never in memory all at once.
     pub fn ahead(&self) -> Ahead<'_> {
         Ahead { store: self, stored: Vec::new() }
     }
 
-    /// Stores those of `contents` that are not stored yet, where they are too many for one short transaction. Calls `between` before
-    /// each transaction, while none is open, with how many are stored and how many will be.
+    /// Stores those of `contents` that are not stored yet, if they are too many for one short transaction. Before each
+    /// transaction, calls `between` with how many are stored and the total.
     ///
     /// # Errors
-    /// Errors of `between`, with what was stored taken back; `E_FILE_FAILED` where a file cannot be read or is no longer what it
-    /// was.
+    /// Errors of `between`, after which the stored contents are removed; `E_FILE_FAILED` if a file cannot be read or has
+    /// changed.
     pub fn store_ahead<'c>(
         &self,
         contents: impl IntoIterator<Item = &'c NewContent>,
@@ -85,7 +87,7 @@ impl Store {
             let stored = self.write(|db| {
                 let mut stored = Vec::with_capacity(batch.len());
                 for content in batch {
-                    // Another process may have stored it by now; then it is not ours to take back.
+                    // If another process has stored it in the meantime, it must not be removed on drop.
                     if blobs::find(db, content)?.is_none() {
                         stored.push(blobs::put_source(db, content)?);
                     }
@@ -98,7 +100,7 @@ impl Store {
         Ok(ahead)
     }
 
-    /// Returns each of `contents` that is not stored, once.
+    /// Returns those of `contents` that are not stored, without duplicates.
     fn missing<'c>(&self, contents: impl IntoIterator<Item = &'c NewContent>) -> Result<Vec<&'c NewContent>> {
         self.read(|db| {
             let (mut seen, mut missing) = (HashSet::new(), Vec::new());

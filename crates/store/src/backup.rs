@@ -1,4 +1,4 @@
-//! Backups of the database while it is in use, and the way back.
+//! Backs up the database while it is in use, and restores it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,25 +8,25 @@ use mcpkg_base::error::Result;
 pub use super::engine::Progress;
 
 impl Store {
-    /// Writes a consistent copy of the database to `to` while others read and write; returns its size in bytes.
+    /// Writes a consistent copy of the database to `to` while others read and write. Returns its size in bytes.
     ///
     /// 1. Read in one transaction, so that a busy writer cannot make the copy start over.
-    /// 2. Write into a scratch folder next to the destination, mode 0600.
+    /// 2. Write into a scratch folder next to the destination, with mode 0600.
     /// 3. Open the copy and check all of it.
-    /// 4. Sync it to the disk, then rename it to its place.
+    /// 4. Sync it to the disk, then rename it to its destination.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` where `to` exists, `E_FILE_FAILED` and `E_DISK_FULL` for its disk, `E_DB_CORRUPT` and
-    /// `E_DAMAGED` where the copy does not check.
+    /// `E_ALREADY_EXISTS` if `to` exists, `E_FILE_FAILED` and `E_DISK_FULL` for its disk, `E_DB_CORRUPT` and `E_DAMAGED` if the
+    /// check of the copy fails.
     pub fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         self.engine.backup(to, progress)
     }
 
-    /// Replaces the content of the open database by that of the backup at `from`, in one transaction of the live
-    /// file, so that running servers see it. Keeps what it replaces at `kept`.
+    /// Replaces the content of the open database with that of the backup at `from`. This is one transaction of the live file,
+    /// so that running servers see the result. The old content is kept in a file at `kept`.
     ///
-    /// 1. Check that it is a file of mcpkg, copy it into a scratch folder, migrate the copy, and check all of it.
-    /// 2. `carry` writes into the copy what has to survive from the database that is replaced.
+    /// 1. Check that the backup is a file of mcpkg, copy it into a scratch folder, migrate the copy, and check all of it.
+    /// 2. Call `carry` to write into the copy what must survive from the replaced database.
     /// 3. Wait for the writers of the live file, keep a copy of it, and replace its pages.
     pub fn restore(
         &self,
@@ -39,12 +39,12 @@ impl Store {
         self.engine.restore(from, kept, carry, progress)
     }
 
-    /// Refuses a file that a restore cannot take: the database itself, or a file that is not a database of mcpkg.
+    /// Refuses a file that cannot be restored: the database itself, or a file that is not a database of mcpkg.
     pub fn check_backup(&self, from: &Path) -> Result<()> {
         self.engine.check_backup(from)
     }
 
-    /// Returns where a restore keeps the database that it replaces: next to the file, with the time in its name.
+    /// Returns where a restore keeps the replaced database: next to the file, with the time in its name.
     pub fn kept_beside(&self, timestamp: &str) -> PathBuf {
         self.engine.kept_beside(timestamp)
     }

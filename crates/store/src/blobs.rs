@@ -1,5 +1,6 @@
-//! Content, stored once per SHA-256 and verified at every read: by the checksum stored with it, and by the SHA-256 itself if the
-//! reader relies on that hash ([`Verify`]).
+//! Stored content: each content is stored once per SHA-256, and verified at every read.
+//!
+//! Reads verify it by the checksum that is stored with it. Readers that rely on the SHA-256 also verify that ([`Verify`]).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,14 +16,14 @@ use super::new_content::{NewContent, PIECE, Text};
 use super::sums::DAMAGED;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A blob's row, borrowed from the statement that found it: all of a small content, the head of a large one.
+/// A blob's row, borrowed from its query: all of a small content, or the first piece of a large one.
 #[derive(Clone, Copy, Debug)]
 pub struct Blob<'r> {
     pub(super) id: i64,
-    /// Bytes in all.
+    /// The size in bytes.
     pub size: u64,
     pub(super) sha256: &'r [u8],
-    /// The XXH3 of its bytes; none of content from before there was one that was damaged by then.
+    /// The XXH3 of the bytes. `None` for content that was already damaged when checksums were introduced.
     checksum: Option<i64>,
     pub(super) head: &'r [u8],
 }
@@ -30,14 +31,16 @@ pub struct Blob<'r> {
 /// How content is verified while it is read. Either finds every flipped bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// By its checksum, which costs a tenth of the SHA-256, for content that is only shown. Content without a checksum: by its SHA-256.
+    /// By its checksum, which costs a tenth of the SHA-256; for content that is only shown. Content without a checksum is
+    /// verified by its SHA-256.
     Checksum,
-    /// By its SHA-256 and its checksum: for what leaves under its hash, as archives and deploy images do, and for `check`.
+    /// By its SHA-256 and its checksum; for content that is passed on under its hash, such as archives and deploy images, and
+    /// for `check`.
     Sha256,
 }
 
-/// The columns a query needs to make a [`Blob`], for a table alias `b`. The checksum stands behind the head in the file too:
-/// asked for first, it would lead SQLite through all pages of the head twice.
+/// The columns that a query needs to make a [`Blob`], for a table alias `b`. The checksum comes after the head, as it does in
+/// the file. In the other order, SQLite would go through all pages of the head twice.
 macro_rules! blob_columns {
     () => {
         "b.id, b.size, b.sha256, b.head, b.checksum"
@@ -45,7 +48,7 @@ macro_rules! blob_columns {
 }
 pub(super) use blob_columns;
 
-/// How many columns those are.
+/// The number of these columns.
 pub(super) const COLUMNS: usize = 5;
 
 impl<'r> Blob<'r> {
@@ -61,11 +64,10 @@ impl<'r> Blob<'r> {
     }
 }
 
-/// Hands the content to `each`, piece by piece, and verifies it: nothing of what `each` saw is good unless this
-/// returns `Ok`.
+/// Passes the content to `each` in pieces, and verifies it. The pieces must not be trusted until this returns `Ok`.
 ///
 /// # Errors
-/// Errors of `each`; `E_DAMAGED` where the bytes are not those that were stored.
+/// Errors of `each`; `E_DAMAGED` if the content has changed since it was stored.
 pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut hash = (verify == Verify::Sha256 || blob.checksum.is_none()).then(Sha256::new);
     let mut size = blob.head.len();
@@ -112,10 +114,11 @@ pub fn get(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
     whole(db, id, Verify::Sha256)
 }
 
-/// Contents that one statement reads.
+/// How many contents one statement reads.
 const READ_AT_ONCE: usize = 16;
 
-/// Returns the whole contents of the blobs with these keys, each verified by its SHA-256: as [`get`] in fewer statements.
+/// Returns the whole contents of the blobs with these keys, each verified by its SHA-256. Like [`get`], but with fewer
+/// statements.
 pub fn get_all(db: &Db<'_>, ids: impl IntoIterator<Item = i64>) -> Result<HashMap<i64, Vec<u8>>> {
     let sql = sql!(
         "SELECT ",
@@ -125,7 +128,7 @@ pub fn get_all(db: &Db<'_>, ids: impl IntoIterator<Item = i64>) -> Result<HashMa
     let ids: Vec<i64> = ids.into_iter().collect();
     let mut found = HashMap::with_capacity(ids.len());
     for batch in ids.chunks(READ_AT_ONCE) {
-        // The last ones are the first again, so that each statement has as many.
+        // Fill up a short batch with its first key, so that every statement has the same number of parameters.
         let n: [i64; READ_AT_ONCE] = std::array::from_fn(|at| batch.get(at).copied().unwrap_or(batch[0]));
         let wanted = params![
             n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12], n[13], n[14], n[15]
@@ -147,13 +150,13 @@ pub fn get_all(db: &Db<'_>, ids: impl IntoIterator<Item = i64>) -> Result<HashMa
     }
 }
 
-/// Returns the whole content of the blob with key `id`, verified by its checksum: to be shown.
+/// Returns the whole content of the blob with key `id`, verified by its checksum. For content that is only shown.
 pub fn show(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
     whole(db, id, Verify::Checksum)
 }
 
-/// Returns the content of the blob with key `id`, verified by its SHA-256: as [`get`], for callers that use that hash.
-/// The hash is computed once, both to identify the content and to verify it; the checksum would add nothing.
+/// Returns the content of the blob with key `id`, verified by its SHA-256. Like [`get`], for callers that need the hash as
+/// well: it is computed only once, and the checksum would add nothing.
 pub fn content(db: &Db<'_>, id: i64) -> Result<NewContent> {
     let of = |blob: Blob<'_>| {
         let bytes = unverified(db, blob)?;
@@ -189,19 +192,19 @@ fn whole(db: &Db<'_>, id: i64, verify: Verify) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Hands the content of the blob with key `id` to `each`; see [`stream`].
+/// Passes the content of the blob with key `id` to `each`; see [`stream`].
 pub fn stream_by_id(db: &Db<'_>, id: i64, verify: Verify, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     by_id(db, id, |blob| stream(db, blob, verify, each))
 }
 
-/// Returns what `of` makes of the blob with key `id`.
+/// Calls `of` with the blob with key `id`, and returns the result.
 fn by_id<T>(db: &Db<'_>, id: i64, of: impl FnOnce(Blob<'_>) -> Result<T>) -> Result<T> {
     let sql = sql!("SELECT ", blob_columns!(), " FROM blob b WHERE b.id = ?1");
     db.one(sql, params![id], |row| of(Blob::from_row(row, 0)?))?
         .ok_or_else(|| damaged_value("the content that a row refers to is missing"))
 }
 
-/// Returns the first `pieces` MiB of the content of the blob with key `id`, not verified: for the index alone.
+/// Returns the first `pieces` MiB of the content of the blob with key `id`, without verifying it. Only for the search index.
 pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
     let head = sql!("SELECT head, size FROM blob WHERE id = ?1");
     let (mut bytes, size): (Vec<u8>, i64) = db.single(head, params![id], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -216,7 +219,7 @@ pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns whether the content of the blob with key `id` is UTF-8 without U+0000.
+/// Whether the content of the blob with key `id` is UTF-8 without U+0000.
 pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
     let mut text = Text::default();
     stream_by_id(db, id, Verify::Checksum, |piece| {
@@ -226,18 +229,18 @@ pub fn is_text(db: &Db<'_>, id: i64) -> Result<bool> {
     Ok(text.so_far())
 }
 
-/// Stores `bytes` where they are not stored yet, and returns their key.
+/// Stores `bytes` unless they are already stored, and returns their key.
 pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
     put_hashed(db, bytes).map(|(id, _)| id)
 }
 
-/// Stores `bytes` as [`put`] does, and returns their SHA-256 too.
+/// Like [`put`], but also returns the SHA-256.
 pub(super) fn put_hashed(db: &Db<'_>, bytes: &[u8]) -> Result<(i64, [u8; 32])> {
     let sha256 = Sha256::digest(bytes).into();
     Ok((put_known(db, &sha256, bytes)?, sha256))
 }
 
-/// Stores `bytes`, whose SHA-256 is known, unless they are stored already. Returns their key.
+/// Stores `bytes` with a known SHA-256, unless they are already stored. Returns their key.
 pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
     match by_hash(db, sha256)? {
         Some(id) => Ok(id),
@@ -248,10 +251,10 @@ pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
     }
 }
 
-/// Stores `content` where it is not stored yet, and returns its key.
+/// Stores `content` unless it is already stored, and returns its key.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+/// `E_FILE_FAILED` if a file cannot be read or has changed.
 pub fn put_source(db: &Db<'_>, content: &NewContent) -> Result<i64> {
     match by_hash(db, &content.sha256)? {
         Some(id) => Ok(id),
@@ -259,7 +262,7 @@ pub fn put_source(db: &Db<'_>, content: &NewContent) -> Result<i64> {
     }
 }
 
-/// Stores what was not stored a moment ago.
+/// Stores content that was not stored a moment ago.
 fn insert<'p>(
     db: &Db<'_>,
     sha256: &[u8],
@@ -274,7 +277,7 @@ fn insert<'p>(
          ON CONFLICT (sha256) DO NOTHING RETURNING id"
     );
     let Some(id) = db.one(sql, params![sha256, size, head, checksum.cast_signed()], |row| row.get(0))? else {
-        // Another process stored it between the two.
+        // Another process has stored it in the meantime.
         return by_hash(db, sha256)?.ok_or_else(|| damaged_value("a blob was neither inserted nor found"));
     };
     for (n, piece) in (1_i64..).zip(pieces) {
@@ -286,8 +289,8 @@ fn insert<'p>(
 /// How many contents get their checksum in one transaction. Each row is rewritten, with up to 1 MiB of content.
 const FILLED_AT_ONCE: u32 = 64;
 
-/// Adds missing checksums to content whose SHA-256 shows that it is intact. Damaged content gets none, and is found by its SHA-256. This
-/// is for databases from before there were checksums. Called again, it continues where it was interrupted.
+/// Adds missing checksums to content whose SHA-256 shows that it is intact, in databases from before there were checksums.
+/// Damaged content gets none, so its SHA-256 keeps revealing the damage. Can be interrupted: the next call continues.
 pub(super) fn fill_checksums(connection: Link<'_>) -> Result<()> {
     let without = sql!("SELECT id FROM blob WHERE checksum IS NULL AND id > ?1 ORDER BY id LIMIT ?2");
     let mut last = 0_i64;
@@ -362,12 +365,12 @@ macro_rules! unreferenced {
     };
 }
 
-/// The same for the test of `check`, which names the users of a blob.
+/// The condition as a constant, for the test of `check`, which has to name all tables with blobs.
 #[cfg(test)]
 pub(super) const UNREFERENCED: &str = unreferenced!();
 
-/// Removes the blobs that nothing refers to. Where others write to other projects meanwhile it removes none, since they may be
-/// about to refer to one: `mcpkg compact` does, or the next sweep.
+/// Removes the blobs that nothing refers to. While others can write to other projects, this does nothing, since they may be
+/// about to refer to such a blob. `mcpkg compact` or a later call removes it then.
 pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     if db.is_beside_writers() {
         return Ok(());
@@ -375,7 +378,7 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     db.run(sql!("DELETE FROM blob WHERE ", unreferenced!()), params![]).map(drop)
 }
 
-/// Removes the blob with key `id`, if nothing refers to it; where [`sweep`] removes some.
+/// Removes the blob with key `id` if nothing refers to it, under the same conditions as [`sweep`].
 pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
     if db.is_beside_writers() {
         return Ok(());
@@ -388,18 +391,18 @@ pub fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
     db.single(sql!("SELECT sha256 FROM blob WHERE id = ?1"), params![id], |row| row.get(0))
 }
 
-/// Returns the failure of a value that mcpkg would not have written.
+/// Returns the error for a value that mcpkg would never have written.
 pub fn damaged_value(what: &str) -> Error {
     Error::new(Code::Damaged, format!("The database is damaged: {what}"))
         .hint("`mcpkg check --deep` shows details; `mcpkg restore FILE` restores a backup")
 }
 
-/// Reads JSON that mcpkg wrote into the database; `what` names it.
+/// Parses JSON that mcpkg wrote into the database. `what` names it in errors.
 pub fn stored_json<T: DeserializeOwned>(json: &str, what: &str) -> Result<T> {
     serde_json::from_str(json).map_err(|error| damaged_value(&format!("{what} is malformed")).with_source(error))
 }
 
-/// Reads JSON that mcpkg wrote and that is only shown. For damaged JSON it returns a text that says so.
+/// Parses JSON that mcpkg wrote and that is only shown. If it is damaged, returns a text that says so.
 pub fn shown_json(json: &str) -> Value {
     serde_json::from_str(json).unwrap_or_else(|_| DAMAGED.into())
 }

@@ -1,4 +1,4 @@
-//! Builds of workspaces: what was run, and what came of each command with what it printed.
+//! Builds of workspaces: the commands that were run, their results and their output.
 
 use uuid::Uuid;
 
@@ -17,29 +17,27 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// How long a build that has not ended is taken for one that runs: after that its process was killed.
+/// How long a build without an end counts as running. After that, its process must have been killed.
 const LONGEST: Millis = 24 * 60 * 60 * 1_000;
 
-/// A build that begins.
+/// A build that is starting.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun<'a> {
     pub uuid: Uuid,
     pub workspace: i64,
-    /// The person or program that builds, as named in the trail.
+    /// The actor in the trail.
     pub actor: &'a str,
-    /// The options, as JSON.
     pub options: &'a str,
     pub started_at: Millis,
 }
 
-/// How a build ended.
+/// The result of a build.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended<'a> {
     pub uuid: Uuid,
-    /// Whether every command was run and passed.
+    /// Whether every command was run and succeeded.
     pub all_passed: bool,
     pub ended_at: Millis,
-    /// Its commands, in their order.
     pub rows: &'a [Row],
 }
 
@@ -47,28 +45,28 @@ pub struct Ended<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub repo: String,
-    /// clean, build or test.
+    /// `clean`, `build` or `test`.
     pub step: String,
-    /// Whether it was run and passed.
+    /// Whether it was run and succeeded.
     pub success: bool,
-    /// Whether it was not run, since another one failed.
+    /// Whether it was skipped because another one failed.
     pub skipped: bool,
-    /// Its exit status, where it ended by itself.
+    /// The exit status; `None` if it was killed.
     pub exit_code: Option<i64>,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: i64,
-    /// Its output: the beginning and the end.
+    /// The beginning and the end of its output.
     pub output: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub uuid: Uuid,
-    /// The person or program that built, as named in the trail.
+    /// The actor in the trail.
     pub actor: String,
     /// The options, as JSON.
     pub options: String,
-    /// Whether every command was run and passed; `None` while it runs, and where its process was killed.
+    /// Whether every command was run and succeeded; `None` while it runs, or if its process was killed.
     pub all_passed: Option<bool>,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
@@ -79,14 +77,13 @@ pub struct Run {
 pub struct Last {
     pub repo: String,
     pub run: Uuid,
-    /// Whether every command of this repository that was run passed.
+    /// Whether every command that was run in this repository succeeded.
     pub success: bool,
-    /// When the build ended.
     pub ended_at: Millis,
 }
 
-/// The rows beyond the limits: `?1` is the moment before which they began, `?2` how many a workspace has, `?3` the moment
-/// before which one that has not ended began.
+/// The rows beyond the limits. `?1` is the time before which they started, `?2` how many a workspace keeps. `?3` is the time
+/// before which an unfinished build must have started to count as killed.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, ended_at,
@@ -115,7 +112,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     Ok(runs.len() as u64)
 }
 
-/// Adds a build that begins.
+/// Adds a build that is starting.
 pub fn begin(db: &Db<'_>, begun: &Begun<'_>) -> Result<()> {
     let Begun { uuid, workspace, actor, options, started_at } = begun;
     db.run(
@@ -125,11 +122,11 @@ pub fn begin(db: &Db<'_>, begun: &Begun<'_>) -> Result<()> {
     .map(drop)
 }
 
-/// Notes how a build ended, and keeps as many builds of each workspace as the limits say.
+/// Stores the result of a build, and applies the limits to its workspace.
 pub fn end(db: &Db<'_>, ended: &Ended<'_>) -> Result<()> {
     let sql = sql!("UPDATE build_run SET all_passed = ?2, ended_at = ?3 WHERE uuid = ?1 RETURNING id");
     let Some(run) = db.one(sql, params![ended.uuid, ended.all_passed, ended.ended_at], |row| row.get::<i64>(0))? else {
-        // Its workspace was forgotten meanwhile.
+        // The workspace was removed in the meantime.
         return Ok(());
     };
     for (seq, row) in (1_i64..).zip(ended.rows) {
@@ -154,7 +151,7 @@ macro_rules! runs {
     };
 }
 
-/// Returns a page of the builds of a workspace, the newest first; it begins after the build whose id is `page.after`.
+/// Returns a page of the builds of a workspace, the newest first, beginning after the build with the id `page.after`.
 pub fn list(db: &Db<'_>, workspace: i64, page: &Page) -> Result<Slice<Run>> {
     let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
     let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND uuid < ?2 ORDER BY uuid DESC LIMIT ?3");
@@ -167,7 +164,7 @@ pub fn newest(db: &Db<'_>, limit: usize) -> Result<Vec<Run>> {
     Ok(page.slice(db.all(sql!(runs!(), " ORDER BY uuid DESC LIMIT ?1"), params![page.fetch()], run)?).rows)
 }
 
-/// Returns the commands of a build in their order, with what they printed.
+/// Returns the commands of a build in order, with their output.
 pub fn rows(db: &Db<'_>, uuid: Uuid) -> Result<Vec<Row>> {
     let sql = sql!(
         "SELECT repo, step, success, skipped, exit_code, duration_ms, blob_id FROM build_row
@@ -186,7 +183,7 @@ pub fn rows(db: &Db<'_>, uuid: Uuid) -> Result<Vec<Row>> {
     found.into_iter().map(with_output).collect()
 }
 
-/// Returns the last build of each repository of a workspace that was built, by the repositories' names.
+/// Returns the last build of each repository of a workspace that was ever built, ordered by name.
 pub fn last(db: &Db<'_>, workspace: i64) -> Result<Vec<Last>> {
     let sql = sql!(
         "SELECT repo, uuid, success, ended_at

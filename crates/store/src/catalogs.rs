@@ -1,6 +1,6 @@
-//! Catalogs: descriptions of APIs that were imported, and the commands that they make.
+//! Catalogs: imported descriptions of APIs, and the commands made from them.
 //!
-//! What the domain alone understands (servers, schemes, references of secrets, specs, patches) is JSON here.
+//! Parts that only the domain understands (servers, schemes, references of secrets, specs, patches) are stored as JSON.
 
 use super::Db;
 use super::engine::{Row, Unique, params, sql};
@@ -10,17 +10,17 @@ use mcpkg_base::error::{Code, Error, Result};
 const NAME: Unique = Unique::new("catalog", &["name"]);
 const ID: Unique = Unique::new("catalog_command", &["id"]);
 
-/// All of a catalog but its key, its count and its times.
+/// Everything about a catalog except its key, its number of commands and its times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub name: String,
-    /// The group of its commands; empty where the first segment of each path is the group.
+    /// The group of its commands. If it is empty, the first segment of each path is the group.
     pub prefix: String,
     pub title: String,
     pub version: String,
-    /// The version of OpenAPI.
+    /// The OpenAPI version of the document.
     pub openapi: String,
-    /// The source of the document: a file's path, or a URL.
+    /// Where the document came from: a file's path, or a URL.
     pub source: String,
     /// The document's SHA-256.
     pub sha256: [u8; 32],
@@ -28,17 +28,17 @@ pub struct Facts {
     pub base_url: Option<String>,
     /// The servers that the document names, as JSON.
     pub servers: String,
-    /// How the API knows its callers, as JSON.
+    /// The security schemes of the API, as JSON.
     pub schemes: String,
-    /// Headers that each request has, as JSON: the name to the reference of its value.
+    /// Headers for every request, as JSON: from name to the reference of the value.
     pub headers: String,
-    /// Secrets, as JSON: the scheme to the reference of its secret.
+    /// Secrets, as JSON: from scheme to the reference of the secret.
     pub auth: String,
-    /// Whether addresses that are not public are asked.
+    /// Whether requests may go to addresses that are not public.
     pub private: bool,
-    /// How long a call may take, in milliseconds.
+    /// The time limit for a call, in milliseconds.
     pub timeout_ms: i64,
-    /// The most bytes of an answer.
+    /// The largest answer in bytes.
     pub max_answer: i64,
 }
 
@@ -46,9 +46,7 @@ pub struct Facts {
 pub struct CatalogRow {
     pub id: i64,
     pub facts: Facts,
-    /// When it was imported.
     pub imported_at: Millis,
-    /// When its document was last read.
     pub refreshed_at: Millis,
 }
 
@@ -57,43 +55,41 @@ pub struct CatalogRow {
 pub struct CommandRow {
     /// The method, in upper case.
     pub method: String,
-    /// The path as the document has it.
+    /// The path in the document.
     pub path: String,
-    /// The id that it got, and keeps.
+    /// The id that the import assigned. It never changes.
     pub given: String,
-    /// The id that it is called by.
+    /// The id for calls.
     pub id: String,
-    /// The command as the document says, as JSON.
+    /// The command as described by the document, as JSON.
     pub spec: String,
     /// A person's corrections, as JSON.
     pub patch: Option<String>,
-    /// A summary, in one line.
+    /// A summary of one line.
     pub summary: String,
     /// The names of its arguments.
     pub words: String,
-    /// Other ids that find it, as JSON.
+    /// Aliases of the id, as JSON.
     pub aliases: String,
     /// `read`, `write` or `destroy`.
     pub effect: String,
-    /// Whether it is deprecated.
     pub deprecated: bool,
     /// Whether its answer is a list.
     pub lists: bool,
 }
 
-/// The part of a command that the index keeps, borrowed from its row.
+/// The part of a command that the index needs, borrowed from its row.
 #[derive(Clone, Copy, Debug)]
 pub struct BriefRow<'r> {
     pub id: &'r str,
-    /// A summary, in one line.
+    /// A summary of one line.
     pub summary: &'r str,
     /// The names of its arguments.
     pub words: &'r str,
-    /// Other ids that find it, as JSON.
+    /// Aliases of the id, as JSON.
     pub aliases: &'r str,
     /// `read`, `write` or `destroy`.
     pub effect: &'r str,
-    /// Whether it is deprecated.
     pub deprecated: bool,
     /// Whether its answer is a list.
     pub lists: bool,
@@ -120,7 +116,7 @@ macro_rules! commands {
 /// Adds a catalog and returns its key.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its name.
+/// `E_ALREADY_EXISTS` if the name is taken.
 pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
     let Facts { name, prefix, title, version, openapi, source, sha256, base_url, servers, schemes, .. } = facts;
     let Facts { headers, auth, private, timeout_ms, max_answer, .. } = facts;
@@ -136,7 +132,7 @@ pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
     db.insert(sql, params).map_err(|error| if NAME.is_violated_by(&error) { taken(name) } else { error })
 }
 
-/// Returns the failure of a name that another catalog has.
+/// Returns the error for a name that is taken.
 pub fn taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Catalog '{name}' already exists")).hint(format!(
         "`mcpkg catalog refresh {name}` reads its document again; to import the document as a second catalog, give \
@@ -144,7 +140,7 @@ pub fn taken(name: &str) -> Error {
     ))
 }
 
-/// Changes what a catalog is. Its name and its prefix stay.
+/// Updates a catalog. Its name and its prefix stay the same.
 pub fn update(db: &Db<'_>, id: i64, facts: &Facts, refreshed_at: Millis) -> Result<()> {
     let Facts { title, version, openapi, source, sha256, base_url, servers, schemes, headers, auth, .. } = facts;
     let Facts { private, timeout_ms, max_answer, .. } = facts;
@@ -174,7 +170,6 @@ pub fn update(db: &Db<'_>, id: i64, facts: &Facts, refreshed_at: Millis) -> Resu
     db.run(sql, params).map(drop)
 }
 
-/// Returns the catalogs, by name.
 pub fn list(db: &Db<'_>) -> Result<Vec<CatalogRow>> {
     db.all(sql!(catalogs!(), " ORDER BY c.name"), params![], catalog)
 }
@@ -188,17 +183,16 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<CatalogRow> {
     Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg catalog list` shows the existing catalogs"))
 }
 
-/// Forgets a catalog with its commands.
+/// Deletes a catalog with its commands.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM catalog WHERE id = ?1"), params![id]).map(drop)
 }
 
-/// Returns how many commands a catalog has.
 pub fn count(db: &Db<'_>, catalog: i64) -> Result<i64> {
     db.single(sql!("SELECT count(*) FROM catalog_command WHERE catalog_id = ?1"), params![catalog], |row| row.get(0))
 }
 
-/// Returns the commands of a catalog, by id.
+/// Returns the commands of a catalog, ordered by id.
 pub fn commands(db: &Db<'_>, catalog: i64) -> Result<Vec<CommandRow>> {
     db.all(sql!(commands!(), " WHERE m.catalog_id = ?1 ORDER BY m.id"), params![catalog], command)
 }
@@ -206,7 +200,7 @@ pub fn commands(db: &Db<'_>, catalog: i64) -> Result<Vec<CommandRow>> {
 /// Replaces the commands of a catalog.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for an id that a command of another catalog has.
+/// `E_ALREADY_EXISTS` if another catalog has a command with the same id.
 pub fn replace(db: &Db<'_>, catalog: i64, rows: &[CommandRow]) -> Result<()> {
     db.run(sql!("DELETE FROM catalog_command WHERE catalog_id = ?1"), params![catalog])?;
     for row in rows {
@@ -224,7 +218,7 @@ pub fn replace(db: &Db<'_>, catalog: i64, rows: &[CommandRow]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the failure of an id that another command has.
+/// Returns the error for a command's id that is taken.
 pub fn id_taken(id: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Command '{id}' already exists"))
 }
@@ -232,7 +226,7 @@ pub fn id_taken(id: &str) -> Error {
 /// Replaces the command with the same method and path.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its id.
+/// `E_ALREADY_EXISTS` if the new id is taken.
 pub fn update_command(db: &Db<'_>, catalog: i64, row: &CommandRow) -> Result<()> {
     let CommandRow { method, path, id, patch, summary, words, aliases, effect, deprecated, lists, .. } = row;
     let sql = sql!(
@@ -245,14 +239,14 @@ pub fn update_command(db: &Db<'_>, catalog: i64, row: &CommandRow) -> Result<()>
     db.run(sql!("UPDATE catalog SET changes = changes + 1 WHERE id = ?1"), params![catalog]).map(drop)
 }
 
-/// Returns the command of an id, with the key of its catalog.
+/// Returns the command with an id, and its catalog.
 pub fn find(db: &Db<'_>, id: &str) -> Result<Option<(CatalogRow, CommandRow)>> {
     let Some(found) = db.one(sql!(commands!(), " WHERE m.id = ?1"), params![id], command)? else { return Ok(None) };
     let of = sql!(catalogs!(), " JOIN catalog_command m ON m.catalog_id = c.id WHERE m.id = ?1");
     Ok(db.one(of, params![id], catalog)?.map(|catalog| (catalog, found)))
 }
 
-/// Hands `f` all commands in short, by id.
+/// Passes a short form of all commands to `f`, ordered by id.
 ///
 /// # Errors
 /// Errors of `f`.
@@ -271,21 +265,21 @@ pub fn briefs(db: &Db<'_>, mut f: impl FnMut(BriefRow<'_>) -> Result<()>) -> Res
     })
 }
 
-/// Returns the ids of commands, with the key of the catalog of each: those that other catalogs' may not have.
+/// Returns the ids of all commands with the keys of their catalogs, to detect conflicts between catalogs.
 pub fn ids(db: &Db<'_>) -> Result<Vec<(i64, String)>> {
     db.all(sql!("SELECT catalog_id, id FROM catalog_command ORDER BY id"), params![], |row| {
         Ok((row.get(0)?, row.get(1)?))
     })
 }
 
-/// Returns whether any catalog has commands of a group.
+/// Whether any catalog has commands of a group.
 pub fn has_group(db: &Db<'_>, group: &str) -> Result<bool> {
-    // `;` comes after `:`.
+    // `;` is the character after `:`.
     let sql = sql!("SELECT 1 FROM catalog_command WHERE id >= ?1 AND id < ?2 LIMIT 1");
     Ok(db.one(sql, params![format!("{group}:"), format!("{group};")], |row| row.get::<i64>(0))?.is_some())
 }
 
-/// Returns a text that differs whenever anything of a catalog or a command does.
+/// Returns a text that changes whenever any catalog or command does.
 pub fn validator(db: &Db<'_>) -> Result<String> {
     let mut validator = String::new();
     db.each(sql!("SELECT id, changes, imported_at, sha256 FROM catalog ORDER BY id"), params![], |row| {

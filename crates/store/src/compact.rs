@@ -1,4 +1,4 @@
-//! Returns unused space to the disk.
+//! Deletes old revisions and unused content, and returns the space to the disk.
 
 use super::revisions::{self, Outdated};
 use super::search::reserved;
@@ -17,7 +17,7 @@ impl Store {
         })
     }
 
-    /// Deletes outdated revisions, a thousand in a transaction, and returns how many.
+    /// Deletes outdated revisions, a thousand per transaction. Returns how many were deleted.
     pub fn forget_revisions(&self, outdated: Outdated) -> Result<u64> {
         let mut forgotten = 0;
         for forget in [revisions::forget, workflows::forget] {
@@ -35,8 +35,8 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Deletes content and indexed words that nothing refers to, and returns the free space in the database to the disk. Reads go on
-    /// meanwhile; writers wait until the database is rewritten.
+    /// Deletes content and indexed words that nothing refers to, and returns the free space in the database to the disk. Reads
+    /// continue in the meantime; writers wait until the database is rewritten.
     ///
     /// # Errors
     /// `E_DISK_FULL` if there is no room for a second copy. Nothing is lost then.
@@ -49,7 +49,7 @@ impl Store {
         self.engine.compact()
     }
 
-    /// Returns how many of the database's bytes hold nothing.
+    /// Returns how many bytes of the database are unused.
     pub fn free(&self) -> Result<u64> {
         self.engine.free()
     }

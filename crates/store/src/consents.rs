@@ -1,6 +1,6 @@
-//! Confirm tokens, and requests that a person consents to. Only a token's SHA-256 is kept.
+//! Confirm tokens, and requests for a person's consent. Only a token's SHA-256 is stored.
 //!
-//! A row never acts by itself: see `consent::request`, which asks the user's records outside of the database too.
+//! A row alone approves nothing: `consent::request` also checks the user's records outside of the database.
 
 use uuid::Uuid;
 
@@ -12,8 +12,8 @@ use super::text::plain;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The table. For a day, an expired row can still be told apart from one that never existed. The number limits the tokens and the
-/// requests of each asker.
+/// The growing table. Expired rows stay for a day, so that they can be told apart from ones that never existed. The number
+/// limits the tokens and the requests of each asker.
 pub const GROWING: Growing = Growing {
     name: "consents",
     about: "confirm tokens and consent requests, per caller; pending tokens and requests are never deleted",
@@ -24,7 +24,7 @@ pub const GROWING: Growing = Growing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// The caller itself, by the token that it was given.
+    /// The caller itself, with a token that it got.
     Token,
     Person,
 }
@@ -32,73 +32,71 @@ pub enum Needs {
 /// The states of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nobody decided yet; a token was not used.
+    /// Nobody has decided yet, or a token is unused.
     Pending,
-    /// A person said yes.
+    /// A person approved it.
     Approved,
-    /// A person said no.
+    /// A person denied it.
     Denied,
-    /// The operation was run, once.
+    /// The operation was run, which uses the approval up.
     Consumed,
 }
 
-/// The request that an approval is bound to: an approval counts for exactly this.
+/// What an approval is bound to. It is valid for exactly this.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'a> {
-    /// The operation's name as a tool.
+    /// The tool name of the operation.
     pub operation: &'a str,
-    /// Its requester: `user`, or `key:` and the name of an access key.
+    /// The asker: `user`, or `key:` and the name of an access key.
     pub asker: &'a str,
-    /// The project's name; empty where none applies.
+    /// The project's name; empty if none applies.
     pub project: &'a str,
-    /// The normalised arguments, as JSON.
+    /// The normalized arguments, as JSON.
     pub inputs: &'a str,
-    /// The SHA-256 of what was shown, in hex.
+    /// The SHA-256 of the plan that was shown, in hex.
     pub plan_hash: &'a str,
 }
 
-/// A row to be added.
+/// A row to add.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     pub uuid: Uuid,
     pub binding: Binding<'a>,
-    /// The caller, as the trail names it.
+    /// The caller's name in the trail.
     pub caller: &'a str,
     /// One sentence for people.
     pub summary: &'a str,
-    /// Its effects, as a JSON array of lines.
+    /// The effects, as a JSON array of lines.
     pub effects: &'a str,
     pub asked_at: Millis,
-    /// From when on it is refused.
+    /// When it expires.
     pub expires_at: Millis,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub uuid: Uuid,
-    /// The operation's name as a tool.
+    /// The tool name of the operation.
     pub operation: String,
     pub asker: String,
-    /// The caller, as the trail names it.
+    /// The caller's name in the trail.
     pub caller: String,
-    /// The project's name; empty where none applied.
+    /// The project's name; empty if none applied.
     pub project: String,
-    /// The normalised arguments, as JSON.
+    /// The normalized arguments, as JSON.
     pub inputs: String,
-    /// The SHA-256 of what was shown, in hex.
+    /// The SHA-256 of the plan that was shown, in hex.
     pub plan_hash: String,
     /// One sentence for people.
     pub summary: String,
-    /// Its effects, as a JSON array of lines.
+    /// The effects, as a JSON array of lines.
     pub effects: String,
     pub state: State,
-    /// When it was asked.
     pub asked_at: Millis,
-    /// From when on it is refused.
+    /// When it expires.
     pub expires_at: Millis,
-    /// When a person decided; of one that still waits, when a client declined it.
+    /// When a person decided. For a pending request, when a client declined it.
     pub decided_at: Option<Millis>,
-    /// When it was used.
     pub consumed_at: Option<Millis>,
 }
 
@@ -110,8 +108,8 @@ macro_rules! columns {
     };
 }
 
-/// The rows beyond the limits: `?1` is now, `?2` the moment before which they have to have expired, `?3` how many an asker
-/// has. A request that was denied holds until it expires.
+/// The rows beyond the limits: `?1` is the current time, `?2` the time before which they must have expired, `?3` how many an
+/// asker may have. A denied request stays until it expires.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, state, expires_at,
@@ -131,8 +129,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     db.run(sql, params![now, limits.before(now).min(now), limits.most(), most])
 }
 
-/// Adds a request that a person consents to. Returns false, and adds nothing, where as many requests of the asker wait for a person
-/// as may be.
+/// Adds a request for a person's consent. Returns false, and adds nothing, if too many requests of the asker are waiting.
 pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
     let most = GROWING.limits(db)?.most();
     if waiting(db, new.binding.asker, new.asked_at, most)? >= most {
@@ -141,12 +138,12 @@ pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
     add(db, new, Needs::Person, None).map(|()| true)
 }
 
-/// Adds a token that a caller confirms with, by its SHA-256. There is always room for one: an older one of the asker makes way.
+/// Adds a confirm token by its SHA-256. There is always room: the asker's oldest tokens are deleted if necessary.
 pub fn insert_token(db: &Db<'_>, new: &New<'_>, sha256: &[u8; 32]) -> Result<()> {
     add(db, new, Needs::Token, Some(sha256))
 }
 
-/// Adds a row, and deletes those that ended long ago and those of the asker that are too many.
+/// Adds a row. Deletes rows that ended long ago, and the asker's excess rows.
 fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> Result<()> {
     let limits = GROWING.limits(db)?;
     let (now, most) = (new.asked_at, limits.most());
@@ -174,7 +171,7 @@ fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> R
             new.expires_at
         ],
     )?;
-    // A caller's oldest unused tokens are deleted, even unexpired ones, once it has too many newer ones.
+    // Delete the asker's oldest unused tokens, even unexpired ones, if there are too many newer ones.
     let too_many = sql!(
         "DELETE FROM consent WHERE asker = ?1 AND needs = ?2
             AND (needs = 'token' OR state = 'consumed' OR expires_at <= ?3)
@@ -184,7 +181,7 @@ fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> R
     Ok(())
 }
 
-/// Returns how many requests of an asker are neither used nor past their time, `most` at most.
+/// Returns how many requests of an asker are neither used nor expired, counting up to `most`.
 fn waiting(db: &Db<'_>, asker: &str, now: Millis, most: i64) -> Result<i64> {
     let sql = sql!(
         "SELECT 1 FROM consent WHERE asker = ?1 AND needs = 'person' AND state <> 'consumed' AND expires_at > ?2 LIMIT ?3"
@@ -202,7 +199,7 @@ pub fn of_token(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<Request>> {
     db.one(sql!("SELECT ", columns!(), " FROM consent WHERE sha256 = ?1"), params![sha256], from_row)
 }
 
-/// Uses a token up; returns whether it was still unused and in time.
+/// Uses a token up. Returns whether it was still unused and valid.
 pub fn consume_token(db: &Db<'_>, sha256: &[u8; 32], now: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'consumed', consumed_at = ?2
@@ -211,13 +208,13 @@ pub fn consume_token(db: &Db<'_>, sha256: &[u8; 32], now: Millis) -> Result<bool
     Ok(db.run(sql, params![sha256, now])? == 1)
 }
 
-/// Returns the request with this id that a person consents to.
+/// Returns the request with this id.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Request>> {
     let sql = sql!("SELECT ", columns!(), " FROM consent WHERE uuid = ?1 AND needs = 'person'");
     db.one(sql, params![uuid], from_row)
 }
 
-/// Returns the requests for the same that are not past their time at `now`, the newest first.
+/// Returns the unexpired requests with the same binding, the newest first.
 pub fn find(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Request>> {
     let sql = sql!(
         "SELECT ",
@@ -229,8 +226,7 @@ pub fn find(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Reque
     db.all(sql, params![asker, operation, plan_hash, project, inputs, now], from_row)
 }
 
-/// Returns the requests of the same asker for the same plan that were not used and are not past their time at `now`, whatever
-/// their inputs; the newest first.
+/// Returns the unused and unexpired requests of the same asker for the same plan, whatever their inputs, the newest first.
 pub fn unused(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Request>> {
     let sql = sql!(
         "SELECT ",
@@ -242,8 +238,7 @@ pub fn unused(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Req
     db.all(sql, params![asker, operation, plan_hash, project, now], from_row)
 }
 
-/// Returns a page of requests that a person consents to, by id, which is the order in which they were asked; `open` has
-/// only those that wait for a decision at `now`.
+/// Returns a page of requests, ordered by id and thus by time. With `open`, only those that wait for a decision at that time.
 pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Request>> {
     let sql = sql!(
         "SELECT ",
@@ -256,8 +251,8 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
     Ok(page.slice(found))
 }
 
-/// Records that a person approved a request until `expires_at`. Returns whether the request was pending, denied, or approved and not
-/// used: after a use that was interrupted, it needs another approval.
+/// Records that a person approved a request until `expires_at`. Returns whether the request was pending, denied, or approved
+/// but unused: if its use was interrupted, it needs another approval.
 pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3
@@ -266,7 +261,7 @@ pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis) -> Resu
     Ok(db.run(sql, params![uuid, now, expires_at])? == 1)
 }
 
-/// Records that a person denied a request. Returns whether it was pending, or approved and not used.
+/// Records that a person denied a request. Returns whether it was pending, or approved but unused.
 pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'denied', decided_at = ?2
@@ -284,7 +279,7 @@ pub fn decline(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     Ok(db.run(sql, params![uuid, now])? == 1)
 }
 
-/// Uses an approved request up; returns whether it was approved, unused and in time.
+/// Uses an approved request up. Returns whether it was approved, unused and valid.
 pub fn consume(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'consumed', consumed_at = ?2
@@ -294,7 +289,7 @@ pub fn consume(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
 }
 
 impl Request {
-    /// Whether a client declined it and no person has decided. Clients decline on their own when no person is present.
+    /// Whether a client declined the request and no person has decided. Clients decline on their own if no person is present.
     pub fn is_declined(&self) -> bool {
         self.state == State::Pending && self.decided_at.is_some()
     }
@@ -310,7 +305,7 @@ impl Needs {
 }
 
 impl State {
-    /// Returns the word for it, as the database keeps it.
+    /// Returns the word for it in the database.
     pub const fn word(self) -> &'static str {
         match self {
             State::Pending => "pending",

@@ -1,4 +1,4 @@
-//! An open transaction.
+//! An open transaction, on which all statements run.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,18 +12,18 @@ pub struct Db<'c> {
     connection: Link<'c>,
     watch: Option<&'c Watch>,
     intent: Intent,
-    /// The keys that [`Db::is_first`] was asked about.
+    /// The keys for which [`Db::is_first`] was called.
     seen: RefCell<BTreeSet<String>>,
 }
 
 impl<'c> Db<'c> {
-    /// Returns a `Db` each statement of which is its own transaction. `watch` is the one that `connection` has.
+    /// Returns a `Db` in which each statement is its own transaction. `watch` is the watch of `connection`.
     pub(super) fn new(connection: Link<'c>, watch: Option<&'c Watch>) -> Self {
         Self { connection, watch, intent: Intent::Read, seen: RefCell::default() }
     }
 
-    /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing. `watch` is the one that
-    /// `connection` has.
+    /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing. `watch` is the watch of
+    /// `connection`.
     pub(super) fn in_transaction<T>(
         connection: Link<'c>,
         watch: Option<&'c Watch>,
@@ -33,18 +33,17 @@ impl<'c> Db<'c> {
         connection.in_transaction(intent, || f(&Self { intent, ..Self::new(connection, watch) }))
     }
 
-    /// Lets each statement of this transaction take as long as one may that looks through much of the database: for work that a person
-    /// starts to look after the database, such as pruning. The others have to be answered sooner.
+    /// Raises the time limit for each statement of this transaction, so that it can read much of the database. For maintenance
+    /// that a person starts, such as pruning; all other statements have to be fast.
     pub fn allow_long(&self) {
         self.connection.allow_long();
     }
 
-    /// Returns the connection that it runs on.
     pub(super) fn link(&self) -> Link<'c> {
         self.connection
     }
 
-    /// Refuses to go on once the read's deadline has passed.
+    /// Fails if the read's deadline has passed.
     pub fn check_deadline(&self) -> Result<()> {
         self.watch.map_or(Ok(()), Watch::check)
     }
@@ -54,29 +53,29 @@ impl<'c> Db<'c> {
         self.intent == Intent::WriteProject && self.connection.has_many_writers()
     }
 
-    /// Excludes other writers to the project with key `id`, until the transaction ends.
+    /// Locks out other writers to the project with key `id`, until the transaction ends.
     pub(super) fn lock_project(&self, id: i64) -> Result<()> {
         self.connection.lock_project(id)
     }
 
-    /// Lets what this transaction appends to the trail be numbered in the order of commits.
+    /// Locks the trail until the transaction ends, so that its events are numbered in the order of commits.
     pub(super) fn lock_events(&self) -> Result<()> {
         if self.is_beside_writers() && self.is_first("events") { self.connection.lock_events() } else { Ok(()) }
     }
 
-    /// Whether this is the first call for `key` in this transaction: what one transaction does once however many rows
-    /// it writes.
+    /// Whether this is the first call for `key` in this transaction. For work that is done once, no matter how many rows are
+    /// written.
     pub(super) fn is_first(&self, key: &str) -> bool {
         let mut seen = self.seen.borrow_mut();
         !seen.contains(key) && seen.insert(key.to_owned())
     }
 
-    /// Returns how many rows this connection has inserted, updated and deleted so far.
+    /// Returns the number of rows that this connection has inserted, updated and deleted so far.
     pub fn changed_rows(&self) -> u64 {
         self.connection.changed_rows()
     }
 
-    /// Returns what `f` makes of the first row of a query; `None` where it has none.
+    /// Applies `f` to the first row of a query; `None` if there is no row.
     ///
     /// # Errors
     /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -89,12 +88,12 @@ impl<'c> Db<'c> {
         self.connection.one(sql, params, f)
     }
 
-    /// Returns what `f` makes of the row of a query that always has one, such as a count.
+    /// Applies `f` to the row of a query that always has exactly one, such as a count.
     pub(super) fn single<T>(&self, sql: Sql, params: &[Value<'_>], f: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
         self.one(sql, params, f)?.ok_or_else(|| damaged("a row that must always exist is missing"))
     }
 
-    /// Returns what `f` makes of each row of a query, in their order.
+    /// Applies `f` to each row of a query, in order, and returns the results.
     pub(super) fn all<T>(
         &self,
         sql: Sql,
@@ -109,20 +108,21 @@ impl<'c> Db<'c> {
         Ok(found)
     }
 
-    /// Hands `f` each row of a query, in their order; what a row holds is borrowed from the statement.
+    /// Calls `f` with each row of a query, in order. The row's values are borrowed from the statement.
     pub(super) fn each(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         self.connection.each(sql, params, f)
     }
 
-    /// Hands `f` each row of a query as it comes: for rows that are not to be in memory all at once. `f` runs no statement.
+    /// Calls `f` with each row of a query as it arrives, for results that should not be in memory all at once. `f` must not run
+    /// statements.
     pub(super) fn stream(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         self.connection.stream(sql, params, f)
     }
 
     /// Runs a statement and returns how many rows it inserted, updated or deleted.
     ///
-    /// Where something may happen once only, such as a token's use, the statement's condition decides and the caller
-    /// counts the rows: that there is one writer is SQLite's habit and no rule.
+    /// If something may happen only once, such as using a token, put the condition into the statement and check the count. Do
+    /// not rely on there being only one writer: that is true for SQLite, but not in general.
     pub(super) fn run(&self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         self.connection.run(sql, params)
     }

@@ -1,8 +1,8 @@
-//! When a read for a client has to end: a client's content must not keep a reader for good.
+//! Deadlines for reads on behalf of clients: no client's content may block a reader forever.
 //!
-//! SQLite asks [`Watch`] every few thousand steps of its virtual machine, and content that is read in pieces is asked about
-//! between them. One step can be long: FTS5 reads all places of one word, or of all words that begin with it, in a single
-//! step. That is what a read may overrun its time by: about half a second in an index of 16 million words.
+//! SQLite asks [`Watch`] every few thousand steps of its virtual machine. Content that is read in pieces is checked between
+//! them. A single step can be long: FTS5 reads all occurrences of a word, or of all words that begin with it, in one step. A
+//! read may exceed its time by that much, about half a second in an index of 16 million words.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::engine::{Link, timeout};
 use mcpkg_base::error::Result;
 
-/// Ends a read early: its time is up, its client is gone, or the server ends.
+/// Ends a read early: when its time is up, its client has left, or the server ends.
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
@@ -23,7 +23,7 @@ pub(super) struct Deadline {
     pub(super) ended: Arc<AtomicBool>,
 }
 
-/// The deadline of one connection, for the read that it executes now.
+/// The deadline of one connection, for the read that is running on it.
 #[derive(Debug)]
 pub(super) struct Watch {
     limit: Duration,
@@ -31,13 +31,13 @@ pub(super) struct Watch {
     cancelled: Mutex<CancellationToken>,
     ended: Arc<AtomicBool>,
     made: Instant,
-    /// Milliseconds from `made` to the first look at the running read, and one; 0 before that look. A short read is over
-    /// before the first look, and costs no look at the clock.
+    /// One plus the milliseconds from `made` to the first check of the running read; 0 before that check. A short read ends
+    /// before its first check, and never asks for the time.
     began: AtomicU64,
 }
 
 impl Deadline {
-    /// Ends what `connection` executes when this deadline has passed, until [`Link::release`] is called.
+    /// Ends reads on `connection` when this deadline has passed, until [`Link::release`] is called.
     pub(super) fn watch(&self, connection: Link<'_>) -> Result<Arc<Watch>> {
         let watch = Arc::new(Watch {
             limit: self.limit,
@@ -52,7 +52,7 @@ impl Deadline {
 }
 
 impl Watch {
-    /// Ends what a connection executes when the deadline has passed.
+    /// Ends reads on a connection when the deadline has passed.
     pub(super) fn attach(self: &Arc<Self>, connection: Link<'_>) -> Result<()> {
         let looking = Arc::clone(self);
         connection.watch(move || looking.has_passed())
@@ -62,12 +62,12 @@ impl Watch {
         self.began.store(0, Ordering::Relaxed);
     }
 
-    /// Ends later reads when `cancelled` is cancelled, which replaces the previous token.
+    /// Replaces the token that ends later reads when it is cancelled.
     pub(super) fn cancel_with(&self, cancelled: CancellationToken) {
         *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = cancelled;
     }
 
-    /// Refuses to go on once the deadline has passed: for work between SQLite's steps.
+    /// Fails once the deadline has passed. For work between SQLite's steps.
     pub(super) fn check(&self) -> Result<()> {
         if self.has_passed() { Err(timeout()) } else { Ok(()) }
     }
@@ -145,7 +145,7 @@ mod tests {
         let reading = std::thread::spawn(move || limited.read(forever));
         store.end_reads();
         assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Timeout);
-        // The shell's own reads are not a client's.
+        // The shell's own reads have no deadline.
         assert_eq!(short(&store).unwrap(), 7);
     }
 

@@ -1,4 +1,4 @@
-//! What is deployed where: places, and the files that are kept there.
+//! What is deployed where: deploy locations, and the files that were written there.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,23 @@ use super::{Db, blobs};
 use mcpkg_base::disk::Stat;
 use mcpkg_base::error::Result;
 
-/// The content of a path in the past, present or future.
+/// The state of a path at some time: before, now or after a deploy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Image {
     Absent,
     File {
-        /// The key of its bytes.
         blob: i64,
-        /// Their SHA-256.
+        /// The SHA-256 of the bytes.
         sha256: [u8; 32],
-        /// Its mode, the permission bits.
+        /// The mode: the permission bits.
         mode: u32,
     },
-    /// A symbolic link with its text.
+    /// A symbolic link with this target text.
     Link(String),
 }
 
 impl Image {
-    /// Reads blob, SHA-256, mode and link from column `first` on.
+    /// Reads blob, SHA-256, mode and link, beginning at column `first`.
     pub(super) fn from_row(row: &Row<'_>, first: usize) -> Result<Self> {
         if let Some(link) = row.get(first + 3)? {
             return Ok(Image::Link(link));
@@ -38,7 +37,7 @@ impl Image {
         })
     }
 
-    /// The values of the columns blob, mode and link.
+    /// Returns the values of the columns blob, mode and link.
     pub(super) fn columns(&self) -> (Option<i64>, Option<u32>, Option<&str>) {
         match self {
             Image::Absent => (None, None, None),
@@ -47,7 +46,7 @@ impl Image {
         }
     }
 
-    /// The SHA-256 of a file's bytes.
+    /// Returns the SHA-256 of a file's bytes.
     pub fn sha256(&self) -> Option<&[u8; 32]> {
         match self {
             Image::File { sha256, .. } => Some(sha256),
@@ -56,40 +55,40 @@ impl Image {
     }
 }
 
-/// A source, a machine and a root.
+/// A deploy location: a source, a machine and a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceKey {
     /// `project:<uuid>`, or `repo:<project identity>`.
     pub source: String,
-    /// The folder of the config repo, or empty.
+    /// The folder of the config repo; empty for a project.
     pub origin: String,
     pub machine: String,
     pub root: String,
 }
 
-/// A file that is kept on disk.
+/// A deployed file.
 #[derive(Clone, Debug)]
 pub struct Deployed {
-    /// Where, absolute.
+    /// The absolute path.
     pub path: String,
     pub place: i64,
-    /// The folder of the target that it lies below.
+    /// The folder of the target that contains it.
     pub root: String,
-    /// The targets that want it.
+    /// The targets that it was deployed for.
     pub targets: Vec<String>,
-    /// The modules it is made of.
+    /// The modules that it is made of.
     pub module_ids: Vec<String>,
-    /// Whether only a block in it is kept.
+    /// Whether only a block in it belongs to mcpkg.
     pub block: bool,
-    /// Whether it was written, and not merely found equal.
+    /// Whether mcpkg wrote it. False if the file already had the right content.
     pub written: bool,
-    /// The image of the last deploy.
+    /// The file after the last deploy.
     pub applied: Image,
-    /// The image before the first deploy.
+    /// The file before the first deploy.
     pub pristine: Image,
-    /// The other attributes of the file before the first deploy, in the form of its column.
+    /// The other attributes of the file before the first deploy, in the form of the column.
     pub pristine_attributes: Option<String>,
-    /// Of the file as it was left there, where that tells a change.
+    /// The file's metadata after the last deploy, if a change would show in it.
     pub stat: Option<Stat>,
 }
 
@@ -111,18 +110,18 @@ macro_rules! place_key {
     };
 }
 
-/// The source of a project, as [`PlaceKey::source`] has it.
+/// Returns [`PlaceKey::source`] for a project.
 pub fn project_source(project: Uuid) -> String {
     format!("project:{project}")
 }
 
-/// Returns the key of a place, where anything was ever deployed there.
+/// Returns the key of a location, if anything was ever deployed there.
 pub fn place(db: &Db<'_>, key: &PlaceKey) -> Result<Option<i64>> {
     let sql = sql!("SELECT id FROM place WHERE source = ?1 AND origin = ?2 AND machine = ?3 AND root = ?4");
     db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))
 }
 
-/// Returns the key of a place, made where it is new.
+/// Returns the key of a location. Adds the location if it is new.
 pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
     if let Some(id) = place(db, key)? {
         return Ok(id);
@@ -132,12 +131,12 @@ pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
          ON CONFLICT (source, origin, machine, root) DO NOTHING RETURNING id"
     );
     let made = db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))?;
-    // Another process may have made it between the two.
+    // Another process may have added it in the meantime.
     made.map_or_else(|| place(db, key), |id| Ok(Some(id)))?
         .ok_or_else(|| blobs::damaged_value("a deploy location was neither inserted nor found"))
 }
 
-/// Returns what a place is.
+/// Returns the description of a location.
 pub fn place_key(db: &Db<'_>, place: i64) -> Result<PlaceKey> {
     db.single(sql!("SELECT ", place_key!(), " FROM place WHERE id = ?1"), params![place], key_from_row)
 }
@@ -146,24 +145,24 @@ fn key_from_row(row: &Row<'_>) -> Result<PlaceKey> {
     Ok(PlaceKey { source: row.get(0)?, origin: row.get(1)?, machine: row.get(2)?, root: row.get(3)? })
 }
 
-/// Returns the files of a place by path.
+/// Returns the files of a location, ordered by path.
 pub fn of_place(db: &Db<'_>, place: i64) -> Result<Vec<Deployed>> {
     db.all(sql!(deployed_files!(), " WHERE d.place_id = ?1 ORDER BY d.path"), params![place], from_row)
 }
 
-/// Returns the names of the targets that files of a place are for.
+/// Returns the names of the targets of a location's files.
 pub fn targets_of_place(db: &Db<'_>, place: i64) -> Result<BTreeSet<String>> {
     let sql = sql!("SELECT DISTINCT targets FROM deployed WHERE place_id = ?1");
     Ok(db.all(sql, params![place], |row| words(row, 0))?.into_iter().flatten().collect())
 }
 
-/// Returns the file at a path of a machine, in whichever place.
+/// Returns the file at a path of a machine, in any location.
 pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
     db.one(sql!(deployed_files!(), " WHERE d.machine = ?1 AND d.path = ?2"), params![machine, path], from_row)
 }
 
-/// Returns a root that still contains files written from a source, on any machine; `None` if there is none. Files that were already equal
-/// do not count, nor do files that are gone and replaced nothing.
+/// Returns a root that still contains files written from a source, on any machine; `None` if there is none. Files that already
+/// had the right content do not count. Neither do deleted files that replaced nothing.
 pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT place.root FROM deployed JOIN place ON place.id = place_id
@@ -174,7 +173,7 @@ pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
     db.one(sql, params![source], |row| row.get(0))
 }
 
-/// Keeps a file's row; the path is this place's from now on.
+/// Stores a file's row. The path then belongs to this location.
 pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
     let (applied_blob, applied_mode, applied_link) = file.applied.columns();
     let (pristine_blob, pristine_mode, pristine_link) = file.pristine.columns();
@@ -219,14 +218,14 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
     Ok(())
 }
 
-/// Forgets a path of a place. Other places keep theirs.
+/// Removes a path from a location. Other locations are not affected.
 pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> {
     let sql = sql!("DELETE FROM deployed WHERE machine = ?1 AND path = ?2 AND place_id = ?3");
     db.run(sql, params![machine, path, place])?;
     Ok(())
 }
 
-/// Returns the places where files of a source are kept, for a message.
+/// Returns the locations with files of a source, for a message.
 pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
     let sql = sql!(
         "SELECT ",
@@ -236,7 +235,7 @@ pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
     db.all(sql, params![source], key_from_row)
 }
 
-/// Returns the places of a machine that files are kept at, with their keys, by root.
+/// Returns the locations of a machine that have files, with their keys, ordered by root.
 pub fn places_on(db: &Db<'_>, machine: &str) -> Result<Vec<(i64, PlaceKey)>> {
     let sql = sql!(
         "SELECT ",
@@ -246,12 +245,12 @@ pub fn places_on(db: &Db<'_>, machine: &str) -> Result<Vec<(i64, PlaceKey)>> {
     db.all(sql, params![machine], |row| Ok((row.get(4)?, key_from_row(row)?)))
 }
 
-/// A list of words as its column holds it.
+/// Returns a list of words in the form of its column.
 pub(super) fn list(words: &[String]) -> String {
     Value::from(words).to_string()
 }
 
-/// A list of words from its column.
+/// Reads a list of words from its column.
 pub(super) fn words(row: &Row<'_>, column: usize) -> Result<Vec<String>> {
     serde_json::from_str(row.get(column)?).map_err(|error| damaged("a list of words is malformed").with_source(error))
 }

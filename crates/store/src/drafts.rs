@@ -1,7 +1,7 @@
-//! Drafts: proposed changes to workflows, until a person decides.
+//! Drafts: proposed changes to workflows that wait for a person's decision.
 //!
-//! A draft stores its base with the base's text. If the workflow has changed since, or another has taken its name, the draft is stale.
-//! That is computed at every read, not stored.
+//! A draft stores the revision that it is based on, with its text. If the workflow has changed since, or another one has taken
+//! its name, the draft is stale. That is computed at every read, not stored.
 
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ use super::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The table. An open draft stays. The number also limits the open drafts of a project.
+/// The growing table. Open drafts are never deleted. The number also limits the open drafts of a project.
 pub const GROWING: Growing = Growing {
     name: "drafts",
     about: "workflow drafts, per project; drafts that are waiting for a person are never deleted",
@@ -25,9 +25,9 @@ pub const GROWING: Growing = Growing {
 /// The states of a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It waits for a person.
+    /// It waits for a person's decision.
     Open,
-    /// It waits, and what it was made from moved on.
+    /// It waits for a decision, but its base is outdated.
     Stale,
     /// It became a revision.
     Approved,
@@ -35,7 +35,6 @@ pub enum State {
 }
 
 impl State {
-    /// Returns the word for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -45,30 +44,28 @@ impl State {
         }
     }
 
-    /// Whether a person may still decide.
     pub const fn waits(self) -> bool {
         matches!(self, State::Open | State::Stale)
     }
 }
 
-/// The revision that a draft was made from.
+/// The revision that a draft is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Base {
     pub item: Uuid,
     pub revision: i64,
-    /// The key of its text.
     pub blob: i64,
 }
 
 /// The content of a draft: its text and its findings.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
-    /// The workflow's name, by the text.
+    /// The workflow's name in the text.
     pub name: &'a str,
     pub text: &'a str,
-    /// Its findings, as JSON.
+    /// The findings, as JSON.
     pub findings: &'a str,
-    /// The plan, as JSON, where there is one.
+    /// The plan, as JSON, if there is one.
     pub plan: Option<&'a str>,
     /// The revision that it is based on; `None` for a new workflow.
     pub base: Option<Base>,
@@ -77,23 +74,21 @@ pub struct Said<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub uuid: Uuid,
-    /// The workflow's name, by the text.
+    /// The workflow's name in the text.
     pub name: String,
     pub state: State,
     pub message: Option<String>,
     /// The revision that it is based on; `None` for a new workflow.
     pub base: Option<Base>,
-    /// The key of its text.
     pub blob: i64,
-    /// Bytes of its text.
     pub size: i64,
     /// The findings when it was proposed or last edited, as JSON.
     pub findings: String,
-    /// Its plan at that time, as JSON; `None` where there was none.
+    /// Its plan at that time, as JSON; `None` if there was none.
     pub plan: Option<String>,
     pub actor: String,
     pub created_at: Millis,
-    /// When a person edited it.
+    /// When a person last edited it.
     pub edited_at: Option<Millis>,
     /// The person who decided.
     pub decided_by: Option<String>,
@@ -113,8 +108,7 @@ macro_rules! drafts {
     };
 }
 
-/// The drafts that are beyond the limits: `?1` is the moment before which they have to have been decided, `?2` how many of a
-/// project stay.
+/// The drafts beyond the limits: `?1` is the time before which they must have been decided, `?2` how many a project keeps.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, state, decided_at, row_number() OVER (PARTITION BY project_id ORDER BY id DESC) AS place
@@ -133,7 +127,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     db.run(sql, params![limits.before(now), limits.most(), most])
 }
 
-/// Keeps a draft. Returns false, and keeps nothing, where as many of the project wait for a person as may.
+/// Stores a draft. Returns false, and stores nothing, if too many drafts of the project are open.
 pub fn insert(
     db: &Db<'_>,
     project: i64,
@@ -173,7 +167,7 @@ pub fn insert(
     Ok(true)
 }
 
-/// Gives an open draft another text and another base; returns whether it was still open, with the text of the key `was`.
+/// Replaces the text and the base of an open draft. Returns whether it was still open and had the text with the key `was`.
 pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> Result<bool> {
     let blob = blobs::put(db, said.text.as_bytes())?;
     let (item, revision, base_blob) = columns(said.base);
@@ -186,7 +180,7 @@ pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> R
     Ok(db.run(sql, values)? == 1)
 }
 
-/// Records what a person decided about an open draft with the text of the key `shown`. Returns whether it was still open with that text.
+/// Records a person's decision about an open draft. Returns whether it was still open and had the text with the key `shown`.
 pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, approved: bool, (actor, now): (&str, Millis)) -> Result<bool> {
     let word = if approved { State::Approved } else { State::Rejected }.word();
     let sql = sql!(
@@ -201,8 +195,7 @@ pub fn get(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Draft>> {
     db.one(sql!(drafts!(), " WHERE d.uuid = ?1 AND d.project_id = ?2"), params![uuid, project], from_row)
 }
 
-/// Returns a page of a project's drafts by id, which is the order in which they were proposed; `waiting` has only those that
-/// wait for a person.
+/// Returns a page of a project's drafts, ordered by id and thus by time. With `waiting`, only those that wait for a person.
 pub fn list(db: &Db<'_>, project: i64, waiting: bool, page: &Page) -> Result<Slice<Draft>> {
     let sql = sql!(
         drafts!(),

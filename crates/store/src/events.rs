@@ -1,4 +1,4 @@
-//! The trail and the change feed: one row for every mutation and every refused one, without contents.
+//! The trail: one row for every change and every refused change, without contents. It is also the feed of changes for servers.
 
 use serde::Serialize;
 
@@ -14,32 +14,31 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
     pub at: Millis,
-    /// Who: `shell`, or `mcp:` and the client's name.
+    /// Who did it: `shell`, or `mcp:` and the client's name.
     pub actor: &'a str,
-    /// The project's name, where one applied.
+    /// The project's name, if one applied.
     pub project: Option<&'a str>,
     /// The operation, such as `prompt.create`.
     pub kind: &'a str,
-    /// The name of what it was done to.
+    /// The name of the thing that was changed.
     pub subject: &'a str,
-    /// `ok`, or the code of the refusal.
+    /// `ok`, or the error code of the refusal.
     pub outcome: &'a str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// Its place in the order of things; never reused.
+    /// The sequence number. It is never reused.
     pub seq: i64,
-    /// The time of the event.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     pub actor: String,
-    /// The project's name, where one applied.
+    /// The project's name, if one applied.
     pub project: Option<String>,
     pub kind: String,
-    /// The name of what it was done to.
+    /// The name of the thing that was changed.
     pub subject: String,
-    /// `ok`, or the code of the refusal.
+    /// `ok`, or the error code of the refusal.
     pub outcome: String,
 }
 
@@ -50,7 +49,7 @@ macro_rules! events {
     };
 }
 
-/// The table. All of it stays unless users set limits.
+/// The growing table. Nothing is deleted unless users set limits.
 pub const GROWING: Growing = Growing {
     name: "events",
     about: "the audit trail; events of the last hour are never deleted, so that all servers can read them",
@@ -59,12 +58,12 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// How long an event stays whatever the limits say: a server that was stopped for a while reads on where it was.
+/// How long an event stays regardless of the limits, so that a server that was suspended for a while does not miss events.
 const UNREAD: Millis = 3_600_000;
 
-/// The rows beyond the limits, which are the oldest without a gap: `?1` to `?2` is when those happened that are young enough,
-/// `?3` how many stay, `?4` to `?5` is when those happened that servers may not have read. What a clock that went wrong wrote
-/// as later than now counts as its neighbours do.
+/// The rows beyond the limits, which are always the oldest ones. An event stays if its time is from `?1` to `?2`, if it is
+/// among the newest `?3`, or if its time is from `?4` to `?5`, since servers may not have read it. Events whose time is in the
+/// future, because of a wrong clock, are treated like their neighbors.
 macro_rules! beyond {
     () => {
         "SELECT seq FROM event, (SELECT max(seq) AS newest FROM event) AS last
@@ -75,7 +74,7 @@ macro_rules! beyond {
     };
 }
 
-/// The parameters of [`beyond!`].
+/// Returns the parameters of [`beyond!`].
 fn moments(limits: Limits, now: Millis) -> [i64; 5] {
     let young = if limits.age.is_some() { now } else { Millis::MAX };
     [limits.before(now), young, limits.most(), now.saturating_sub(UNREAD), now]
@@ -93,7 +92,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
     db.run(sql, params![since, until, most, unread, now, batch])
 }
 
-/// Appends an event. This comes last in its transaction, since others that append wait until that ends.
+/// Appends an event. Do this last in a transaction, because others that append have to wait until it ends.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
     db.lock_events()?;
     db.run(
@@ -103,7 +102,7 @@ pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the events after `seq`, oldest first, at most `limit`.
+/// Returns at most `limit` events after `seq`, oldest first.
 pub fn after(db: &Db<'_>, seq: i64, limit: usize) -> Result<Vec<Event>> {
     db.all(sql!(events!(), " WHERE seq > ?1 ORDER BY seq LIMIT ?2"), params![seq, most(limit)], from_row)
 }
@@ -117,7 +116,7 @@ pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
 
 /// Returns the last `limit` events whose kind begins with `words`, such as `gate`, oldest first.
 pub fn last_of_kinds(db: &Db<'_>, words: &str, limit: usize) -> Result<Vec<Event>> {
-    // What comes after a point is a slash.
+    // `/` is the character after `.`.
     let (first, end) = (format!("{words}."), format!("{words}/"));
     let sql = sql!(events!(), " WHERE kind >= ?1 AND kind < ?2 ORDER BY seq DESC LIMIT ?3");
     let mut events = db.all(sql, params![first, end, most(limit)], from_row)?;
@@ -125,7 +124,7 @@ pub fn last_of_kinds(db: &Db<'_>, words: &str, limit: usize) -> Result<Vec<Event
     Ok(events)
 }
 
-/// Returns the last `limit` events of the project that applies, newest first.
+/// Returns the last `limit` events of the selected project, newest first.
 pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<Event>> {
     let sql = sql!(
         events!(),
@@ -136,12 +135,12 @@ pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<E
     db.all(sql, params![selection.named, selection.directory, most(limit)], from_row)
 }
 
-/// Returns the newest event's place; 0 if there are no events.
+/// Returns the newest event's sequence number; 0 if there are no events.
 pub fn newest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(max(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
-/// Returns the oldest event's place; 0 if there are no events.
+/// Returns the oldest event's sequence number; 0 if there are no events.
 pub fn oldest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(min(seq), 0) FROM event"), params![], |row| row.get(0))
 }

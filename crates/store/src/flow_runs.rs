@@ -1,6 +1,6 @@
-//! What flows did to the repositories of workspaces: runs, their steps, and what of them was pushed.
+//! Runs of flows: what flows did to the repositories of workspaces, step by step, and what was pushed.
 //!
-//! A row never acts by itself: `workspace::journal` asks the user's records outside of the database too.
+//! A row alone changes nothing: `workspace::journal` also checks the user's records outside of the database.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use super::page::{Page, Slice};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The table. What is not done stays, and what a user may still want to take back.
+/// The growing table. Unfinished runs stay, and so do runs that a user may still want to undo.
 pub const GROWING: Growing = Growing {
     name: "flow-runs",
     about: "flow runs, per workspace; unfinished runs are never deleted",
@@ -21,24 +21,23 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its steps are being done; a crash undoes them.
+    /// Its steps are being done. After a crash they are undone.
     Applying,
-    /// All that matters is done; a crash completes the rest.
+    /// Everything important is done. After a crash the rest is completed.
     Landed,
     Done,
     /// Everything is as it was before.
     Undone,
-    /// The same, except for refs that somebody moved in the meantime.
+    /// Like `Undone`, except for refs that somebody moved in the meantime.
     Kept,
 }
 
 impl State {
     const ALL: [State; 5] = [State::Applying, State::Landed, State::Done, State::Undone, State::Kept];
 
-    /// The word that the table and users see.
+    /// Returns the word for it in the table and for users.
     pub const fn word(self) -> &'static str {
         match self {
             State::Applying => "applying",
@@ -49,7 +48,7 @@ impl State {
         }
     }
 
-    /// Whether it has come to its end, one way or the other.
+    /// Whether it has ended, successfully or not.
     pub const fn is_over(self) -> bool {
         matches!(self, State::Done | State::Undone | State::Kept)
     }
@@ -58,25 +57,21 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowRun {
     pub id: i64,
-    /// The id that users see.
     pub uuid: Uuid,
-    /// The operation, such as `feature finish`.
     pub operation: String,
     /// The subject, such as a branch.
     pub subject: String,
-    /// How far it is.
     pub state: State,
-    /// The author, as named in the trail.
+    /// The actor in the trail.
     pub actor: String,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
 }
 
-/// A run that begins.
+/// A run that is starting.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     pub uuid: Uuid,
-    /// The key of its workspace.
     pub workspace: i64,
     pub operation: &'a str,
     pub subject: &'a str,
@@ -88,9 +83,9 @@ pub struct New<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepRow {
     pub repo: String,
-    /// Whether it is done after the run has landed.
+    /// Whether it is a cleanup step, done after the run has landed.
     pub tidies: bool,
-    /// The whole of it.
+    /// The step itself, as JSON.
     pub step: Value,
 }
 
@@ -100,7 +95,7 @@ macro_rules! runs {
     };
 }
 
-/// The rows beyond the limits: `?1` is the moment before which they began, `?2` how many there are.
+/// The rows beyond the limits: `?1` is the time before which they started, `?2` how many stay.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, state, row_number() OVER (ORDER BY id DESC) AS place FROM flow_run)
@@ -119,7 +114,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     db.run(sql, params![limits.before(now), limits.most(), most])
 }
 
-/// Adds a run that begins, with its steps in order; returns its key.
+/// Adds a run that is starting, with its steps in order. Returns its key.
 pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[StepRow]) -> Result<i64> {
     let sql = sql!(
         "INSERT INTO flow_run (uuid, workspace_id, operation, subject, state, actor, started_at)
@@ -135,26 +130,25 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[StepRow]) -> Result<i64> {
     Ok(id)
 }
 
-/// Notes how far a run is; `ended_at` is kept where that is its end.
+/// Stores the state of a run. If the run is over, `now` becomes the time of its end.
 pub fn set_state(db: &Db<'_>, id: i64, state: State, now: Millis) -> Result<()> {
     let ended = state.is_over().then_some(now);
     db.run(sql!("UPDATE flow_run SET state = ?2, ended_at = ?3 WHERE id = ?1"), params![id, state.word(), ended])
         .map(drop)
 }
 
-/// Returns the run with this id.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<FlowRun>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
-/// Returns a page of a workspace's runs, the newest first; it begins after the run whose id is `page.after`.
+/// Returns a page of a workspace's runs, the newest first, beginning after the run with the id `page.after`.
 pub fn list(db: &Db<'_>, workspace: i64, page: &Page) -> Result<Slice<FlowRun>> {
     let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
     let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND uuid < ?2 ORDER BY uuid DESC LIMIT ?3");
     Ok(page.slice(db.all(sql, params![workspace, after, page.fetch()], from_row)?))
 }
 
-/// Returns the newest run of a workspace that did `operation` to `subject` and was not taken back.
+/// Returns the newest run of a workspace that did `operation` to `subject` and was not undone.
 pub fn newest_of(db: &Db<'_>, workspace: i64, operation: &str, subject: &str) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),
@@ -164,7 +158,7 @@ pub fn newest_of(db: &Db<'_>, workspace: i64, operation: &str, subject: &str) ->
     db.one(sql, params![workspace, operation, subject], from_row)
 }
 
-/// Returns the newest run of a workspace that was not taken back, and is neither an undo nor a redo itself.
+/// Returns the newest run of a workspace that was not undone, and is neither an undo nor a redo itself.
 pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),
@@ -174,7 +168,7 @@ pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
     db.one(sql, params![workspace], from_row)
 }
 
-/// Returns the run that an undo took back: the newest one before it that is undone and did what the undo's subject says.
+/// Returns the run that `undo` undid: the newest one before it that is undone and matches the undo's subject.
 pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),
@@ -184,7 +178,7 @@ pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<
     db.one(sql, params![workspace, undo.id, undo.subject], from_row)
 }
 
-/// Returns the first two runs of a workspace whose ids are `first`, `last` or between them.
+/// Returns the first two runs of a workspace whose ids are in the range from `first` to `last`, inclusive.
 pub fn between(db: &Db<'_>, workspace: i64, first: Uuid, last: Uuid) -> Result<Vec<FlowRun>> {
     let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND uuid >= ?2 AND uuid <= ?3 ORDER BY uuid LIMIT 2");
     db.all(sql, params![workspace, first, last], from_row)
@@ -199,7 +193,7 @@ pub fn steps(db: &Db<'_>, id: i64) -> Result<Vec<StepRow>> {
     })
 }
 
-/// Notes that a ref of a run was pushed as `new_id`, or deleted there where `None`.
+/// Records that a ref was pushed as `new_id`, or deleted on the remote if that is `None`.
 pub fn note_push(db: &Db<'_>, id: i64, repo: &str, ref_name: &str, new_id: Option<&str>, now: Millis) -> Result<()> {
     let sql = sql!(
         "INSERT INTO flow_push (run_id, repo, ref_name, new_id, pushed_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -208,7 +202,7 @@ pub fn note_push(db: &Db<'_>, id: i64, repo: &str, ref_name: &str, new_id: Optio
     db.run(sql, params![id, repo, ref_name, new_id, now]).map(drop)
 }
 
-/// Returns what of a run was pushed: the repository, the ref's name and its new id.
+/// Returns what was pushed in a run: the repository, the ref's name and its new id.
 pub fn pushes(db: &Db<'_>, id: i64) -> Result<Vec<(String, String, Option<String>)>> {
     let sql = sql!("SELECT repo, ref_name, new_id FROM flow_push WHERE run_id = ?1 ORDER BY repo, ref_name");
     db.all(sql, params![id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))

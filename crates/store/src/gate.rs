@@ -1,4 +1,4 @@
-//! Models of workspaces' gates, and the endpoints that represent them.
+//! The models of a workspace's gate, and its routes from endpoints to models.
 
 use super::engine::{Row as Found, params, sql};
 use super::new_content::NewContent;
@@ -9,36 +9,32 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     pub name: String,
-    /// The key of its bytes.
     pub blob: i64,
-    /// Their SHA-256.
     pub sha256: [u8; 32],
-    /// How many there are.
+    /// The size in bytes.
     pub size: i64,
-    /// The header of its file, as JSON.
+    /// The header of the model's file, as JSON.
     pub header: String,
-    /// When it was registered.
     pub registered_at: Millis,
 }
 
-/// A model that is to be registered.
+/// A model to register.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     pub workspace: i64,
     pub name: &'a str,
-    /// Its bytes.
     pub content: &'a NewContent,
-    /// The header of its file, as JSON.
+    /// The header of the model's file, as JSON.
     pub header: &'a str,
     pub now: Millis,
 }
 
-/// An endpoint that represents a model.
+/// A route from an endpoint to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     pub model: String,
     pub endpoint: String,
-    /// Whether it is used.
+    /// Whether the route is in use.
     pub active: bool,
 }
 
@@ -49,10 +45,10 @@ macro_rules! models {
     };
 }
 
-/// Registers a model; returns whether its name was free. An existing model is not changed.
+/// Registers a model. Returns false, and changes nothing, if the name is taken.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where its file cannot be read or is no longer what it was.
+/// `E_FILE_FAILED` if its file cannot be read or has changed.
 pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
     if find(db, new.workspace, new.name)?.is_some() {
         return Ok(false);
@@ -75,7 +71,7 @@ pub fn find(db: &Db<'_>, workspace: i64, name: &str) -> Result<Option<Model>> {
     db.one(sql!(models!(), " WHERE m.workspace_id = ?1 AND m.name = ?2"), params![workspace, name], model)
 }
 
-/// Removes a model with the routes to it; returns whether there was one.
+/// Removes a model with its routes. Returns whether there was one.
 pub fn remove(db: &Db<'_>, workspace: i64, name: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM gate_model WHERE workspace_id = ?1 AND name = ?2 RETURNING blob_id");
     let Some(blob) = db.one(sql, params![workspace, name], |row| row.get(0))? else { return Ok(false) };
@@ -83,12 +79,12 @@ pub fn remove(db: &Db<'_>, workspace: i64, name: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the names of the models of all workspaces that begin so, each once, for a shell that completes one.
+/// Returns the names of all workspaces' models, without duplicates, for completion in a shell.
 pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM gate_model ORDER BY name"), params![], |row| row.get(0))
 }
 
-/// Returns the routes of a workspace, by endpoint.
+/// Returns the routes of a workspace, ordered by endpoint.
 pub fn routes(db: &Db<'_>, workspace: i64) -> Result<Vec<Route>> {
     let sql = sql!(
         "SELECT m.name, r.endpoint, r.active FROM gate_route r JOIN gate_model m ON m.id = r.model_id

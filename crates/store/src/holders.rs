@@ -1,6 +1,6 @@
-//! The rows that holders of locks write on PostgreSQL: which holder it is (`held.NAME`), and when it was last seen (`beat.NAME`).
+//! The rows of lock holders on PostgreSQL: which process holds a lock (`held.NAME`), and when it was last seen (`beat.NAME`).
 //!
-//! A holder deletes its rows when it gives its lock back. A machine that never returns leaves them behind; `prune` deletes those.
+//! A holder deletes its rows when it releases its lock. A machine that never returns leaves them behind; `prune` deletes those.
 
 use super::Db;
 use super::engine::{params, sql};
@@ -10,8 +10,8 @@ use mcpkg_base::error::Result;
 
 const DAY: Millis = 24 * 3600 * 1000;
 
-/// The rows of holders that were not seen again. A holder that comes back later than that stops: its row is gone, and each of its
-/// writes looks for that row.
+/// The growing table: the rows of holders that were not seen again. If such a holder does come back after its row was deleted,
+/// it stops, because each of its writes checks for that row.
 pub const GROWING: Growing = Growing {
     name: "locks",
     about: "processes that held PostgreSQL locks; processes seen within the last day are never deleted",
@@ -20,7 +20,7 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// The rows beyond the limits: holders last seen before `?1`, of which those seen before `?2` go, and those that are not among the `?3`
+/// The rows beyond the limits: holders last seen before `?1` that were either last seen before `?2`, or are not among the `?3`
 /// seen last. The CASE keeps other settings, which are not numbers, from being cast.
 macro_rules! beyond {
     () => {
@@ -46,7 +46,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
         })?;
     for (beat, seen_at) in &lost {
         let held = beat.replacen("beat", "held", 1);
-        // Both rows stay where the holder was seen after it was read here.
+        // Keep both rows if the holder was seen again after it was read here.
         let sql = sql!(
             "DELETE FROM setting WHERE key IN (?1, ?2) AND EXISTS (SELECT 1 FROM setting WHERE key = ?1 AND value = ?3)"
         );

@@ -1,4 +1,4 @@
-//! Items: what prompts and resources have in common.
+//! What prompts and resources have in common: both are items, with an id, a name, content and revisions.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,34 +12,26 @@ use super::{Db, blobs, lists, search};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A row of a prompt or a resource. `A` is all that a user sets but its name and content.
+/// A row of a prompt or a resource. `A` is everything that a user sets, except for its name and content.
 #[derive(Clone, Debug)]
 pub struct Item<A> {
-    /// The key inside the database.
     pub id: i64,
-    /// The id that users see.
     pub uuid: Uuid,
     /// Unique in its project.
     pub name: String,
     pub attributes: A,
-    /// The key of its content.
     pub blob: i64,
-    /// Bytes of its content.
     pub size: i64,
-    /// The SHA-256 of its content.
     pub sha256: [u8; 32],
-    /// How often it was written.
     pub revision: i64,
-    /// When it was made.
     pub created_at: Millis,
-    /// When it was last written.
     pub updated_at: Millis,
 }
 
 /// The identity of a new item.
 #[derive(Clone, Copy, Debug)]
 pub struct Ids {
-    /// The id that users see, unless it continues that of a deleted item.
+    /// The id that users see. Ignored if the item continues a deleted one.
     pub uuid: Uuid,
     /// The key of its words in the search index; `None` if they are not indexed yet.
     pub indexed: Option<i64>,
@@ -51,13 +43,12 @@ impl From<Uuid> for Ids {
     }
 }
 
-/// The attributes of one kind of item, which a revision keeps as JSON.
+/// The attributes of one kind of item, which each revision stores as JSON.
 pub(super) trait Attributes: Serialize + DeserializeOwned {
-    /// Their kind of item.
     const KIND: Kind;
 }
 
-/// Returns a new item; with the name of a deleted one, it continues that one's id and history.
+/// Returns a new item. If a deleted item had the same name, it continues that one's id and history.
 pub(super) fn new<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -82,7 +73,7 @@ pub(super) fn new<A: Attributes>(
     })
 }
 
-/// Returns the state of `revision` to be written again: into `live` where the item is there, else as a new row.
+/// Returns the state of `revision` to be written again: into `live` if the item exists, or else as a new row.
 pub(super) fn restored<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -104,7 +95,7 @@ pub(super) fn restored<A: Attributes>(
     })
 }
 
-/// Deletes the row of `item`; its revisions stay, and the deletion is one of them.
+/// Deletes the row of `item`. Its revisions stay, and the deletion becomes one of them.
 pub(super) fn delete<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -125,10 +116,10 @@ pub(super) fn delete<A: Attributes>(
     Ok(item)
 }
 
-/// Keeps the state that `item` has now as its revision `item.revision`.
+/// Stores the current state of `item` as its revision `item.revision`.
 ///
 /// # Errors
-/// `E_DB_BUSY` where another process wrote that revision meanwhile.
+/// `E_DB_BUSY` if another process has written that revision in the meantime.
 pub(super) fn keep_revision<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -153,19 +144,20 @@ pub(super) fn keep_revision<A: Attributes>(
     )
 }
 
-/// Returns the attributes that a revision kept.
+/// Returns the attributes stored in a revision.
 pub(super) fn attributes<A: Attributes>(json: &str) -> Result<A> {
     serde_json::from_str(json).map_err(|error| {
         blobs::damaged_value(&format!("a {}'s attributes are malformed", A::KIND.word())).with_source(error)
     })
 }
 
-/// Returns a value as a column holds it.
+/// Returns a value as JSON for a column.
 pub(super) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-/// Returns a placeholder for a damaged row that is only shown; other errors are passed on. The name is column 1, and the id column `id`.
+/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on. The name is column 1, and the id is
+/// column `id`.
 pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usize) -> Result<Item<A>> {
     if error.code() != Code::Damaged {
         return Err(error);
@@ -184,7 +176,7 @@ pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usi
     })
 }
 
-/// Returns the names in the project that applies that begin with `prefix`, at most `limit`.
+/// Returns at most `limit` names in the selected project that begin with `prefix`.
 pub(super) fn names(db: &Db<'_>, selection: &Selection, kind: Kind, prefix: &str, limit: usize) -> Result<Vec<String>> {
     macro_rules! beginning {
         () => {

@@ -21,25 +21,25 @@ use mcpkg_base::error::{Code, Result};
 pub struct Findings {
     /// Faults in the file's structure.
     pub broken: Vec<String>,
-    /// Content, rows and words that are not what was stored.
+    /// Content, rows and words that are not as they were stored.
     pub damaged: Vec<String>,
-    /// How many more of these there are.
+    /// The number of further damaged ones that are not listed.
     pub more: usize,
     /// Contents that match their SHA-256.
     pub verified: u64,
 }
 
 impl Findings {
-    /// All faults; empty where the file is sound.
+    /// Returns all faults. An intact file has none.
     pub fn faults(&self) -> impl Iterator<Item = &str> {
         self.broken.iter().chain(&self.damaged).map(String::as_str)
     }
 }
 
-/// The most faults that are named one by one.
+/// The most faults that are listed one by one.
 const NAMED: usize = 100;
 
-/// Looks through the whole database of a connection; see [`Store::inspect`](super::Store::inspect).
+/// Checks the whole database; see [`Store::inspect`](super::Store::inspect).
 pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<Findings> {
     let cancelled = progress.cancelled();
     connection.watch(move || cancelled.is_cancelled())?;
@@ -52,7 +52,7 @@ pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<F
             looked = looked.and_then(|()| look(db, &mut findings.damaged));
         }
         match looked {
-            // What could be found before the structure made it impossible to go on.
+            // The damage makes it impossible to continue. Report what was found so far.
             Err(error) if error.code() == Code::NotDatabase => findings.broken.push(error.message().to_owned()),
             looked => looked?,
         }
@@ -61,20 +61,20 @@ pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<F
         Ok(findings)
     });
     connection.release();
-    // An error that ended a statement is passed on unchanged.
+    // If the check was cancelled, statements fail for that reason; report the cancellation.
     progress.go_on()?;
     found
 }
 
-/// Returns the faults of the database's structure; empty where it is sound.
+/// Returns the faults in the database's structure. An intact one has none.
 ///
 /// # Errors
-/// Where the damage is so large that the check itself fails.
+/// An error if the damage is so large that the check itself fails.
 pub fn faults(db: &Db<'_>) -> Result<Vec<String>> {
     db.link().faults()
 }
 
-/// How many blobs' rows, of up to a MiB each, a server sends at once.
+/// How many rows of blobs, each up to a MiB, a server sends at once.
 const BATCH: i64 = 32;
 
 /// Verifies every blob against its SHA-256. SQLite's own check does not see a flipped bit inside a value.
@@ -100,7 +100,7 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &Progress<'_>) -> Resu
     Ok(())
 }
 
-/// The checksums of prompts, resources, servers, workflows and revisions, and the attributes of these.
+/// Checks the checksums of prompts, resources, servers, workflows and revisions, and the attributes of revisions.
 fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     look_at(db, sql!(prompt_columns!()), faults, |row| prompts::from_row(row).map(drop))?;
     look_at(db, sql!(resource_columns!()), faults, |row| resources::from_row(row).map(drop))?;
@@ -120,10 +120,10 @@ fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     })
 }
 
-/// Runs `f` on each row of a query as it comes, and keeps what it says is damaged.
+/// Calls `f` for each row of a query, and collects its errors about damage.
 fn look_at(db: &Db<'_>, sql: Sql, faults: &mut Vec<String>, mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
     db.stream(sql, params![], |row| match f(row) {
-        // A value of a type that mcpkg does not write is damage of this row, not of the file.
+        // A value of an unexpected type is damage of this row, not of the whole file.
         Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => {
             faults.push(error.message().to_owned());
             Ok(())
@@ -132,8 +132,8 @@ fn look_at(db: &Db<'_>, sql: Sql, faults: &mut Vec<String>, mut f: impl FnMut(&R
     })
 }
 
-/// An item's revisions are numbered without a gap, from 1 on unless old ones were deleted to compact the database, and its
-/// last one says whether it lives.
+/// Checks that the revisions of each item have no gap, begin with 1 unless old ones were deleted, and that the last one says
+/// correctly whether the item still exists.
 fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let compacted = revisions::forgot_revisions(db)?;
     let sql = sql!(
@@ -149,7 +149,7 @@ fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     })
 }
 
-/// Existing items match their last revision, and items that were not deleted exist.
+/// Checks that existing items match their last revision, and that items exist unless they were deleted.
 fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     macro_rules! differs_from_its_revision {
         () => {
@@ -208,7 +208,7 @@ fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Names are those that mcpkg takes, and ids are UUIDs.
+/// Checks that names are valid, and that ids are UUIDs.
 fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let sql = sql!(
         "SELECT 'project', name, uuid FROM project UNION ALL SELECT 'prompt', name, uuid FROM prompt
@@ -226,7 +226,7 @@ fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     })
 }
 
-/// Each prompt is found as the skill that its name makes it.
+/// Checks that each prompt has the skill name that follows from its name.
 fn skills_of_prompts(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     look_at(db, sql!("SELECT name, skill FROM prompt"), faults, |row| {
         if skills::name(row.get(0)?) == row.get::<&str>(1)? {
@@ -236,7 +236,7 @@ fn skills_of_prompts(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     })
 }
 
-/// Whether mcpkg takes a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`.
+/// Whether a name is valid: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`.
 fn is_name(name: &str) -> bool {
     matches!(name.len(), 1..=255) && !matches!(name, "." | "..") && name.bytes().all(is_name_byte)
 }
@@ -246,7 +246,7 @@ pub fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }
 
-/// Columns that hold a list hold one, and an image is a content with its mode, a link, or nothing.
+/// Checks columns that hold lists, and that each image is either a content with its mode, a link, or empty.
 fn lists(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     for (table, columns, sql) in [
         ("module", &["tags", "targets"][..], sql!("SELECT tags, targets FROM module")),

@@ -1,4 +1,4 @@
-//! Finds the users of a content, so that reports of damage name them.
+//! Finds what uses a stored content, so that reports of damage can name it.
 
 use uuid::Uuid;
 
@@ -7,14 +7,15 @@ use crate::engine::{Row, Sql, params, sql};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// The columns that refer to contents, and what they belong to.
+/// Columns that refer to contents, and the things that they belong to.
 struct Use {
-    /// The table and the column of each, as `blobs.rs` lists them: what is not used is removed.
+    /// Pairs of a table and a column. They have to be the same as in `blobs.rs`, where content that nothing refers to is
+    /// deleted.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with everything that refers to a content"))]
     of: &'static [(&'static str, &'static str)],
     /// The rows that refer to a content.
     rows: Sql,
-    /// Returns the name of such a row.
+    /// Returns a name for such a row.
     name: fn(&Row<'_>) -> Result<String>,
 }
 
@@ -142,7 +143,7 @@ const USES: &[Use] = &[
         name: |row| Ok(format!("the model {} (workspace '{}')", legible(row, 0), legible(row, 1))),
     },
     Use {
-        // The text of a workflow is that of its newest revision.
+        // A workflow's text is that of its newest revision.
         of: &[("workflow", "blob_id"), ("workflow_revision", "blob_id")],
         rows: sql!("SELECT DISTINCT name, number FROM workflow_revision WHERE blob_id = ?1"),
         name: |row| Ok(format!("workflow '{}' revision {}", legible(row, 0), row.get::<i64>(1)?)),
@@ -170,7 +171,7 @@ const USES: &[Use] = &[
     },
 ];
 
-/// Returns what names a blob; "nothing" where no row does.
+/// Returns the names of everything that uses a blob, or "nothing".
 pub(super) fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     let mut users = Vec::new();
     for Use { rows, name, .. } in USES {
