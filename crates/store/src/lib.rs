@@ -1,10 +1,11 @@
-//! The database: all SQL of mcpkg, and nothing but SQL.
+//! The store: mcpkg's database, with all of its SQL.
 //!
-//! [`Store`] is the open database. [`Store::read`] and [`Store::write`] run a closure inside one transaction and hand it
-//! a [`Db`]; the functions of this crate's files take that `Db`, so they compose. Rows come back as plain structs.
+//! [`Store`] is the open database. [`Store::read`] and [`Store::write`] run a closure inside one transaction and pass a [`Db`]
+//! to it. The functions of this crate's modules take that `Db`, so they can be combined in one transaction. They return rows as
+//! plain structs.
 //!
-//! The files form layers, and each imports only from the layers below it. From the top: backups, locks and the watch; `Store`; the
-//! engines and the check; the files of tables; `Db`; connections, values and errors, which know no `Db`.
+//! The modules form layers, and each imports only from the layers below it. From the top: backups, locks and the watch;
+//! `Store`; the engines and the check; the modules of tables; `Db`; and connections, values and errors, which do not know `Db`.
 
 pub mod access;
 pub mod agent_files;

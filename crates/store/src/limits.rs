@@ -1,14 +1,14 @@
-//! Limits by age and number of the tables that grow: users set them, and each table has its own until then.
+//! Limits by age and number for growing tables. Users can set them, and each table has its defaults.
 
 use super::Db;
 use super::engine::{damaged, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// How much of a table is kept.
+/// How many rows a table keeps, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a row is kept after it ended, in milliseconds; `None` means for ever.
+    /// How long a row is kept after it ended, in milliseconds; `None` means forever.
     pub age: Option<Millis>,
     /// How many of the newest rows are kept; `None` means all.
     pub number: Option<u32>,
@@ -17,42 +17,42 @@ pub struct Limits {
 impl Limits {
     pub const NONE: Self = Self { age: None, number: None };
 
-    /// The time before which a row has to have ended to be deleted.
+    /// Returns the time before which a row must have ended to be deleted.
     pub(super) fn before(self, now: Millis) -> Millis {
         self.age.map_or(Millis::MIN, |age| now.saturating_sub(age))
     }
 
-    /// The number of rows, as a parameter.
+    /// Returns the number of rows as a parameter of a statement.
     pub(super) fn most(self) -> i64 {
         self.number.map_or(i64::MAX, i64::from)
     }
 }
 
-/// Rows that a table which is kept to its limits as it grows deletes at once: more wait for the next time.
+/// How many rows are deleted at once from a table that is pruned as it grows. The rest is deleted the next time.
 pub(super) const SWEEP: u32 = 1_000;
 
-/// A table that grows.
+/// A growing table, whose size users can limit.
 pub struct Growing {
-    /// The name that users know it by.
+    /// The name that users see.
     pub name: &'static str,
     /// Describes its rows, and which of them are never deleted.
     pub about: &'static str,
-    /// Its limits until users set others.
+    /// The default limits.
     pub usual: Limits,
-    /// Counts the rows that are beyond the limits.
+    /// Counts the rows beyond the limits.
     pub beyond: fn(&Db<'_>, Limits, Millis) -> Result<u64>,
-    /// Deletes so many of these rows at most, and returns how many.
+    /// Deletes rows beyond the limits, up to the given number. Returns how many were deleted.
     pub delete: fn(&Db<'_>, Limits, Millis, u32) -> Result<u64>,
 }
 
 impl Growing {
-    /// Counts the rows that are beyond the limits. That may take a look at the whole table, and gets the time for it.
+    /// Counts the rows beyond the limits. This may read the whole table, so the time limit of statements is raised.
     pub fn count(&self, db: &Db<'_>, now: Millis) -> Result<u64> {
         db.allow_long();
         (self.beyond)(db, self.limits(db)?, now)
     }
 
-    /// Deletes `most` of these rows at most, and returns how many. It gets as much time as [`Growing::count`].
+    /// Deletes up to `most` rows beyond the limits, and returns how many. The time limit is raised as in [`Growing::count`].
     pub fn prune(&self, db: &Db<'_>, now: Millis, most: u32) -> Result<u64> {
         db.allow_long();
         (self.delete)(db, self.limits(db)?, now, most)
@@ -92,5 +92,5 @@ impl Growing {
     }
 }
 
-/// The value of a setting without a limit.
+/// The value of a setting that means "no limit".
 const NONE: &str = "none";

@@ -1,11 +1,11 @@
-//! Second places of an item in an imported tree, which an export restores: links, copies, and files with the same
-//! meaning in different bytes.
+//! Second places of an item in an imported tree, which an export restores: links, copies, and files with the same meaning but
+//! different bytes.
 
 use super::engine::{params, sql};
 use super::{Db, blobs};
 use mcpkg_base::error::{Error, Result};
 
-/// A place at which a file, or a folder of files, stood once more.
+/// A second place of a file or a folder of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its path relative to the import, with `/` as separator.
@@ -13,33 +13,32 @@ pub struct Link {
     pub target: Target,
 }
 
-/// What was at a second place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A symbolic link with this text: where it leads, from the folder in which it stands. It leads to somewhere below what was
-    /// imported, and never begins with `/`.
+    /// A symbolic link with this text, relative to the link's folder. It leads to somewhere inside the import, and never begins
+    /// with `/`.
     Link(String),
-    /// A file with the bytes and the mode of the one at this path below what was imported.
+    /// A file with the same bytes and mode as the file at this path, which is relative to the import.
     Copy(String),
-    /// A file that says what the one at another path says, in other bytes or with another mode.
+    /// A file that means the same as another one, with other bytes or another mode.
     Form(Form),
 }
 
-/// A file that says what another one says.
+/// A file that means the same as another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// The path of that one below what was imported. It is the file's own where an item has its path and not all of its bytes and mode.
+    /// The path of the other file, relative to the import. It is this file's own path if an item has that path, but with other
+    /// bytes or another mode.
     pub of: String,
-    /// The SHA-256 of what stood there, which is stored.
+    /// The SHA-256 of this file's bytes, which are stored.
     pub sha256: [u8; 32],
-    /// Whether it could be executed.
     pub executable: bool,
 }
 
-/// The first character of the column `target` for a copy or form; no link's text begins with it.
+/// The first character of the column `target` for a copy or form. The text of a link never begins with it.
 const ABOVE: char = '/';
 
-/// Returns a project's second places by path.
+/// Returns a project's second places, ordered by path.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
     let sql = sql!(
         "SELECT link.path, link.target, blob.sha256, link.executable FROM link LEFT JOIN blob ON blob.id = link.blob_id
@@ -56,7 +55,7 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
     })
 }
 
-/// Keeps a second place, instead of the one that stood there. What a form says is stored before.
+/// Stores a second place, replacing any other at the same path. The content of a form must already be stored.
 pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
     let (target, blob, executable) = match &link.target {
         Target::Link(text) => (text.clone(), None, false),
@@ -75,7 +74,7 @@ pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
     db.run(sql, params![project, link.path, target, blob, executable]).map(drop)
 }
 
-/// Forgets the second place at a path.
+/// Removes the second place at a path.
 pub fn delete(db: &Db<'_>, project: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM link WHERE project_id = ?1 AND path = ?2"), params![project, path]).map(drop)
 }

@@ -1,7 +1,7 @@
 //! Detects whether the answers of a project's prompts/list or resources/list have changed.
 //!
-//! The settings contain a counter for each list of a project. A transaction that changes the list raises it. So every process sees the
-//! change, at the cost of one row however long the list is.
+//! The settings contain a counter for each list of a project. A transaction that changes the list increments it. So every
+//! process sees the change, at the cost of one row however long the list is.
 
 use uuid::Uuid;
 
@@ -11,18 +11,18 @@ use super::projects::Project;
 use super::revisions::Kind;
 use mcpkg_base::error::Result;
 
-/// How an item that is written differs from its row.
+/// How a changed item differs from its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Difference {
     None,
-    /// In what no list shows, such as its content.
+    /// It differs, but not in anything that lists show; for example in its content.
     Unlisted,
-    /// In what its list shows.
+    /// It differs in something that lists show.
     Listed,
 }
 
 impl Difference {
-    /// Returns the difference to a row of which `listed` and `rest` say whether the item is as they are.
+    /// Returns the difference. `listed` says whether the part that lists show is equal, and `rest` whether the rest is.
     pub(super) const fn of(listed: bool, rest: bool) -> Self {
         match (listed, rest) {
             (true, true) => Self::None,
@@ -32,16 +32,17 @@ impl Difference {
     }
 }
 
-/// The version of a list: the project, and how often its list changed. `None` if the list is empty, since all empty lists are the same.
+/// The version of a list: the project, and how often its list has changed. `None` if the list is empty, since all empty lists
+/// are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct List(Option<(Uuid, i64)>);
 
 impl List {
-    /// The list of no project.
+    /// The list without a project.
     pub const EMPTY: Self = Self(None);
 }
 
-/// Returns the validator of a project's list.
+/// Returns the version of a project's list.
 pub fn validator(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
     let filled = match kind {
         Kind::Prompt => sql!("SELECT 1 FROM prompt WHERE project_id = ?1 LIMIT 1"),
@@ -52,11 +53,11 @@ pub fn validator(db: &Db<'_>, project: &Project, kind: Kind) -> Result<List> {
     }
     let count = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
     let count = db.one(count, params![key(project, kind)], |row| row.get(0))?;
-    // A database of an older schema has no count until its list changes.
+    // A database from an older version has no counter until its list changes.
     Ok(List(Some((project.uuid, count.unwrap_or(0)))))
 }
 
-/// Notes that a project's list shows something else once this transaction is committed.
+/// Notes that a project's list changes with this transaction.
 pub(super) fn changed(db: &Db<'_>, project: &Project, kind: Kind) -> Result<()> {
     let key = key(project, kind);
     if !db.is_first(&key) {
@@ -72,7 +73,7 @@ pub(super) fn changed(db: &Db<'_>, project: &Project, kind: Kind) -> Result<()> 
     Ok(())
 }
 
-/// Forgets the counts of a project that is deleted.
+/// Removes the counters of a deleted project.
 pub(super) fn forget(db: &Db<'_>, project: &Project) -> Result<()> {
     let keys = [Kind::Prompt, Kind::Resource].map(|kind| key(project, kind));
     db.run(sql!("DELETE FROM setting WHERE key IN (?1, ?2)"), params![keys[0], keys[1]])?;

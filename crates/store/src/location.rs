@@ -1,9 +1,8 @@
-//! The location of a database.
+//! The location of a database, for messages and records: a file, or the address of a server.
 
 use std::fmt;
 use std::path::Path;
 
-/// The location of a database, for messages and records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location<'s> {
     argument: &'s Path,
@@ -16,22 +15,23 @@ impl<'s> Location<'s> {
         Self { argument: path, is_file: true, has_password: false }
     }
 
-    /// `has_password` where a password stood in the address, which `address` is without.
+    /// Returns the location of a server's database. `address` must not contain the password; `has_password` says whether it
+    /// did.
     pub(super) fn of_server(address: &'s Path, has_password: bool) -> Self {
         Self { argument: address, is_file: false, has_password }
     }
 
-    /// Returns what `--db` and `MCPKG_DB` name it by; without a password.
+    /// Returns the value for `--db` and `MCPKG_DB`, without a password.
     pub fn argument(self) -> &'s Path {
         self.argument
     }
 
-    /// Whether a password stood in what named it, so that [`Location::argument`] alone may not do.
+    /// Whether the address contained a password. If so, [`Location::argument`] may not be enough to connect.
     pub fn has_password(self) -> bool {
         self.has_password
     }
 
-    /// Returns the file on this machine that it is, where it is one: absolute, links followed.
+    /// Returns the absolute path of the file, with symlinks resolved; `None` for a server.
     pub fn file(self) -> Option<&'s Path> {
         self.is_file.then_some(self.argument)
     }

@@ -10,51 +10,53 @@ use super::patience::{AGAIN, PATIENCE, patiently};
 use super::{Db, Store};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The presence of a server at a database; `restore` sees it. Dropping it, or the end of the process, takes it away.
+/// Announces a server of a database, so that `restore` can see it. It ends when dropped, or with the process.
 pub struct Serving {
     held: Held,
 }
 
 impl Serving {
-    /// Notes that the database was moved while this kept servers away; one that was not seen meanwhile writes here no more.
+    /// Notes that the database was moved while this kept servers away. A server that was not connected in the meantime can no
+    /// longer write here.
     ///
     /// # Errors
-    /// `E_DB_IN_USE` where the connection that kept them away was lost.
+    /// `E_DB_IN_USE` if the connection with the lock was lost.
     pub fn note_move(&self) -> Result<()> {
         self.held.note_move()
     }
 }
 
-/// The right to apply a deploy, which one process of this machine has at a time. It ends when dropped, or with the process.
+/// The right to apply a deploy. One process on this machine can have it at a time. It ends when dropped, or with the process.
 pub struct Applying {
     _held: Held,
 }
 
-/// The presence of a server that runs tasks. It ends when dropped, or with the process. Tasks that have not ended by then never will.
+/// Announces a server that runs tasks. It ends when dropped, or with the process. Tasks that are unfinished by then will never
+/// finish.
 pub struct TaskRunner {
     id: Uuid,
     _held: Held,
 }
 
 impl TaskRunner {
-    /// The runner's id, which its tasks name.
+    /// Returns the runner's id, which its tasks refer to.
     pub fn id(&self) -> Uuid {
         self.id
     }
 }
 
-/// The right to work on a run, which one holder has at a time. It ends when dropped, or with the process.
+/// The right to work on a run. One holder can have it at a time. It ends when dropped, or with the process.
 #[derive(Debug)]
 pub struct RunHolder {
     held: Held,
 }
 
 impl RunHolder {
-    /// Writes as [`Store::write`] does, where this still is the holder. While the server of the database is away it is waited for, and
-    /// what was committed without an answer is not written twice.
+    /// Like [`Store::write`], but fails if this is no longer the holder. Waits while the database server is unreachable. If a
+    /// commit got no answer, this finds out whether it succeeded, so that nothing is written twice.
     ///
     /// # Errors
-    /// Errors of `f`; `E_RUN_STATE` where another process took the run over.
+    /// Errors of `f`; `E_RUN_STATE` if another process has taken over the run.
     pub fn write<T>(&self, store: &Store, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         let until = Instant::now() + PATIENCE;
         let mut is_reported = false;
@@ -69,7 +71,7 @@ impl RunHolder {
             let failed = match (written, &stamp) {
                 (Ok(()), _) => None,
                 (Err(error), Some(stamp)) if error.code() == Code::OutcomeUnknown => {
-                    // A writing transaction waits for the one whose outcome is unknown.
+                    // A writing transaction, because it waits for the one with the unknown outcome.
                     let look = || store.write(|db| stamp.is_there(db));
                     let is_there = match patiently(until, look) {
                         Ok(is_there) => is_there,
@@ -98,13 +100,13 @@ impl RunHolder {
 }
 
 impl Store {
-    /// Writes as [`Store::write`] does; while the server of the database is away it is waited for. `f` changes nothing where it was
-    /// committed before.
+    /// Like [`Store::write`], but waits while the database server is unreachable. `f` may run twice, so it must change nothing
+    /// if it was committed before.
     pub fn write_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.write(&mut f))
     }
 
-    /// Repeats `work` while the database server is away. `work` only reads, or fails before it has changed anything.
+    /// Repeats `work` while the database server is unreachable. `work` must only read, or fail before it changes anything.
     ///
     /// # Errors
     /// Errors of `work`.
@@ -115,15 +117,15 @@ impl Store {
         }
     }
 
-    /// Reads as [`Store::read`] does; while the server of the database is away it is waited for.
+    /// Like [`Store::read`], but waits while the database server is unreachable.
     pub fn read_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.read(&mut f))
     }
 
-    /// Announces a server at this database; [`Store::keep_servers_away`] sees it while the returned guard lives.
+    /// Announces a server of this database. While the returned guard lives, [`Store::keep_servers_away`] sees the server.
     ///
     /// # Errors
-    /// `E_DB_BUSY` while a restore runs, `E_DB_UNAVAILABLE` where the lock cannot be had.
+    /// `E_DB_BUSY` while a restore runs, `E_DB_UNAVAILABLE` if the lock cannot be taken.
     pub fn announce(&self) -> Result<Serving> {
         let held = self.engine.lock(Subject::Serving, Mode::Shared)?;
         let held = held.ok_or_else(|| {
@@ -133,13 +135,13 @@ impl Store {
         Ok(Serving { held })
     }
 
-    /// Keeps servers away while the returned guard lives; `None` where at least one is connected. On a server of databases nothing
-    /// is written meanwhile but by this process.
+    /// Keeps servers away while the returned guard lives. Returns `None` if a server is connected. On PostgreSQL, only this
+    /// process can write in the meantime.
     pub fn keep_servers_away(&self) -> Result<Option<Serving>> {
         Ok(self.engine.lock(Subject::Serving, Mode::Exclusive)?.map(|held| Serving { held }))
     }
 
-    /// Takes the right to apply deploys of this database on this machine; `None` if another process or thread has it.
+    /// Takes the right to apply deploys of this database on this machine. Returns `None` if another process or thread has it.
     pub fn begin_apply(&self) -> Result<Option<Applying>> {
         Ok(self.engine.lock(Subject::Applying, Mode::Exclusive)?.map(|_held| Applying { _held }))
     }
@@ -152,7 +154,7 @@ impl Store {
         Ok(TaskRunner { id, _held })
     }
 
-    /// Whether the process that began to run tasks as `id` still lives; what one that was killed left is removed.
+    /// Returns whether the process that runs tasks as `id` is still alive. If it was killed, this removes its lock.
     pub fn runs_tasks(&self, id: Uuid) -> Holding {
         let lives = self.engine.holding(Subject::Tasks(id));
         if lives == Holding::Free {
@@ -161,10 +163,10 @@ impl Store {
         lives
     }
 
-    /// Takes the right to work on a run; `None` if another process or thread has it.
+    /// Takes the right to work on a run. Returns `None` if another process or thread has it.
     ///
     /// # Errors
-    /// `E_RUN_BUSY` where it is not known whether a process on another machine works on it still.
+    /// `E_RUN_BUSY` if a process on another machine may still be working on it.
     pub fn hold_run(&self, run: Uuid) -> Result<Option<RunHolder>> {
         Ok(self.engine.lock(Subject::Run(run), Mode::Exclusive)?.map(|held| RunHolder { held }))
     }

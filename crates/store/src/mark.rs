@@ -5,8 +5,8 @@ use super::engine::{params, sql};
 use mcpkg_base::error::Result;
 
 impl Store {
-    /// Returns a text that no other database has, and that says nothing of this one: the SHA-256 of where it is and of its generation,
-    /// in hex.
+    /// Returns a text that is unique to this database and reveals nothing about it: the SHA-256, in hex, of its location and
+    /// generation.
     pub fn mark(&self) -> Result<String> {
         use sha2::{Digest, Sha256};
         let sql = sql!("SELECT value FROM setting WHERE key = 'generation'");

@@ -1,4 +1,4 @@
-//! A project's settings for its modules; a module without a row is derived from its prompt or resources.
+//! The settings of a project's modules. A module without a row has defaults that follow from its prompt or resources.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::engine::{self, params, sql};
 use super::{Db, agent_files, servers};
 use mcpkg_base::error::Result;
 
-/// When an agent loads instructions by itself.
+/// When an agent loads instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Applies {
@@ -17,30 +17,29 @@ pub enum Applies {
     Always,
     /// For files that match one of these patterns.
     Globs(Vec<String>),
-    /// When the agent finds that the description fits.
+    /// When the agent finds that the description matches its task.
     Described,
-    /// When the user names them.
+    /// When the user asks for them by name.
     Manual,
 }
 
-/// A module's row. It stays when its prompt or resources are deleted, so that a restore brings it back unchanged. Lists of modules start
-/// from the prompts and resources.
+/// The settings of a module. The row stays when its prompt or resources are deleted, so that a restore brings the settings
+/// back. A row alone is not a module: lists start from the prompts and resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// `prompt:<uuid>`, `resource:<uuid>` or `skill:<name>`.
     pub item: String,
-    /// Its type, where that is not what the item is by default.
+    /// The type of module, if it is not the default for the item.
     pub kind: Option<String>,
     pub tags: Vec<String>,
-    /// The targets it is for; all of them if there are none.
+    /// The targets to deploy it to; empty means all of them.
     pub targets: Vec<String>,
     /// Whether it is deployed.
     pub enabled: bool,
-    /// When its instructions apply.
     pub applies: Applies,
-    /// The agent whose form its file had when it was imported; `None` where no agent's folder held it.
+    /// The agent whose format the imported file had; `None` if it was not in an agent's folder.
     pub agent: Option<String>,
-    /// The path of that file below what was imported, `/` between.
+    /// The path of the imported file relative to the import, with `/` as separator.
     pub path: Option<String>,
 }
 
@@ -50,7 +49,7 @@ macro_rules! module {
     };
 }
 
-/// Returns a project's rows by item.
+/// Returns a project's rows, ordered by item.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
     db.all(sql!(module!(), " ORDER BY item"), params![project], from_row)
 }
@@ -79,7 +78,7 @@ fn parsed<T: DeserializeOwned>(json: &str) -> Result<T> {
         .map_err(|error| super::blobs::damaged_value("a module's row is malformed").with_source(error))
 }
 
-/// Writes a row, over the one that the item has.
+/// Stores a row, replacing any other for the same item.
 pub fn put(db: &Db<'_>, project: i64, row: &Row) -> Result<()> {
     let list = |list: &[String]| serde_json::Value::from(list.to_vec()).to_string();
     let applies = match row.applies {
@@ -110,14 +109,14 @@ pub fn put(db: &Db<'_>, project: i64, row: &Row) -> Result<()> {
     Ok(())
 }
 
-/// Removes the row of an item; returns whether there was one.
+/// Removes the row of an item. Returns whether there was one.
 pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM module WHERE project_id = ?1 AND item = ?2"), params![project, item])? > 0)
 }
 
-/// Returns the SHA-256 of all that a project's modules are made of: the revision of each prompt, of each resource below
-/// `skill://`, `instructions://` and `subagent://` or with a row, of each MCP server and kept file, and the rows. No content
-/// is read.
+/// Returns a SHA-256 that changes whenever a project's modules do. It covers the revisions of all prompts, MCP servers and kept
+/// files, of resources that have a row or a URI that begins with `skill://`, `instructions://` or `subagent://`, and the rows
+/// themselves. No content is read.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     let rows = all(db, project)?;
     let mut items: Vec<(Uuid, i64)> = db.all(

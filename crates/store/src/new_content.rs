@@ -1,5 +1,6 @@
-//! Content before it is stored. It was read once, so that its size, SHA-256 and kind are known, and is handed over in
-//! pieces, so that it need not fit into memory.
+//! Content that is about to be stored, and may be larger than memory.
+//!
+//! It is read once to compute its size, SHA-256 and kind, and again in pieces to store it.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -15,16 +16,16 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// Bytes in a piece of content: in a blob's own row, and in each chunk after it.
+/// The size of a piece in bytes. A blob's row has the first piece, and each chunk has one more.
 pub(super) const PIECE: usize = 1 << 20;
 
-/// Content that can be read repeatedly, and cloned at no cost. Two contents are equal if their bytes are.
+/// Content that can be read repeatedly and cloned cheaply. Two contents are equal if their bytes are.
 #[derive(Clone, Debug)]
 pub struct NewContent {
     holder: Holder,
     size: u64,
     pub(super) sha256: [u8; 32],
-    /// The XXH3 of its bytes.
+    /// The XXH3 of the bytes.
     pub(super) checksum: u64,
     is_text: bool,
     names_servers: bool,
@@ -34,22 +35,22 @@ pub struct NewContent {
 enum Holder {
     Memory(Arc<Vec<u8>>),
     File(PathBuf),
-    /// A file that is open, with the path that it was opened at.
+    /// An open file, with the path at which it was opened.
     #[cfg(unix)]
     Open(Arc<File>, PathBuf),
-    /// Our own file, removed with the last clone.
+    /// A temporary file of mcpkg, removed with the last clone.
     Temporary(Arc<TempPath>),
 }
 
-/// The most bytes of what can be read once that stay in memory.
+/// The largest content, in bytes, that stays in memory if its source can be read only once.
 const IN_MEMORY: u64 = 4 * PIECE as u64;
 
 impl NewContent {
-    /// Looks through the file at `path`, which is to stay there: what it holds is read again where it is needed.
+    /// Reads the file at `path`, which must stay there, because its content is read again when needed.
     pub fn file(path: &Path) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
         if file::is_own_descriptor(path) {
-            // A pipe is read once.
+            // A pipe can be read only once.
             let mut bytes = Vec::new();
             File::open(path).and_then(|pipe| pipe.take(file::WHOLE + 1).read_to_end(&mut bytes)).map_err(failed)?;
             file::check_size(bytes.len() as u64, file::WHOLE).map_err(failed)?;
@@ -67,8 +68,8 @@ impl NewContent {
         }
     }
 
-    /// Looks through a file that was opened at `path`, which may lead elsewhere by now: what it holds is read again from the
-    /// open file.
+    /// Reads a file that was opened at `path`. When needed, the content is read again from the open file, since the path may
+    /// lead elsewhere by then.
     #[cfg(unix)]
     pub fn open(file: File, path: &Path) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
@@ -84,14 +85,14 @@ impl NewContent {
         }
     }
 
-    /// Looks through a file that was opened at `path`, and is found again by it.
+    /// Reads a file that was opened at `path`. When needed, it is opened again at that path.
     #[cfg(not(unix))]
     pub fn open(_: File, path: &Path) -> Result<Self> {
         Self::file(path)
     }
 
-    /// Takes in what can be read once: into memory where it is small, else into a file among the system's temporary ones,
-    /// which is this user's alone.
+    /// Reads a source that can be read only once. A small content stays in memory; a larger one is copied into a temporary file
+    /// that only this user can read.
     ///
     /// # Errors
     /// Errors of reading or writing.
@@ -111,38 +112,36 @@ impl NewContent {
         Ok(survey.source(Holder::Temporary(Arc::new(file.into_temp_path()))))
     }
 
-    /// Returns a reader of the content, from its beginning.
+    /// Returns a reader that begins at the start of the content.
     pub fn reader(&self) -> Reader<'_> {
         Reader { pieces: self.pieces(), piece: Cow::Borrowed(&[]), at: 0 }
     }
 
-    /// Bytes in all.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The SHA-256 of its bytes.
     pub fn sha256(&self) -> [u8; 32] {
         self.sha256
     }
 
-    /// Whether it is UTF-8 without U+0000.
+    /// Whether the content is UTF-8 without U+0000.
     pub fn is_text(&self) -> bool {
         self.is_text
     }
 
-    /// Whether it holds a word that each configuration of MCP servers has. Other content may hold it too: it is looked at more
-    /// closely, and the rest is not read again for that.
+    /// Whether the content has a word that occurs in every configuration of MCP servers. This is a filter: other files may have
+    /// such a word too, but files without one need not be read again to look for servers.
     pub fn names_servers(&self) -> bool {
         self.names_servers
     }
 
-    /// Returns the same content, which lies at `path` by now.
+    /// Returns the same content, after its file was moved to `path`.
     pub fn moved(&self, path: PathBuf) -> Self {
         Self { holder: Holder::File(path), ..self.clone() }
     }
 
-    /// The file that holds it.
+    /// Returns the path of the file with the content, if it is in a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.holder {
             Holder::Memory(_) | Holder::Temporary(_) => None,
@@ -152,7 +151,8 @@ impl NewContent {
         }
     }
 
-    /// Returns the content in pieces. Each except the last has the length of a blob's piece. It ends with an error if a file has changed.
+    /// Returns the content in pieces of the same size as a blob's pieces; only the last one may be shorter. It ends with an
+    /// error if the file has changed.
     pub(super) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
         match &self.holder {
             Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),
@@ -173,7 +173,7 @@ impl NewContent {
     /// Returns the whole content.
     ///
     /// # Errors
-    /// `E_FILE_FAILED`, also if a file has changed since.
+    /// `E_FILE_FAILED`, also if the file has changed since.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>> {
         if let Holder::Memory(bytes) = &self.holder {
             return Ok(Cow::Borrowed(bytes.as_slice()));
@@ -194,14 +194,14 @@ impl From<Vec<u8>> for NewContent {
 }
 
 impl NewContent {
-    /// Returns content in memory whose XXH3 is known.
+    /// Returns content in memory with a known XXH3.
     pub(super) fn of(bytes: Vec<u8>, checksum: u64) -> Self {
         let bytes = Arc::new(bytes);
         Self::held(Holder::Memory(Arc::clone(&bytes)), &bytes, checksum)
     }
 
-    /// Returns the content of the file at `path`, which was read just now and is to stay there: what it holds is read again where it
-    /// is needed.
+    /// Returns the content of the file at `path`, which was just read as `bytes`. The file must stay there, because its content
+    /// is read again when needed.
     pub fn at(path: &Path, bytes: &[u8]) -> Self {
         Self::held(Holder::File(path.to_path_buf()), bytes, xxh3_64(bytes))
     }
@@ -245,7 +245,7 @@ impl Read for AtPlace {
     }
 }
 
-/// Reads a content piece by piece.
+/// Reads a content in pieces.
 pub struct Reader<'c> {
     pieces: Box<dyn Iterator<Item = Result<Cow<'c, [u8]>>> + 'c>,
     piece: Cow<'c, [u8]>,
@@ -274,7 +274,7 @@ impl Read for Reader<'_> {
     }
 }
 
-/// A file that was looked through, read again. What was added at its end meanwhile is not seen.
+/// Reads a file again. Bytes that were appended since the first time are ignored.
 struct Again<'s> {
     source: &'s NewContent,
     path: &'s Path,
@@ -313,14 +313,14 @@ impl<'s> Iterator for Again<'s> {
     }
 }
 
-/// Returns what comes next, less than a piece at the end only, and nothing after it.
+/// Returns the next piece. Only the last one is shorter than a piece; after it, they are empty.
 fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut piece = Vec::new();
     from.take(PIECE as u64).read_to_end(&mut piece)?;
     Ok(piece)
 }
 
-/// Values that are computed while content is read.
+/// Computes the size, hashes and kind of content while it is read.
 #[derive(Default)]
 struct Survey {
     hash: Sha256,
@@ -355,16 +355,16 @@ impl Survey {
     }
 }
 
-/// Whether bytes that come in pieces hold a word of a configuration of MCP servers, in UTF-8 or UTF-16.
+/// Finds words of a configuration of MCP servers, in UTF-8 or UTF-16, in content that arrives in pieces.
 #[derive(Default)]
 struct ServerWords {
     seen: bool,
-    /// The end of what was seen: a word may begin in it.
+    /// The last bytes so far, since a word may begin in them and continue in the next piece.
     end: Vec<u8>,
 }
 
 impl ServerWords {
-    /// Parts of the keys that servers stand below, and of a server's own.
+    /// Parts of the keys that contain servers, such as `mcpServers`, and of a key of a server itself.
     const WORDS: [&[u8]; 6] = [
         b"ervers",
         b"\"mcp\"",
@@ -392,16 +392,16 @@ impl ServerWords {
     }
 }
 
-/// Whether bytes that come in pieces are UTF-8 without U+0000.
+/// Checks whether content that arrives in pieces is UTF-8 without U+0000.
 #[derive(Default)]
 pub(super) struct Text {
     broken: bool,
-    /// The beginning of a character that the end of a piece cut.
+    /// The beginning of a character that was cut by the end of a piece.
     cut: Vec<u8>,
 }
 
 impl Text {
-    /// Looks at the next bytes.
+    /// Checks the next bytes.
     pub(super) fn add(&mut self, piece: &[u8]) {
         let mut rest = piece;
         while !self.cut.is_empty()
@@ -423,7 +423,7 @@ impl Text {
         self.broken |= piece.contains(&0);
     }
 
-    /// Whether all that was seen is whole.
+    /// Whether everything so far is valid and the last character is complete.
     pub(super) fn so_far(&self) -> bool {
         !self.broken && self.cut.is_empty()
     }
@@ -447,7 +447,7 @@ mod tests {
         assert_eq!(source, NewContent::from(bytes.clone()));
         let lengths: Vec<_> = source.pieces().map(|piece| piece.unwrap().len()).collect();
         assert_eq!(lengths, [PIECE, PIECE / 2]);
-        // A log that goes on being written holds what it held.
+        // A log file may grow while it is stored; the appended bytes are ignored.
         file.write_all(b"more").unwrap();
         assert_eq!(*source.bytes().unwrap(), bytes);
         file.as_file().set_len(10).unwrap();

@@ -1,11 +1,11 @@
-//! Keyset pages: the cost of a page does not depend on how many rows stand before it.
+//! Pages of lists ordered by name. The cost of a page does not depend on how many rows come before it.
 
-/// Which part of a list ordered by name is wanted.
+/// The wanted part of a list that is ordered by name.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The name after which the page begins; empty for the first.
+    /// The name after which the page begins; empty for the first page.
     pub after: String,
-    /// The most rows it holds.
+    /// The most rows on the page.
     pub limit: usize,
 }
 
@@ -19,22 +19,23 @@ pub struct Slice<T> {
 }
 
 impl Page {
-    /// Returns the first page of `limit` rows.
+    /// Returns the first page, with up to `limit` rows.
     pub fn first(limit: usize) -> Self {
         Self { after: String::new(), limit }
     }
 
-    /// Returns a page that holds everything.
+    /// Returns a page without a limit.
     pub fn all() -> Self {
         Self::first(i32::MAX as usize - 1)
     }
 
-    /// One row more than requested shows whether more follow, without a count.
+    /// Returns the number of rows to query: one more than the limit, which shows whether there are more rows without counting
+    /// them.
     pub(super) fn fetch(&self) -> i64 {
         i64::try_from(self.limit).unwrap_or(i64::MAX).saturating_add(1)
     }
 
-    /// Returns the rows that [`Page::fetch`] brought as a page.
+    /// Turns the queried rows into a page: removes the extra row of [`Page::fetch`].
     pub(super) fn slice<T>(&self, mut rows: Vec<T>) -> Slice<T> {
         let more = rows.len() > self.limit;
         rows.truncate(self.limit);

@@ -8,10 +8,10 @@ use mcpkg_base::error::{Code, Result};
 /// How long work that has begun keeps trying to store its result.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long it waits between two tries.
+/// The pause between two tries.
 pub(super) const AGAIN: Duration = Duration::from_millis(100);
 
-/// Tries again what changes nothing, or nothing twice, while the server of the database is away.
+/// Repeats `f` while the database server is unreachable. `f` must not change anything, or have no further effect when repeated.
 pub(super) fn patiently<T>(until: Instant, mut f: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match f() {

@@ -1,8 +1,8 @@
-//! Content that is handed out over time: piece by piece, each in its own transaction.
+//! Sends stored content slowly: piece by piece, each in its own transaction.
 //!
-//! A slow client must not hold a transaction, and no content leaves the store unverified. So all of it is read once
-//! and verified by its SHA-256. The checksum of each piece is kept in memory, and compared when the piece is read
-//! again. A few pieces stay in memory themselves, for what many ask for at a time.
+//! A slow client must not keep a transaction open, and no unverified content may leave the store. So the whole content is first
+//! read once, and verified by its SHA-256. The checksum of each piece stays in memory and is compared when the piece is read
+//! again. A few recent pieces stay in memory themselves, for content that many clients download at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -16,19 +16,19 @@ use super::engine::{Row, params, sql};
 use super::new_content::PIECE;
 use mcpkg_base::error::Result;
 
-/// The most pieces that stay in memory, of a MiB each.
+/// The most pieces that stay in memory, each of up to a MiB.
 const MAX_RECENT: usize = 16;
 
 /// The maximum number of contents whose checksums are kept.
 const MAX_KEPT: usize = 256;
 
-/// The verified contents, by key and SHA-256. Content never changes, so entries stay valid. In a restored database, a key may belong to
-/// another content, but that has another SHA-256.
+/// The verified contents, by key and SHA-256. Content never changes, so entries stay valid. In a restored database, a key may
+/// belong to another content, but then its SHA-256 differs.
 static VERIFIED: LazyLock<Mutex<Verified>> = LazyLock::new(Mutex::default);
 
 type Verified = HashMap<(i64, [u8; 32]), Arc<Pieces>>;
 
-/// Pieces read recently, the latest last: the content's key and SHA-256, the number of the piece, and its bytes.
+/// Recently read pieces, the latest last: the content's key and SHA-256, the number of the piece, and its bytes.
 static RECENT: Mutex<Vec<Recent>> = Mutex::new(Vec::new());
 
 type Recent = ((i64, [u8; 32], usize), Arc<[u8]>);
@@ -44,10 +44,11 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Bytes in a piece; the last one may have fewer.
+    /// The size of a piece in bytes; the last piece may be shorter.
     pub const SIZE: u64 = PIECE as u64;
 
-    /// Returns the blob with this key, whose SHA-256 has to be this one; reads it all where it was not verified yet.
+    /// Returns the pieces of the blob with this key and SHA-256. Reads and verifies the whole content first, unless this
+    /// process has already done so.
     pub fn verified(db: &Db<'_>, id: i64, sha256: &[u8; 32]) -> Result<Arc<Self>> {
         let kept = || VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pieces) = kept().get(&(id, *sha256)) {
@@ -72,15 +73,15 @@ impl Pieces {
         Ok(pieces)
     }
 
-    /// Bytes in all.
+    /// Returns the size of the content in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Returns the piece that byte `n * Pieces::SIZE` begins.
+    /// Returns the piece that begins at byte `n * Pieces::SIZE`.
     ///
     /// # Errors
-    /// `E_DAMAGED` where it is not what it was when all of it was verified.
+    /// `E_DAMAGED` if the piece has changed since the content was verified.
     pub fn read(&self, db: &Db<'_>, n: usize) -> Result<Arc<[u8]>> {
         let found = match i64::try_from(n).unwrap_or(i64::MAX) {
             0 => db.one(sql!("SELECT head FROM blob WHERE id = ?1"), params![self.id], piece)?,
@@ -90,8 +91,9 @@ impl Pieces {
         if self.is_intact(n, &piece) { Ok(piece) } else { Err(damaged(&self.sha256)) }
     }
 
-    /// Returns the same out of memory where it was read lately: what many ask for is read once. It is compared with its checksum
-    /// each time. Of a content that is larger than what stays in memory nothing is kept.
+    /// Like [`Pieces::read`], but keeps recent pieces in memory, so that a piece that many clients ask for is read only once. A
+    /// piece from memory is compared with its checksum each time. Nothing is kept of a content that is larger than all of this
+    /// memory.
     pub fn read_shared(&self, db: &Db<'_>, n: usize) -> Result<Arc<[u8]>> {
         if self.checksums.len() > MAX_RECENT {
             return self.read(db, n);
@@ -125,7 +127,7 @@ fn piece(row: &Row<'_>) -> Result<Arc<[u8]>> {
     row.get::<&[u8]>(0).map(Arc::from)
 }
 
-/// Looks at what was read lately.
+/// Runs `look` on the recent pieces.
 fn recent<T>(look: impl FnOnce(&mut Vec<Recent>) -> T) -> T {
     look(&mut RECENT.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -174,7 +176,7 @@ mod tests {
         let shared = |n| store.read(|db| pieces.read_shared(db, n));
         let first: Vec<Arc<[u8]>> = (0..4).map(|n| shared(n).unwrap()).collect();
         assert!((0..4).all(|n| Arc::ptr_eq(&shared(n).unwrap(), &first[n])), "each is read once");
-        // A bit of the one in memory turns over: it is read again, and is what it was.
+        // Flip a bit of the piece in memory: it is read again from the database.
         super::recent(|recent| {
             let (_, piece) = recent.iter_mut().find(|((_, of, n), _)| (of, *n) == (&sha256, 1)).unwrap();
             let mut flipped = piece.to_vec();

@@ -1,6 +1,6 @@
-//! Plugins: MCP servers of a project that mcpkg runs itself, and their tools as they were listed last.
+//! Plugins: MCP servers of a project that mcpkg runs itself, with the tools that they listed last.
 //!
-//! What the domain alone understands (declared providers, times of failures, tools) is JSON here.
+//! Parts that only the domain understands (declared providers, times of failures, tools) are stored as JSON.
 
 use super::Db;
 use super::engine::{Row, params, sql};
@@ -12,31 +12,30 @@ use mcpkg_base::error::{Code, Error, Result};
 /// A person's decisions about running a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Whether what it says of its tools counts.
+    /// Whether mcpkg trusts the plugin's own hints about its tools.
     pub trusted: bool,
-    /// Whether addresses that are not public are asked.
+    /// Whether requests may go to addresses that are not public.
     pub private: bool,
-    /// How long a call may take, in milliseconds.
+    /// The time limit for a call, in milliseconds.
     pub timeout_ms: i64,
-    /// How long it runs on without a call, in milliseconds.
+    /// How long the plugin keeps running without a call, in milliseconds.
     pub idle_ms: i64,
-    /// The tools that were declared to be lists, as JSON.
+    /// The tools that a person declared to return lists, as JSON.
     pub providers: String,
 }
 
-/// A plugin's row, with that of its server.
+/// A plugin's row, joined with that of its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginRow {
     pub server: Server,
-    /// The name of its project.
     pub project: String,
     pub facts: Facts,
-    /// How it was greeted last: `handshake` or `discover`.
+    /// The last successful way to start a session: `handshake` or `discover`.
     pub era: Option<String>,
-    /// When it failed, as JSON.
+    /// The times of its failures, as JSON.
     pub failures: String,
     pub reason: Option<String>,
-    /// When its tools were listed last.
+    /// When it last listed its tools.
     pub listed_at: Option<Millis>,
 }
 
@@ -50,7 +49,7 @@ pub struct ToolRow {
     pub accepted: Option<String>,
 }
 
-/// Makes a server of a project a plugin.
+/// Makes a project's server a plugin.
 pub fn insert(db: &Db<'_>, server: &Server, facts: &Facts, now: Millis) -> Result<()> {
     if is_plugin(db, server.id)? {
         return Err(already(&server.name));
@@ -63,13 +62,13 @@ pub fn insert(db: &Db<'_>, server: &Server, facts: &Facts, now: Millis) -> Resul
     db.run(sql, params![server.id, trusted, private, timeout_ms, idle_ms, providers, now]).map(drop)
 }
 
-/// Returns the failure of a server that is a plugin already.
+/// Returns the error for a server that is already a plugin.
 pub fn already(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("MCP server '{name}' already provides commands"))
         .hint(format!("`mcpkg plugin set {name}` changes the plugin"))
 }
 
-/// Changes what was decided about a plugin.
+/// Updates a person's decisions about a plugin.
 pub fn update(db: &Db<'_>, id: i64, facts: &Facts) -> Result<()> {
     let Facts { trusted, private, timeout_ms, idle_ms, providers } = facts;
     let sql = sql!(
@@ -79,19 +78,19 @@ pub fn update(db: &Db<'_>, id: i64, facts: &Facts) -> Result<()> {
     db.run(sql, params![id, trusted, private, timeout_ms, idle_ms, providers]).map(drop)
 }
 
-/// Makes a plugin no more than the MCP server that it is.
+/// Removes a plugin. Its MCP server stays in the project.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM plugin WHERE server_id = ?1"), params![id]).map(drop)
 }
 
-/// Returns the plugins of a project, by name.
+/// Returns the plugins of a project, ordered by name.
 pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<PluginRow>> {
     let names = names(db, project)?;
     let rows = names.iter().map(|name| find(db, project, name));
     Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Returns the plugins of the project that applies, by name; empty if no project does.
+/// Returns the plugins of the selected project, ordered by name; empty without a project.
 pub fn of_selection(db: &Db<'_>, selection: &Selection) -> Result<Vec<PluginRow>> {
     match projects::resolve(db, selection)? {
         Some(project) => list(db, project.id),
@@ -99,7 +98,7 @@ pub fn of_selection(db: &Db<'_>, selection: &Selection) -> Result<Vec<PluginRow>
     }
 }
 
-/// Returns the plugin of a name.
+/// Returns the plugin with this name, if there is one.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<PluginRow>> {
     let Some(server) = servers::find(db, project, name)? else { return Ok(None) };
     let sql = sql!(
@@ -134,19 +133,18 @@ pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     db.all(sql, params![project], |row| row.get(0))
 }
 
-/// Returns whether a plugin of any project has this name.
+/// Whether any project has a plugin with this name.
 pub fn has_name(db: &Db<'_>, name: &str) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE s.name = ?1 LIMIT 1");
     Ok(db.one(sql, params![name], |row| row.get::<i64>(0))?.is_some())
 }
 
-/// Returns whether a server is a plugin.
 pub fn is_plugin(db: &Db<'_>, server: i64) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM plugin WHERE server_id = ?1");
     Ok(db.one(sql, params![server], |row| row.get::<i64>(0))?.is_some())
 }
 
-/// Returns a text that differs whenever anything of the project's plugins does that the index of commands shows.
+/// Returns a text that changes whenever something about the project's plugins does that the index of commands shows.
 pub fn validator(db: &Db<'_>, project: i64) -> Result<String> {
     let sql = sql!(
         "SELECT s.uuid, s.revision, p.added_at, p.changes FROM plugin p JOIN mcp_server s ON s.id = p.server_id
@@ -170,7 +168,7 @@ pub fn standing(db: &Db<'_>, id: i64) -> Result<Option<(uuid::Uuid, i64, bool)>>
     db.one(sql, params![id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
-/// Keeps how a plugin was greeted.
+/// Stores how the plugin's session was started.
 pub fn set_era(db: &Db<'_>, id: i64, era: &str) -> Result<()> {
     db.run(sql!("UPDATE plugin SET era = ?2 WHERE server_id = ?1"), params![id, era]).map(drop)
 }
@@ -180,18 +178,18 @@ pub fn failures(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     db.one(sql!("SELECT failures FROM plugin WHERE server_id = ?1"), params![id], |row| row.get(0))
 }
 
-/// Keeps when a plugin failed, and how the last time.
+/// Stores when a plugin failed, and the reason for the last failure.
 pub fn set_failures(db: &Db<'_>, id: i64, failures: &str, reason: Option<&str>) -> Result<()> {
     let sql = sql!("UPDATE plugin SET failures = ?2, reason = ?3 WHERE server_id = ?1");
     db.run(sql, params![id, failures, reason]).map(drop)
 }
 
-/// Returns the tools of a plugin, by name, with those that it no longer lists.
+/// Returns the tools of a plugin, ordered by name, including those that it no longer lists.
 pub fn tools(db: &Db<'_>, id: i64) -> Result<Vec<ToolRow>> {
     db.all(sql!("SELECT name, listed, accepted FROM plugin_tool WHERE server_id = ?1 ORDER BY name"), params![id], tool)
 }
 
-/// Keeps what a plugin lists now; returns whether that is anything else than before.
+/// Stores the tools that a plugin lists now. Returns whether they have changed.
 pub fn set_listed(db: &Db<'_>, id: i64, listed: &[(String, String)], now: Millis) -> Result<bool> {
     let before = tools(db, id)?;
     let mut changed = false;
@@ -209,7 +207,7 @@ pub fn set_listed(db: &Db<'_>, id: i64, listed: &[(String, String)], now: Millis
     }
     for gone in before.iter().filter(|tool| !listed.iter().any(|(name, _)| *name == tool.name)) {
         let sql = match gone.accepted {
-            // What nobody looked at is not missed.
+            // A tool that nobody has looked at can be deleted: nobody will miss it.
             None => sql!("DELETE FROM plugin_tool WHERE server_id = ?1 AND name = ?2"),
             Some(_) => sql!("UPDATE plugin_tool SET listed = NULL WHERE server_id = ?1 AND name = ?2"),
         };
@@ -222,7 +220,7 @@ pub fn set_listed(db: &Db<'_>, id: i64, listed: &[(String, String)], now: Millis
     Ok(changed)
 }
 
-/// Keeps that a person looked at all that a plugin lists.
+/// Records that a person has looked at everything that a plugin lists.
 pub fn accept(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM plugin_tool WHERE server_id = ?1 AND listed IS NULL"), params![id])?;
     db.run(sql!("UPDATE plugin_tool SET accepted = listed WHERE server_id = ?1"), params![id])?;

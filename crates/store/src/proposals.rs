@@ -1,5 +1,4 @@
-//! Changes that are offered to a project and wait for a person: made in deployed files, upstream of a source, or in a folder
-//! that is synced.
+//! Proposals: changes to a project that wait for a person. They come from deployed files, upstream sources, or synced folders.
 
 use super::Db;
 use super::engine::{Row, params, sql};
@@ -7,19 +6,18 @@ use super::text::plain;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The origins of proposed changes.
+/// Where a proposed change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// In a deployed file.
     Deploy,
-    /// Upstream of a source.
+    /// In the upstream of a source.
     Source,
-    /// In a folder that is synced.
+    /// In a synced folder.
     Sync,
 }
 
 impl Origin {
-    /// The word for rows and programs.
+    /// Returns the word for it in the database and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Origin::Deploy => "deploy",
@@ -35,19 +33,19 @@ impl Origin {
     }
 }
 
-/// The actions of proposals.
+/// What accepting a proposal does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The item becomes what is proposed; one that is gone comes back.
+    /// The item gets the proposed state. A deleted item is restored.
     Change,
     /// The item is deleted.
     Delete,
-    /// The file of the synced folder is deleted; the project no longer has the item.
+    /// Deletes a file of the synced folder, because the project no longer has the item.
     DeleteFile,
 }
 
 impl Action {
-    /// The word for rows and programs.
+    /// Returns the word for it in the database and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Action::Change => "change",
@@ -63,7 +61,7 @@ impl Action {
     }
 }
 
-/// Whether a person decided about a proposal.
+/// The person's decision about a proposal, or that it is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Open,
@@ -72,7 +70,7 @@ pub enum State {
 }
 
 impl State {
-    /// The word for rows, people and programs.
+    /// Returns the word for it in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -88,22 +86,22 @@ impl State {
     }
 }
 
-/// A proposal to be kept.
+/// A proposal to store.
 #[derive(Clone, Copy, Debug)]
 pub struct NewProposal<'a> {
     pub project: i64,
     pub origin: Origin,
     pub action: Action,
-    /// The prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
+    /// The key of the prompt or resource: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: &'a str,
     pub module_id: &'a str,
-    /// The file in which it was made.
+    /// The file with the change.
     pub path: &'a str,
-    /// The key of the content that stood here; `None` where the item is gone.
+    /// The key of the project's content at that time; `None` if the item was deleted.
     pub base: Option<i64>,
-    /// The key of the content that is proposed; `None` where the item shall go.
+    /// The key of the proposed content; `None` to delete the item.
     pub blob: Option<i64>,
-    /// Name and attributes that are proposed, as JSON; `None` where only content is.
+    /// The proposed name and attributes, as JSON; `None` if only the content changes.
     pub entry: Option<&'a str>,
     pub actor: &'a str,
     pub now: Millis,
@@ -114,18 +112,17 @@ pub struct Proposal {
     pub id: i64,
     pub origin: Origin,
     pub action: Action,
-    /// The prompt or resource.
+    /// The key of the prompt or resource, as in [`NewProposal::item`].
     pub item: String,
     pub module_id: String,
-    /// The file in which it was made.
+    /// The file with the change.
     pub path: String,
-    /// The key of the content that stood here; `None` where the item was gone.
+    /// The key of the project's content at that time; `None` if the item was deleted.
     pub base: Option<i64>,
-    /// The key of the content that is proposed; `None` where the item shall go.
+    /// The key of the proposed content; `None` to delete the item.
     pub blob: Option<i64>,
-    /// Name and attributes that are proposed, as JSON; `None` where only content is.
+    /// The proposed name and attributes, as JSON; `None` if only the content changes.
     pub entry: Option<String>,
-    /// Whether it was decided about.
     pub state: State,
     pub actor: String,
     pub created_at: Millis,
@@ -138,13 +135,14 @@ macro_rules! columns {
     };
 }
 
-/// The setting that holds the highest number that a proposal ever had.
+/// The setting with the highest number that any proposal ever had.
 const LAST: &str = "proposal.last";
 
-/// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item, which came from an
-/// earlier state of the same file. It gets a new number, so that the number of the proposal that a person looked at does not accept it.
+/// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item, which came from
+/// an earlier state of the same file. The number is new, so that accepting the old number, which a person may have looked at,
+/// does not accept the new proposal.
 pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
-    // This comes before the other one is deleted, or its number could be reused.
+    // Insert before deleting the old proposal, because otherwise its number could be reused.
     let id = db.insert(
         sql!(
             "INSERT INTO proposal (project_id, origin, action, item, module_id, path, base_blob, blob_id, entry, state,
@@ -172,8 +170,8 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
     never_given(db, id)
 }
 
-/// Returns the number of the proposal that got `id` from the database. SQLite gives the number of a proposal that went, such as one that
-/// was withdrawn or whose project was deleted: then it becomes one that no proposal ever had.
+/// Returns a number that no proposal ever had for the new proposal `id`. SQLite may reuse the number of a deleted proposal, for
+/// example of one that was withdrawn or whose project was deleted. In that case the row gets another number.
 fn never_given(db: &Db<'_>, id: i64) -> Result<i64> {
     let last = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
     let last: i64 = db.one(last, params![LAST], |row| row.get(0))?.unwrap_or(0);
@@ -187,13 +185,13 @@ fn never_given(db: &Db<'_>, id: i64) -> Result<i64> {
     Ok(number)
 }
 
-/// Takes back the open proposals of an origin for an item; returns whether there was one.
+/// Withdraws the open proposals of an origin for an item. Returns whether there were any.
 pub fn withdraw(db: &Db<'_>, project: i64, origin: Origin, item: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND origin = ?3 AND state = 'open'");
     Ok(db.run(sql, params![project, item, origin.word()])? > 0)
 }
 
-/// Returns the proposals of a project, open ones only or all, by number.
+/// Returns the open or all proposals of a project, ordered by number.
 pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
     let sql =
         sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND (?2 = 1 OR state = 'open') ORDER BY id");

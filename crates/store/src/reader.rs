@@ -1,4 +1,4 @@
-//! A connection for one thread.
+//! A connection that one thread keeps for its reads.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::sync::Arc;
@@ -10,23 +10,22 @@ use super::deadline::Watch;
 use super::engine::{Connection, Engine, Intent, Version};
 use mcpkg_base::error::Result;
 
-/// A connection that one thread keeps for its reads.
 pub struct Reader {
     engine: Arc<Engine>,
     connection: RefCell<Connection>,
-    /// In which way the database was opened that the connection is to.
+    /// The epoch of the database in which the connection was opened.
     epoch: Cell<u64>,
     watch: Option<Arc<Watch>>,
 }
 
 impl Reader {
-    /// Returns a reader on `connection`, which `watch` watches.
+    /// Returns a reader on `connection`. `watch` is the watch of that connection.
     pub(super) fn new(engine: Arc<Engine>, connection: Connection, watch: Option<Arc<Watch>>) -> Self {
         let epoch = Cell::new(engine.epoch());
         Self { engine, connection: RefCell::new(connection), epoch, watch }
     }
 
-    /// Returns the connection, which is opened again where the database was opened in another way meanwhile.
+    /// Returns the connection. Opens it again if the database was reopened with another kind of access.
     fn connection(&self) -> Result<Ref<'_, Connection>> {
         let epoch = self.engine.epoch();
         if epoch != self.epoch.get()
@@ -41,32 +40,32 @@ impl Reader {
         Ok(self.connection.borrow())
     }
 
-    /// Returns what differs from the last one where anything was committed between, by any process.
+    /// Returns a version that differs from the previous one if any process has committed in between.
     pub fn version(&self) -> Result<Version> {
         self.engine.check_in_place()?;
         Ok(self.connection()?.link().version()?.in_epoch(self.epoch.get()))
     }
 
-    /// Runs `f`, and returns its result with the version of the database that its first read through this reader saw. That is `None` unless
-    /// [`Reader::tells`], and if that read found nothing.
+    /// Runs `f`, and returns its result with the version of the database that the first read in `f` saw. The version is `None`
+    /// if that read found nothing, or if [`Reader::tells`] returns false.
     pub fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
         self.connection.borrow().link().telling(f)
     }
 
-    /// Whether reads report which version they saw, because [`Reader::version`] costs as much as a read.
+    /// Whether reads report the version that they saw, because asking for it separately would cost as much as a read.
     pub fn tells(&self) -> bool {
         self.connection.borrow().link().tells()
     }
 
-    /// Ends later reads with `E_TIMEOUT` when `cancelled` is cancelled, which replaces the token given to
-    /// [`Store::limited`](super::Store::limited). Without a deadline, nothing ends them.
+    /// Ends later reads with `E_TIMEOUT` when `cancelled` is cancelled. It replaces the token given to
+    /// [`Store::limited`](super::Store::limited). Without a deadline, nothing ends reads.
     pub fn cancel_with(&self, cancelled: CancellationToken) {
         if let Some(watch) = &self.watch {
             watch.cancel_with(cancelled);
         }
     }
 
-    /// Runs `f`, which executes one statement: that is its own transaction, without the cost of beginning one.
+    /// Runs `f`, which must execute only one statement. That is its own transaction, without the cost of beginning one.
     ///
     /// # Errors
     /// Errors of `f`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Projects, the selected one, and the folders bound to one.
+//! Projects: the selected one, and those bound to folders.
 
 use uuid::Uuid;
 
@@ -19,20 +19,20 @@ pub(super) use selection::{resolved, resolved_id};
 
 const NAME: Unique = Unique::new("project", &["name"]);
 
-/// The reason why a project applies.
+/// Why a project is the selected one for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Named by a flag or an environment variable.
+    /// A flag or an environment variable with this name.
     Named(&'static str),
-    /// Bound to this folder.
+    /// The project is bound to this folder.
     Bound(String),
     Selected,
 }
 
-/// Returns the project that applies, if any.
+/// Returns the project that a call selects, if any.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where the selection names a project that does not exist.
+/// `E_NOT_FOUND` if the selection names a project that does not exist.
 pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     let sql = sql!("SELECT ", project_columns!(), " FROM project WHERE id = ", resolved!());
     let found = db.one(sql, params![selection.named, selection.directory], from_row)?;
@@ -42,7 +42,8 @@ pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     }
 }
 
-/// Returns the project that applies, if any. One that is named and gone serves nothing, as one that was never there.
+/// Returns the project that a server serves, if any. Serves nothing if the named project does not exist, whether it was deleted
+/// or never existed.
 pub fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     match resolve(db, selection) {
         Err(error) if error.code() == Code::NotFound => Ok(None),
@@ -50,10 +51,10 @@ pub fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     }
 }
 
-/// Returns the project that applies.
+/// Returns the project that a call selects.
 ///
 /// # Errors
-/// `E_NO_PROJECT` where none is selected, `E_NOT_FOUND` where the one named does not exist.
+/// `E_NO_PROJECT` if none is selected, `E_NOT_FOUND` if the named one does not exist.
 pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
     resolve(db, selection)?.ok_or_else(|| {
         Error::new(Code::NoProject, "No project is selected; select a project with `mcpkg project select NAME`")
@@ -61,7 +62,7 @@ pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
     })
 }
 
-/// Returns why the project of `selection` applies; call it only where one does.
+/// Returns why the project is the one that `selection` selects. Call it only if there is one.
 pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
     if selection.named.is_some() {
         return Ok(Reason::Named(selection.named_by));
@@ -69,7 +70,7 @@ pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
     Ok(bound(db, &selection.directory)?.map_or(Reason::Selected, Reason::Bound))
 }
 
-/// Returns the bound folder that counts for `directory`: itself, or the nearest one above it.
+/// Returns the bound folder that applies to `directory`: the folder itself, or the nearest one above it.
 fn bound(db: &Db<'_>, directory: &str) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT path FROM directory
@@ -79,7 +80,7 @@ fn bound(db: &Db<'_>, directory: &str) -> Result<Option<String>> {
     db.one(sql, params![directory], |row| row.get(0))
 }
 
-/// Adds a project; the first one becomes the selected one. Returns it, and whether it was selected.
+/// Adds a project. The first project is selected automatically. Returns the project, and whether it was selected.
 pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Project, bool)> {
     let sql = sql!("INSERT INTO project (uuid, name, created_at) VALUES (?1, ?2, ?3) RETURNING id");
     let id = db.insert(sql, params![uuid, name, now]).map_err(|error| taken(error, name))?;
@@ -92,7 +93,7 @@ pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Proje
     Ok((Project { id, uuid, name: name.to_owned(), created_at: now }, first == 1))
 }
 
-/// Returns the project called `name`.
+/// Returns the project with this name.
 pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
     let sql = sql!("SELECT ", project_columns!(), " FROM project WHERE name = ?1");
     match db.one(sql, params![name], from_row)? {
@@ -101,20 +102,17 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
     }
 }
 
-/// Returns the project with this id, if it is still there.
+/// Returns the project with this id, if it exists.
 pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Project>> {
     db.one(sql!("SELECT ", project_columns!(), " FROM project WHERE uuid = ?1"), params![uuid], from_row)
 }
 
-/// A project with what it holds.
+/// A project, and how much it contains.
 #[derive(Clone, Debug)]
 pub struct Summary {
     pub project: Project,
-    /// How many prompts it has.
     pub prompts: i64,
-    /// How many resources it has.
     pub resources: i64,
-    /// Whether it is the selected one.
     pub selected: bool,
 }
 
@@ -132,13 +130,13 @@ macro_rules! summary {
     };
 }
 
-/// Returns a page of projects by name.
+/// Returns a page of projects, ordered by name.
 pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Summary>> {
     let sql = sql!(summary!(), " WHERE name > ?1 ORDER BY name LIMIT ?2");
     Ok(page.slice(db.all(sql, params![page.after, page.fetch()], summary_from_row)?))
 }
 
-/// Returns what a project holds.
+/// Counts what a project contains.
 pub fn summary(db: &Db<'_>, project: Project) -> Result<Summary> {
     db.single(sql!(summary!(), " WHERE id = ?1"), params![project.id], summary_from_row)
 }
@@ -147,7 +145,7 @@ fn summary_from_row(row: &Row<'_>) -> Result<Summary> {
     Ok(Summary { project: from_row(row)?, prompts: row.get(4)?, resources: row.get(5)?, selected: row.get(6)? })
 }
 
-/// Renames a project; contents, selection and bindings stay.
+/// Renames a project. Its contents and bindings stay, and it stays selected.
 pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
     let mut project = get(db, name)?;
     let sql = sql!("UPDATE project SET name = ?2 WHERE id = ?1");
@@ -158,7 +156,7 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Deletes a project with its prompts, resources, history, bindings and installs, and the blobs that nothing else uses.
+/// Deletes a project with its prompts, resources, history, bindings and installs, and all content that nothing else uses.
 pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     db.allow_long();
     let project = get(db, name)?;
@@ -186,7 +184,7 @@ pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Binds a folder, and those below it, to a project.
+/// Binds a folder, and all folders below it, to a project.
 pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
     let project = get(db, name)?;
     db.run(
@@ -199,10 +197,10 @@ pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Takes back the binding of a folder, not of those above or below it; returns the project it was bound to.
+/// Removes the binding of a folder, but not those of folders above or below it. Returns the project that it was bound to.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where it is not bound.
+/// `E_NOT_FOUND` if it is not bound.
 pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
     let sql = sql!(
         "SELECT ",
@@ -221,13 +219,13 @@ pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Returns the folders bound to a project, by path.
+/// Returns the folders that are bound to a project, ordered by path.
 pub fn bindings(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     let sql = sql!("SELECT path FROM directory WHERE project_id = ?1 ORDER BY path");
     db.all(sql, params![project], |row| row.get(0))
 }
 
-/// Whether there is a project.
+/// Whether there is any project.
 pub fn is_any(db: &Db<'_>) -> Result<bool> {
     db.single(sql!("SELECT EXISTS (SELECT 1 FROM project)"), params![], |row| row.get(0))
 }

@@ -8,13 +8,10 @@ use mcpkg_base::error::Result;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// The key inside the database.
     pub id: i64,
-    /// The id that users see.
     pub uuid: Uuid,
     /// Unique in the database.
     pub name: String,
-    /// When it was made.
     pub created_at: Millis,
 }
 

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Row;
 use mcpkg_base::error::Result;
 
-/// The agent that a template's placeholders belong to.
+/// The agent whose placeholder syntax a template uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// Claude Code: `$0` is the first word, `$name` one that front matter names.
+    /// Claude Code: `$0` is the first word, and `$name` an argument that the front matter declares.
     Claude,
-    /// OpenCode: `$1` is the first word, the highest number takes all that is left.
+    /// OpenCode: `$1` is the first word, and the highest number takes the rest of the line.
     OpenCode,
 }
 
@@ -23,7 +23,7 @@ impl Dialect {
         }
     }
 
-    /// Reads a column that the schema checks.
+    /// Reads the column; the schema allows no other words.
     pub(super) fn from_row(row: &Row<'_>, column: usize) -> Result<Option<Self>> {
         let word: Option<&str> = row.get(column)?;
         Ok([Self::Claude, Self::OpenCode].into_iter().find(|dialect| word == Some(dialect.word())))

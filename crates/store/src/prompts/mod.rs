@@ -1,4 +1,4 @@
-//! Prompts.
+//! Prompts: reading, changing and serving them.
 
 mod dialect;
 mod prompt;

@@ -1,4 +1,4 @@
-//! Prompts by name and in pages, as rows of our own.
+//! Reads prompts by name and in pages.
 
 use uuid::Uuid;
 
@@ -12,15 +12,15 @@ use crate::revisions::Kind;
 use crate::{Db, items};
 use mcpkg_base::error::Result;
 
-/// Returns a page of a project's prompts by name.
+/// Returns a page of a project's prompts, ordered by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged.
+/// `E_DAMAGED` with the name of the first damaged prompt.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, from_row)
 }
 
-/// Returns a page of a project's prompts by name, to be shown: a damaged one has a description that says so.
+/// Returns a page of a project's prompts, ordered by name, to show them. A damaged prompt has a description that says so.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -45,7 +45,7 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     let sql = sql!(prompt_columns!(), " WHERE p.project_id = ?1 AND p.name = ?2");
     db.one(sql, params![project, name], |row| {
         let prompt = from_row(row)?;
-        // The index may lead to another row.
+        // A damaged index may lead to another row.
         let is_asked_for = prompt.name == name && row.get::<i64>(0)? == project;
         if is_asked_for { Ok(prompt) } else { Err(Kind::Prompt.damaged(name)) }
     })
@@ -60,12 +60,12 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Prompt>> 
     }
 }
 
-/// Returns the names in a project that begin with `prefix`, at most `limit`.
+/// Returns at most `limit` names in the selected project that begin with `prefix`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     items::names(db, selection, Kind::Prompt, prefix, limit)
 }
 
-/// Hands `each` the templates of all projects: the names of project and prompt, the arguments as they are stored, and the
+/// Passes the templates of all projects to `each`: the names of the project and the prompt, the arguments as stored, and the
 /// content.
 ///
 /// # Errors
@@ -83,7 +83,7 @@ pub fn each_template(
     db.each(sql, params![], |row| each(row.get(0)?, row.get(1)?, row.get(2)?, Blob::from_row(row, 3)?))
 }
 
-/// Returns the attributes a revision kept.
+/// Returns the attributes stored in a revision.
 pub fn attributes(json: &str) -> Result<Attributes> {
     items::attributes(json)
 }

@@ -11,14 +11,14 @@ use crate::sums::{DAMAGED, checksum, intact};
 use crate::text::legible;
 use mcpkg_base::error::{Error, Result};
 
-/// The columns that `listed_sum` covers, and itself.
+/// The columns that `listed_sum` covers, followed by `listed_sum`.
 macro_rules! prompt_listed {
     () => {
         "p.project_id, p.name, p.description, p.arguments, p.listed_sum"
     };
 }
 
-/// The columns that both checksums cover, and the checksums: [`REST`] columns.
+/// The columns that both checksums cover, followed by the checksums: the first [`REST`] columns.
 macro_rules! prompt_summed {
     () => {
         concat!(
@@ -39,10 +39,10 @@ pub(crate) use {prompt_columns, prompt_listed, prompt_summed};
 
 const LISTED: Range<usize> = 0..4;
 const ROW: Range<usize> = 4..14;
-/// How many columns those are that checksums are over, and these.
+/// The number of columns of `prompt_summed!`. The other columns come after them.
 pub(super) const REST: usize = 15;
 
-/// Refuses a row that is not as it was written.
+/// Refuses a row that was changed by damage.
 pub(super) fn check(row: &Row<'_>) -> Result<()> {
     if intact(row, LISTED)? && intact(row, ROW)? && is_plain_json(row.get(3)?) {
         return Ok(());
@@ -50,7 +50,7 @@ pub(super) fn check(row: &Row<'_>) -> Result<()> {
     Err(Kind::Prompt.damaged(&legible(row, 1)))
 }
 
-/// Whether the arguments can go out as they stand: JSON of one line, as mcpkg writes it.
+/// Whether the arguments can be sent as stored: JSON on one line, as mcpkg writes it.
 pub(super) fn is_plain_json(arguments: Value<'_>) -> bool {
     match arguments {
         Value::Null => true,
@@ -61,7 +61,7 @@ pub(super) fn is_plain_json(arguments: Value<'_>) -> bool {
     }
 }
 
-/// Returns the checksums of a row: `listed_sum` and `row_sum`. `arguments` has the stored form.
+/// Returns the checksums of a row, `listed_sum` and `row_sum`. `arguments` must be in the stored form.
 pub(super) fn sums(project: i64, prompt: &Prompt, arguments: Option<&str>) -> (i64, i64) {
     let Attributes { description, template, dialect, front_matter, file, arguments: _ } = &prompt.attributes;
     let listed_sum = checksum(params![project, prompt.name, description, arguments]);
@@ -105,7 +105,7 @@ pub(crate) fn from_row(row: &Row<'_>) -> Result<Prompt> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Prompt> {
     let attributes = Attributes { description: Some(DAMAGED.to_owned()), ..Attributes::default() };
     items::placeholder(row, error, attributes, REST)

@@ -1,4 +1,4 @@
-//! Prompts for clients: borrowed rows, one statement for each prompt.
+//! Serves prompts to clients: rows are borrowed, and each prompt takes one statement.
 
 use super::dialect::Dialect;
 use super::row::{REST, check, is_plain_json, prompt_listed, prompt_summed};
@@ -12,8 +12,9 @@ use crate::sums::{Checksums, DAMAGED};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// What prompts/list needs of a row, borrowed. Texts are bytes; they are valid UTF-8, since they were written as such and their checksum
-/// holds. A damaged row has only its name, as far as it can be read, and a description that reports the damage.
+/// The part of a row that prompts/list needs, borrowed. Texts are bytes. They are valid UTF-8, since they were written as such
+/// and the checksum matches. A damaged row has only its name, as far as it is legible, and a description that reports the
+/// damage.
 #[derive(Debug)]
 pub struct Line<'r> {
     pub project: i64,
@@ -21,20 +22,20 @@ pub struct Line<'r> {
     pub description: Option<&'r [u8]>,
     /// The arguments, as a JSON array in MCP's form.
     pub arguments: Option<&'r [u8]>,
-    /// Whether it is a command of which the first argument is all that a user types behind it.
+    /// Whether it is a command whose first argument is everything that a user types after it.
     pub takes_line: bool,
 }
 
-/// How the arguments of a prompt begin where the first one is all that a user types.
+/// How a prompt's arguments begin if the first one is everything that a user types.
 const LINE: &[u8] = b"[{\"name\":\"arguments\"";
 
 /// The columns that prompts/get needs, borrowed from a row.
 #[derive(Debug)]
 pub struct Body<'r> {
     pub description: Option<&'r str>,
-    /// Whether the content is rendered.
+    /// Whether the content is a template to render.
     pub template: bool,
-    /// The placeholder syntax of a rendered content; `None` for Jinja.
+    /// The placeholder syntax of a template; `None` for Jinja.
     pub dialect: Option<Dialect>,
     /// The arguments, as a JSON array.
     pub arguments: Option<&'r str>,
@@ -43,8 +44,8 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page. Takes one
-/// statement.
+/// Passes the prompts of the selected project to `each`, ordered by name. Returns whether there are more after the page. Takes
+/// one statement.
 ///
 /// # Errors
 /// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -67,9 +68,9 @@ pub fn each(
         if seen > page.limit {
             return Ok(());
         }
-        // With the project that was asked for: the index may lead to a row of another one.
+        // Include the requested project in the checksum: a damaged index may lead to a row of another project.
         let (project, sums) = Checksums::of_project(&mut of_project, row, 4)?;
-        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        // Read each column only once: getting one from SQLite costs as much as writing it as JSON.
         let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
         let is_intact = row.get::<Value<'_>>(3)? == Value::Integer(sums.next(&listed));
         if !is_intact || !is_plain_json(arguments) {
@@ -91,7 +92,7 @@ pub fn each(
     Ok(seen > page.limit)
 }
 
-/// Hands `f` the prompt `name` of the project that applies; `None` if there is none.
+/// Passes the prompt `name` of the selected project to `f`; `None` if there is none.
 ///
 /// # Errors
 /// Errors of `f`, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -106,7 +107,7 @@ pub fn with<T>(
         prompt_summed!(),
         ", ",
         blob_columns!(),
-        // Joined so that the project is resolved once.
+        // A join, so that the project is resolved only once.
         ", resolved.id FROM (SELECT ",
         resolved!(),
         " AS id) AS resolved JOIN prompt p ON p.project_id = resolved.id AND p.name = ?3

@@ -1,4 +1,4 @@
-//! Changes of prompts; each change adds a revision.
+//! Changes prompts. Each change adds a revision.
 
 use super::dialect::Dialect;
 use super::prompt::{Attributes, Prompt};
@@ -14,7 +14,7 @@ use mcpkg_base::error::{Error, Result};
 
 const NAME: Unique = Unique::new("prompt", &["project_id", "name"]);
 
-/// Adds a prompt; one with the name of a deleted one continues its id and history.
+/// Adds a prompt. If a deleted prompt had the same name, this continues its id and history.
 pub fn insert(
     db: &Db<'_>,
     author: Author<'_>,
@@ -30,11 +30,11 @@ pub fn insert(
     write(db, author, project, prompt, Change { action: "create", restored: None }, (content, indexed))
 }
 
-/// Writes a prompt that was read before and changed since; adds its revision. One that is as it was stays so, without a
-/// new revision. `content` is the text of `prompt.blob` or the new one.
+/// Writes a changed prompt, and adds a revision. An unchanged prompt gets no new revision. `content` is the text of
+/// `prompt.blob`, or the new text.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where a new name is taken.
+/// `E_ALREADY_EXISTS` if a new name is taken.
 pub fn update(
     db: &Db<'_>,
     author: Author<'_>,
@@ -48,17 +48,17 @@ pub fn update(
     write(db, author, project, prompt, Change { action, restored: None }, (content, None))
 }
 
-/// Deletes a prompt; its revisions stay, and the deletion is one of them.
+/// Deletes a prompt. Its revisions stay, and the deletion becomes one of them.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Prompt> {
     items::delete(db, author, project, get(db, project, name)?)
 }
 
-/// Brings back the state of `revision`: a live prompt keeps its name, a deleted one gets `name`.
+/// Restores the state of `revision`. An existing prompt keeps its name; a deleted one gets `name`.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where another prompt took the name meanwhile.
+/// `E_ALREADY_EXISTS` if another prompt has taken the name in the meantime.
 pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
-    // Restoring a revision repairs a damaged row.
+    // Restoring a revision also repairs a damaged row.
     let live = db.one(sql!(prompt_columns!(), " WHERE p.uuid = ?1"), params![revision.item], |row| {
         from_row(row).or_else(|error| Ok(Prompt { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
@@ -72,9 +72,9 @@ pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, r
     write(db, author, project, prompt, change, (text, None))
 }
 
-/// Inserts where `prompt.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words,
-/// and notes where the project's list shows something else. `prompt.revision` is the one before. With a key the words
-/// of a new prompt are indexed under that already.
+/// Inserts the prompt if `prompt.id` is 0, or else updates its row if anything differs. Adds the next revision, indexes the
+/// words, and notes whether the project's list has changed. `prompt.revision` is the previous number. If `indexed` is a key,
+/// the words of a new prompt are already indexed under it.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
@@ -131,7 +131,7 @@ fn write(
             None => {
                 db.insert(sql!("INSERT INTO prompt (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns)
             }
-            // See the insert of a resource.
+            // Without RETURNING, for the reason given at the insert of a resource.
             Some(id) => db
                 .run(
                     sql!("INSERT INTO prompt (", columns!(), ", id) VALUES (", values!(), ", ?17)"),
@@ -175,7 +175,7 @@ fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<D
                 AND file IS NOT DISTINCT FROM ?8 AND blob_id = ?9 AND created_at = ?10 AND updated_at = ?11
            FROM prompt WHERE id = ?1"
     );
-    // The times of a damaged row are unknown, so restoring always rewrites it.
+    // The times of a damaged row are unknown, so a restore always rewrites it.
     let item = params![
         prompt.id,
         prompt.name,

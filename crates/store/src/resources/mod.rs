@@ -1,4 +1,4 @@
-//! Resources.
+//! Resources: reading, changing and serving them.
 
 mod read;
 mod resource;

@@ -1,4 +1,4 @@
-//! Resources by name, by URI and in pages, as rows of our own.
+//! Reads resources by name, by URI and in pages.
 
 use uuid::Uuid;
 
@@ -11,20 +11,20 @@ use crate::revisions::Kind;
 use crate::{Db, items};
 use mcpkg_base::error::Result;
 
-/// Returns the names in a project that begin with `prefix`, at most `limit`.
+/// Returns at most `limit` names in the selected project that begin with `prefix`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     items::names(db, selection, Kind::Resource, prefix, limit)
 }
 
-/// Returns a page of a project's resources by name.
+/// Returns a page of a project's resources, ordered by name.
 ///
 /// # Errors
-/// `E_DAMAGED` that names the first one that is damaged.
+/// `E_DAMAGED` with the name of the first damaged resource.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, from_row)
 }
 
-/// Returns a page of a project's resources by name, to be shown: a damaged one has a description that says so.
+/// Returns a page of a project's resources, ordered by name, to show them. A damaged resource has a description that says so.
 pub fn overview(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Resource>> {
     slice(db, project, page, |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
@@ -52,15 +52,15 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
     };
     db.one(sql, params![project, value], |row| {
         let resource = from_row(row)?;
-        // The index may lead to another row.
+        // A damaged index may lead to another row.
         let is_asked_for = row.get::<&str>(key.column())? == value && row.get::<i64>(0)? == project;
         if is_asked_for { Ok(resource) } else { Err(Kind::Resource.damaged(value)) }
     })
 }
 
-/// Returns the key and the id of the resource `name` of a project if it has exactly these attributes and content with this SHA-256.
-/// Returns `None` if anything differs, and if the resource is damaged or missing. The content's row is not read: its key is found by its
-/// SHA-256, which the resource's checksum covers.
+/// Returns the key and the id of the resource `name` of a project if it has exactly these attributes and content with this
+/// SHA-256. Returns `None` if anything differs, or if the resource is damaged or missing. The content is not read: its key is
+/// found by its SHA-256, which the resource's checksum covers.
 pub fn unchanged(
     db: &Db<'_>,
     project: i64,
@@ -91,10 +91,10 @@ pub fn unchanged(
     Ok(db.one(sql, params![project, name, *sha256], same)?.flatten())
 }
 
-/// Returns a project's resources whose URI begins with `prefix`, by URI.
+/// Returns a project's resources whose URI begins with `prefix`, ordered by URI.
 pub fn below(db: &Db<'_>, project: i64, prefix: &str) -> Result<Vec<Resource>> {
     let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri >= ?2 AND r.uri < ?3 ORDER BY r.uri");
-    // No URI holds the last character there is.
+    // U+10FFFF is the greatest character, and no URI contains it.
     db.all(sql, params![project, prefix, format!("{prefix}\u{10ffff}")], from_row)
 }
 
@@ -107,7 +107,7 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Resource>
     }
 }
 
-/// Returns the attributes a revision kept.
+/// Returns the attributes stored in a revision.
 pub fn attributes(json: &str) -> Result<Attributes> {
     items::attributes(json)
 }

@@ -28,7 +28,7 @@ impl items::Attributes for Attributes {
     const KIND: Kind = Kind::Resource;
 }
 
-/// By which of its two unique columns a resource is meant.
+/// How to find a resource: by its name or by its URI.
 #[derive(Clone, Copy, Debug)]
 pub enum Key<'a> {
     Name(&'a str),
@@ -36,7 +36,7 @@ pub enum Key<'a> {
 }
 
 impl Key<'_> {
-    /// Its column in the rows of `resource_columns!`.
+    /// Returns its column in the rows of `resource_columns!`.
     pub(super) fn column(self) -> usize {
         match self {
             Key::Name(_) => 1,

@@ -13,14 +13,14 @@ use crate::text::legible;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Error, Result};
 
-/// The columns that `listed_sum` covers, and itself.
+/// The columns that `listed_sum` covers, followed by `listed_sum`.
 macro_rules! resource_listed {
     () => {
         "r.project_id, r.name, r.uri, r.description, r.mime_type, r.listed_sum"
     };
 }
 
-/// The columns that both checksums cover, and the checksums: [`REST`] columns.
+/// The columns that both checksums cover, followed by the checksums: the first [`REST`] columns.
 macro_rules! resource_summed {
     () => {
         concat!(
@@ -44,12 +44,12 @@ pub(crate) use {resource_columns, resource_listed, resource_summed};
 
 const LISTED: Range<usize> = 0..5;
 const ROW: Range<usize> = 5..13;
-/// The column of the SHA-256 of the content.
+/// The column with the SHA-256 of the content.
 pub(crate) const SHA256: usize = 8;
-/// How many columns those are that checksums are over, and these.
+/// The number of columns of `resource_summed!`. The other columns come after them.
 pub(super) const REST: usize = 14;
 
-/// Refuses a row that is not as it was written.
+/// Refuses a row that was changed by damage.
 pub(super) fn check(row: &Row<'_>) -> Result<()> {
     if intact(row, LISTED)? && intact(row, ROW)? {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn check(row: &Row<'_>) -> Result<()> {
     Err(Kind::Resource.damaged(&legible(row, 1)))
 }
 
-/// Returns the checksums of a row: `listed_sum` and `row_sum`.
+/// Returns the checksums of a row, `listed_sum` and `row_sum`.
 pub(super) fn sums(project: i64, resource: &Resource) -> (i64, i64) {
     let listed_sum = listed_sum(project, &resource.name, &resource.attributes);
     let Resource { uuid, attributes, sha256, revision, .. } = resource;
@@ -65,13 +65,13 @@ pub(super) fn sums(project: i64, resource: &Resource) -> (i64, i64) {
     (listed_sum, row_sum(listed_sum, *uuid, attributes, sha256, *revision, times))
 }
 
-/// Returns the checksum of what lists show.
+/// Returns the checksum of the columns that lists show.
 pub(super) fn listed_sum(project: i64, name: &str, attributes: &Attributes) -> i64 {
     let Attributes { uri, description, mime_type, .. } = attributes;
     checksum(params![project, name, uri, description, mime_type])
 }
 
-/// Returns the checksum of the rest, and of `listed_sum`; `times` are when it was created and updated.
+/// Returns the checksum of the other columns and of `listed_sum`. `times` are when the resource was created and updated.
 pub(super) fn row_sum(
     listed_sum: i64,
     uuid: Uuid,
@@ -106,7 +106,7 @@ pub(crate) fn from_row(row: &Row<'_>) -> Result<Resource> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Resource> {
     let (uri, description) = (legible(row, 2), Some(DAMAGED.to_owned()));
     let attributes = Attributes { uri, description, mime_type: None, text: false, executable: false };

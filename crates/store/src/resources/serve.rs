@@ -1,4 +1,4 @@
-//! Resources for clients: borrowed rows, one statement for each resource.
+//! Serves resources to clients: rows are borrowed, and each resource takes one statement.
 
 use super::resource::Key;
 use super::row::{REST, check, resource_listed, resource_summed};
@@ -12,8 +12,9 @@ use crate::sums::{Checksums, DAMAGED};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// What resources/list needs of a row, borrowed. Texts are bytes; they are valid UTF-8, since they were written as such and their
-/// checksum holds. A damaged row has only its name and URI, as far as they can be read, and a description that reports the damage.
+/// The part of a row that resources/list needs, borrowed. Texts are bytes. They are valid UTF-8, since they were written as
+/// such and the checksum matches. A damaged row has only its name and URI, as far as they are legible, and a description that
+/// reports the damage.
 #[derive(Debug)]
 pub struct Line<'r> {
     pub project: i64,
@@ -29,13 +30,12 @@ pub struct Body<'r> {
     pub name: &'r str,
     pub uri: &'r str,
     pub mime_type: Option<&'r str>,
-    /// Whether the content is text.
     pub text: bool,
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the resources of the project that applies, by name, and returns whether more follow the page. Takes one
-/// statement.
+/// Passes the resources of the selected project to `each`, ordered by name. Returns whether there are more after the page.
+/// Takes one statement.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
@@ -55,9 +55,9 @@ pub fn each(
         if seen > page.limit {
             return Ok(());
         }
-        // With the project that was asked for: the index may lead to a row of another one.
+        // Include the requested project in the checksum: a damaged index may lead to a row of another project.
         let (project, sums) = Checksums::of_project(&mut of_project, row, 5)?;
-        // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
+        // Read each column only once: getting one from SQLite costs as much as writing it as JSON.
         let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =
             [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
         let is_intact = row.get::<Value<'_>>(4)? == Value::Integer(sums.next(&listed));
@@ -77,7 +77,7 @@ pub fn each(
     Ok(seen > page.limit)
 }
 
-/// Hands `f` the resource `key` of the project that applies; `None` if there is none.
+/// Passes the resource `key` of the selected project to `f`; `None` if there is none.
 pub fn with<T>(
     db: &Db<'_>,
     selection: &Selection,
@@ -91,7 +91,7 @@ pub fn with<T>(
                 resource_summed!(),
                 ", ",
                 blob_columns!(),
-                // Joined so that the project is resolved once.
+                // A join, so that the project is resolved only once.
                 ", resolved.id FROM (SELECT ",
                 resolved!(),
                 " AS id) AS resolved JOIN resource r ON r.project_id = resolved.id JOIN blob b ON b.id = r.blob_id"

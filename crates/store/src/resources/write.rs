@@ -1,4 +1,4 @@
-//! Changes of resources; each change adds a revision.
+//! Changes resources. Each change adds a revision.
 
 use super::read::get;
 use super::resource::{Attributes, Resource};
@@ -16,7 +16,7 @@ use mcpkg_base::error::{Code, Error, Result};
 const NAME: Unique = Unique::new("resource", &["project_id", "name"]);
 const URI: Unique = Unique::new("resource", &["project_id", "uri"]);
 
-/// Adds a resource; one with the name of a deleted one continues its id and history.
+/// Adds a resource. If a deleted resource had the same name, this continues its id and history.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` for the name or the URI.
@@ -35,11 +35,11 @@ pub fn insert(
     write(db, author, project, resource, Change { action: "create", restored: None }, indexed)
 }
 
-/// Writes a resource that was read before and changed since, with its new content if there is one; adds its revision. One
-/// that is as it was stays so, without a new revision.
+/// Writes a changed resource, with its new content if there is one, and adds a revision. An unchanged resource gets no new
+/// revision.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where a new name or URI is taken.
+/// `E_ALREADY_EXISTS` if a new name or URI is taken.
 pub fn update(
     db: &Db<'_>,
     author: Author<'_>,
@@ -56,15 +56,15 @@ pub fn update(
     write(db, author, project, resource, Change { action, restored: None }, None)
 }
 
-/// Deletes a resource; its revisions stay, and the deletion is one of them.
+/// Deletes a resource. Its revisions stay, and the deletion becomes one of them.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
     items::delete(db, author, project, get(db, project, name)?)
 }
 
-/// Brings back the state of `revision`: a live resource keeps its name, a deleted one gets `name`.
+/// Restores the state of `revision`. An existing resource keeps its name; a deleted one gets `name`.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where another resource took the name or the URI meanwhile.
+/// `E_ALREADY_EXISTS` if another resource has taken the name or the URI in the meantime.
 pub fn restore(
     db: &Db<'_>,
     author: Author<'_>,
@@ -72,20 +72,20 @@ pub fn restore(
     name: &str,
     revision: &Revision,
 ) -> Result<Resource> {
-    // Restoring a revision repairs a damaged row.
+    // Restoring a revision also repairs a damaged row.
     let live = db.one(sql!(resource_columns!(), " WHERE r.uuid = ?1"), params![revision.item], |row| {
         from_row(row).or_else(|error| Ok(Resource { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
-    // What is damaged is not brought back as if it were good.
+    // Damaged content must not be restored as if it were intact.
     blobs::stream_by_id(db, revision.blob, Verify::Sha256, |_| Ok(()))?;
     let resource = items::restored(db, author, name, revision, live)?;
     let change = Change { action: "restore", restored: Some(revision.number) };
     write(db, author, project, resource, change, None)
 }
 
-/// Inserts where `resource.id` is 0, else updates what differs from its row; keeps the next revision, indexes the words
-/// of a text, and notes where the project's list shows something else. `resource.revision` is the one before. With the
-/// key `indexed` the words of a new resource are indexed under that already.
+/// Inserts the resource if `resource.id` is 0, or else updates its row if anything differs. Adds the next revision, indexes the
+/// words of a text, and notes whether the project's list has changed. `resource.revision` is the previous number. If `indexed`
+/// is a key, the words of a new resource are already indexed under it.
 fn write(
     db: &Db<'_>,
     author: Author<'_>,
@@ -146,7 +146,7 @@ fn write(
         let inserted = match indexed {
             None => db
                 .insert(sql!("INSERT INTO resource (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns),
-            // SQLite keeps what a statement returns in a table of its own, which costs as much as two of the indexes.
+            // Without RETURNING: SQLite stores returned values in a temporary table, which costs as much as two of the indexes.
             Some(id) => db
                 .run(
                     sql!("INSERT INTO resource (", columns!(), ", id) VALUES (", values!(), ", ?15)"),
@@ -194,7 +194,7 @@ fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
                 text = ?6 AND executable = ?7 AND blob_id = ?8 AND created_at = ?9 AND updated_at = ?10
            FROM resource WHERE id = ?1"
     );
-    // The times of a damaged row are unknown, so restoring always rewrites it.
+    // The times of a damaged row are unknown, so a restore always rewrites it.
     let item = params![
         resource.id,
         resource.name,

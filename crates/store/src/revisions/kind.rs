@@ -5,7 +5,6 @@ use crate::engine::{params, sql};
 use crate::projects::Project;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The kinds of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Prompt,
@@ -13,7 +12,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for programs: `prompt` or `resource`.
+    /// Returns the word for programs: `prompt` or `resource`.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Prompt => "prompt",
@@ -26,7 +25,7 @@ impl Kind {
         [Kind::Prompt, Kind::Resource].into_iter().find(|kind| kind.word() == word)
     }
 
-    /// The word that begins a sentence.
+    /// Returns the word with a capital letter, to begin a sentence.
     pub const fn title(self) -> &'static str {
         match self {
             Kind::Prompt => "Prompt",
@@ -34,14 +33,14 @@ impl Kind {
         }
     }
 
-    /// Returns the failure of a name or URI that no row of the project has, with the name that was probably meant.
+    /// Returns the error for a name or URI that the project does not have, with the name that was probably meant.
     pub fn missing(self, db: &Db<'_>, project: &Project, name: &str) -> Error {
         let error = Error::new(
             Code::NotFound,
             format!("{} '{name}' does not exist in project '{}'", self.title(), project.name),
         )
         .with_details(serde_json::json!({ "name": name }));
-        // A hint is not worth a second failure.
+        // Ignore errors here: they only concern the hint.
         if self == Kind::Resource
             && let Ok(Some(own)) = named_by(db, project.id, name)
         {
@@ -51,7 +50,7 @@ impl Kind {
         error.suggest(name, names.iter().map(String::as_str), "")
     }
 
-    /// The names of the rows of a project, or their URIs where `name` is one.
+    /// Returns the names of a project's items, or their URIs if `name` is a URI.
     fn names(self, db: &Db<'_>, project: i64, name: &str) -> Result<Vec<String>> {
         let sql = match self {
             Kind::Prompt => sql!("SELECT name FROM prompt WHERE project_id = ?1 ORDER BY name LIMIT 1000"),
@@ -63,7 +62,7 @@ impl Kind {
         db.all(sql, params![project], |row| row.get(0))
     }
 
-    /// Returns the failure of a row that is not as it was written.
+    /// Returns the error for a row that was changed by damage.
     pub(crate) fn damaged(self, name: &str) -> Error {
         Error::new(Code::Damaged, format!("{} '{name}' is damaged: its row does not match its checksum", self.title()))
             .with_details(serde_json::json!({ "name": name }))
@@ -74,7 +73,7 @@ impl Kind {
             ))
     }
 
-    /// Returns the failure of a name that is taken.
+    /// Returns the error for a name that is taken.
     pub fn taken(self, project: &Project, name: &str) -> Error {
         Error::new(
             Code::AlreadyExists,
@@ -84,7 +83,7 @@ impl Kind {
     }
 }
 
-/// Returns the name of the resource that has a URI, where there is one.
+/// Returns the name of the resource with this URI, if there is one.
 fn named_by(db: &Db<'_>, project: i64, uri: &str) -> Result<Option<String>> {
     let sql = sql!("SELECT name FROM resource WHERE project_id = ?1 AND uri = ?2");
     db.one(sql, params![project, uri], |row| row.get(0))

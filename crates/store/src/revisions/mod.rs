@@ -1,4 +1,4 @@
-//! The revisions of prompts and resources.
+//! Revisions of prompts and resources: the history of each item.
 
 use std::ops::Range;
 
@@ -21,7 +21,8 @@ pub use kind::Kind;
 pub use outdated::Outdated;
 pub(super) use outdated::{forget, forgot_revisions, outdated};
 
-/// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
+/// The query whose rows [`from_row`] reads, without its conditions. The columns that the checksum covers come first, then the
+/// checksum, then the rest.
 macro_rules! revision_columns {
     () => {
         "SELECT v.project_id, v.kind, v.item, v.number, v.action, v.restored, v.name, v.attributes, b.sha256, v.actor,
@@ -36,7 +37,7 @@ const NUMBER: Unique = Unique::new("revision", &["item", "number"]);
 
 const ROW: Range<usize> = 0..11;
 
-/// The author and time of a change.
+/// Who makes a change, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
     /// `shell`, or `mcp:` and the client's name.
@@ -48,13 +49,13 @@ pub struct Author<'a> {
 /// The action that made a revision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change<'a> {
-    /// create, update, rename, delete or restore.
+    /// `create`, `update`, `rename`, `delete` or `restore`.
     pub(super) action: &'a str,
-    /// The number that a restore came from.
+    /// The number of the restored revision.
     pub(super) restored: Option<i64>,
 }
 
-/// A revision to be kept.
+/// A revision to store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewRevision<'a> {
     pub(super) project: i64,
@@ -65,43 +66,39 @@ pub(super) struct NewRevision<'a> {
     pub(super) name: &'a str,
     pub(super) attributes: &'a str,
     pub(super) blob: i64,
-    /// The SHA-256 of the content.
     pub(super) sha256: &'a [u8; 32],
 }
 
-/// A revision's row. As data it has neither its content nor the attributes.
+/// A revision's row. As JSON it has neither the content nor the attributes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Revision {
-    /// The item that the revision belongs to.
     #[serde(skip)]
     pub item: Uuid,
     /// The revision's number, counted from 1 for each item.
     #[serde(rename = "revision")]
     pub number: i64,
-    /// create, update, rename, delete or restore.
+    /// `create`, `update`, `rename`, `delete` or `restore`.
     pub action: String,
-    /// The number that a restore came from.
+    /// The number of the restored revision.
     pub restored: Option<i64>,
-    /// The name it had.
+    /// The item's name in this revision.
     pub name: String,
     /// The item's attributes without its content, as JSON.
     #[serde(skip)]
     pub attributes: String,
-    /// The key of the revision's content in the table of stored content.
+    /// The key of the revision's content.
     #[serde(skip)]
     pub blob: i64,
-    /// Bytes of the content.
     pub size: i64,
-    /// The time when the revision was made.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     pub actor: String,
 }
 
-/// Keeps a revision.
+/// Stores a revision.
 ///
 /// # Errors
-/// `E_DB_BUSY` where the item has a revision of that number already: another process wrote it meanwhile.
+/// `E_DB_BUSY` if the item already has a revision with that number, which another process has just written.
 pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> Result<()> {
     let (kind, actor) = (new.kind.word(), plain(author.actor));
     let row_sum = checksum(params![
@@ -146,13 +143,13 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
     })
 }
 
-/// Returns the revisions of the item that has or last had `name`, newest first; empty where none ever had it. One that is
-/// damaged has the action `damaged` and nothing but its number.
+/// Returns the revisions of the item that has or last had `name`, newest first; empty if there never was one. A damaged
+/// revision has the action `damaged`, its number, and nothing else.
 pub fn history(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Vec<Revision>> {
     last(db, project, kind, name, usize::MAX)
 }
 
-/// Returns the newest `limit` of the revisions that [`history`] returns.
+/// Returns the newest `limit` revisions of [`history`].
 pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> Result<Vec<Revision>> {
     let Some(item) = item(db, project, kind, name)? else {
         return Ok(Vec::new());
@@ -162,7 +159,7 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
     db.all(sql, params![item, limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
 
-/// Returns the number of an item's oldest revision that is kept; 0 if there is none.
+/// Returns the number of an item's oldest stored revision; 0 if there is none.
 pub fn oldest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     db.single(sql!("SELECT coalesce(min(number), 0) FROM revision WHERE item = ?1"), params![item], |row| row.get(0))
 }
@@ -175,7 +172,7 @@ pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) 
     let item = item(db, project.id, kind, name)?.ok_or_else(|| kind.missing(db, project, name))?;
     let sql = sql!(revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");
     let found = db.one(sql, params![item, number], from_row)?;
-    // The index may lead to another row.
+    // A damaged index may lead to another row.
     if found.as_ref().is_some_and(|found| found.item != item || found.number != number) {
         return Err(kind.damaged(name));
     }
@@ -185,22 +182,22 @@ pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) 
     })
 }
 
-/// Returns the number after `number`.
+/// Returns `number` plus one, or the error for an overflow.
 pub(super) fn next(number: i64) -> Result<i64> {
     let next = number.checked_add(1).filter(|next| *next > 0);
     next.ok_or_else(|| damaged_value("a revision has an invalid number"))
 }
 
-/// Returns the newest number an item reached, 0 where it has none.
+/// Returns the number of an item's newest revision; 0 if there is none.
 pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     let sql = sql!("SELECT coalesce(max(number), 0) FROM revision WHERE item = ?1");
     db.single(sql, params![item], |row| row.get(0))
 }
 
-/// Returns the deleted item that last had `name`, with its newest number. A new item of that name continues its history, so that the
-/// deleted one can still be restored.
+/// Returns the deleted item that last had `name`, with the number of its newest revision. A new item with that name continues
+/// its history, so that the deleted one can still be restored.
 pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<(Uuid, i64)>> {
-    // Of most names there never was an item: looking for the newest would sort nothing, at some cost.
+    // For most names there never was an item. Checking this first is cheaper than sorting nothing.
     let any = sql!("SELECT 1 FROM revision WHERE project_id = ?1 AND kind = ?2 AND name = ?3 LIMIT 1");
     if db.one(any, params![project, kind.word(), name], |_| Ok(()))?.is_none() {
         return Ok(None);
@@ -221,7 +218,8 @@ pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Resu
     }
 }
 
-/// The item that has the name now wins over former ones; of those, the one written last wins, regardless of the clock.
+/// Returns the item that has or last had the name. The current holder wins over former ones. Of those, the one written last
+/// wins, regardless of the clock.
 fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid>> {
     let has = match kind {
         Kind::Prompt => sql!("SELECT uuid FROM prompt WHERE project_id = ?1 AND name = ?2"),
@@ -257,7 +255,7 @@ pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
 fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     if error.code() != Code::Damaged {
         return Err(error);

@@ -1,22 +1,22 @@
-//! Old revisions that may be deleted.
+//! Finds and deletes old revisions.
 
 use crate::Db;
 use crate::engine::{params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The setting that says that old revisions were deleted.
+/// The setting that records that old revisions were deleted.
 const FORGOT: &str = "revisions_forgotten";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Outdated {
-    /// How many of the newest of each prompt, resource and workflow stay; at least one does.
+    /// How many of the newest revisions each prompt, resource and workflow keeps; at least one.
     pub keep: u32,
-    /// Only those from before this time, and none that comes after one that stays.
+    /// Only revisions from before this time are outdated, and only if all earlier ones of the item are as well.
     pub before: Millis,
 }
 
-/// The condition on a row of `revision` that is outdated: `?1` is the time, `?2` how many stay. What stays has no gap.
+/// The condition for a row of `revision` to be outdated: `?1` is the time, `?2` how many stay. The remaining ones have no gap.
 macro_rules! outdated {
     () => {
         "revision.number <= (SELECT max(newest.number) FROM revision newest WHERE newest.item = revision.item) - ?2
@@ -31,12 +31,12 @@ pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
 }
 
-/// Whether revisions were deleted: then the first ones of an item may be missing, which else is damage.
+/// Whether old revisions were ever deleted. If so, the first ones of an item may be missing, which otherwise would be damage.
 pub(crate) fn forgot_revisions(db: &Db<'_>) -> Result<bool> {
     Ok(db.one(sql!("SELECT 1 FROM setting WHERE key = ?1"), params![FORGOT], |_| Ok(()))?.is_some())
 }
 
-/// Deletes outdated revisions, at most `limit` and the oldest first, and returns how many.
+/// Deletes up to `limit` outdated revisions, the oldest first, and returns how many.
 pub(crate) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
     let noted = sql!("INSERT INTO setting (key, value) VALUES (?1, '1') ON CONFLICT (key) DO NOTHING");
     db.run(noted, params![FORGOT])?;
