@@ -1,4 +1,4 @@
-//! The sources of a project's content, and the item that each of their files became when it was last read.
+//! Sources of a project's content, and the items that their files became when they were last read.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for people and programs.
+    /// Returns the word for it, for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Git => "git",
@@ -30,45 +30,42 @@ impl Kind {
     }
 }
 
-/// Choices for a source, other than its place.
+/// Options for reading a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Patterns that select files; each imported file matches at least one pattern.
+    /// Patterns that select files. A file is imported if it matches at least one of them; without patterns, all files are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// Prefix for the names of the source's items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// The kind of items to import the files as. This overrides the kind that the files' paths suggest.
+    /// The kind of items to import the files as, instead of the kind that follows from their paths.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
 
-/// All of a source but its key, its items and its times.
+/// Everything about a source except its key, its items and its times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Its name in the project.
     pub name: String,
     pub kind: Kind,
-    /// The URL that git fetches from, or the folder.
+    /// The URL that git fetches from, or the folder's path.
     pub url: String,
-    /// The branch or tag that is followed, in full; `None` for a commit or a folder.
+    /// The full name of the branch or tag to follow; `None` for a commit or a folder.
     pub reference: Option<String>,
-    /// The folder in the repository, `/` between; empty for all of it.
+    /// The folder in the repository, with `/` as separator; empty for all of it.
     pub path: String,
     pub choice: Choice,
-    /// The commit that its items were read from; `None` for a folder.
+    /// The commit from which its items were last read; `None` for a folder.
     pub commit: Option<String>,
-    /// The SHA-256 over path, mode and SHA-256 of each item's file.
+    /// A SHA-256 of the paths, modes and SHA-256 of all files that became items.
     pub digest: [u8; 32],
 }
 
 #[derive(Clone, Debug)]
 pub struct SourceRow {
     pub id: i64,
-    /// Its kind and place, and the commit.
     pub origin: Origin,
-    /// When it was added.
     pub added_at: Millis,
     /// When its items were last read.
     pub updated_at: Millis,
@@ -77,28 +74,27 @@ pub struct SourceRow {
 /// The item that a file of a source became.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRow {
-    /// The path in the source, `/` between.
+    /// The file's path in the source, with `/` as separator.
     pub path: String,
-    /// `prompt:<uuid>` or `resource:<uuid>`.
+    /// The key of the item: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: String,
-    /// Name, attributes, and when it applies, as JSON: of the last version that was merged, or decided about.
+    /// The name, the attributes and when it applies, as JSON. They are from the last version that was merged or decided on.
     pub entry: String,
     /// The key of that version's content.
     pub blob: i64,
     /// The SHA-256 of the file's bytes in the source.
     pub sha256: [u8; 32],
-    /// Whether the file can be executed.
     pub executable: bool,
-    /// Whether other files stand for the same, or it was reached through a link.
+    /// Whether other files became the same item, or the file was reached through a link.
     pub shared: bool,
-    /// The proposal about it that was not acted on yet.
+    /// The open proposal about it.
     pub proposal: Option<i64>,
 }
 
 /// Adds a source.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its name.
+/// `E_ALREADY_EXISTS` if the name is taken.
 pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> Result<i64> {
     let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
     let choice = super::items::json(choice)?;
@@ -115,7 +111,7 @@ pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> R
     )
 }
 
-/// Returns the failure of a name that another source has.
+/// Returns the error for a name that is taken.
 pub fn taken(project: &Project, name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Project '{}' already has a source '{name}'", project.name)).hint(format!(
         "`mcpkg source update {name}` updates the source; to add another source, give it a different \
@@ -123,7 +119,7 @@ pub fn taken(project: &Project, name: &str) -> Error {
     ))
 }
 
-/// Notes that a source's items were read again: at which commit, with which digest.
+/// Records that a source's items were read again, from this commit and with this digest.
 pub fn set_read(db: &Db<'_>, id: i64, commit: Option<&str>, digest: &[u8; 32], now: Millis) -> Result<()> {
     let sql = sql!("UPDATE source SET commit_id = ?2, digest = ?3, updated_at = ?4 WHERE id = ?1");
     db.run(sql, params![id, commit, digest, now]).map(drop)
@@ -136,13 +132,13 @@ macro_rules! source_columns {
     };
 }
 
-/// Returns the sources of a project, by name.
+/// Returns the sources of a project, ordered by name.
 pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<SourceRow>> {
     let sql = sql!("SELECT ", source_columns!(), " FROM source WHERE project_id = ?1 ORDER BY name");
     db.all(sql, params![project], from_row)
 }
 
-/// Returns a project's source.
+/// Returns the source of a project with this name.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
     let sql = sql!("SELECT ", source_columns!(), " FROM source WHERE project_id = ?1 AND name = ?2");
     if let Some(found) = db.one(sql, params![project.id, name], from_row)? {
@@ -154,13 +150,13 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
     Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg source list` shows the existing sources"))
 }
 
-/// Forgets a source; its content is kept.
+/// Removes a source. Its items stay in the project.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM source_item WHERE source_id = ?1"), params![id])?;
     db.run(sql!("DELETE FROM source WHERE id = ?1"), params![id]).map(drop)
 }
 
-/// Returns what the files of a source became, by path.
+/// Returns the items that the files of a source became, ordered by path.
 pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
     let sql = sql!(
         "SELECT path, item, entry, blob_id, sha256, executable, shared, proposal_id FROM source_item
@@ -169,7 +165,7 @@ pub fn items(db: &Db<'_>, id: i64) -> Result<Vec<ItemRow>> {
     db.all(sql, params![id], item_from_row)
 }
 
-/// Returns what one file of a source became; `None` where it became nothing.
+/// Returns the item that a file of a source became, if any.
 pub fn item(db: &Db<'_>, id: i64, path: &str) -> Result<Option<ItemRow>> {
     let sql = sql!(
         "SELECT path, item, entry, blob_id, sha256, executable, shared, proposal_id FROM source_item
@@ -178,7 +174,7 @@ pub fn item(db: &Db<'_>, id: i64, path: &str) -> Result<Option<ItemRow>> {
     db.one(sql, params![id, path], item_from_row)
 }
 
-/// Hands `each` path, mode and SHA-256 of a source's files, by path.
+/// Calls `each` with the path, mode and SHA-256 of each of a source's files, ordered by path.
 ///
 /// # Errors
 /// Errors of `each`.
@@ -187,7 +183,7 @@ pub fn each_file(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, &[u8; 32
     db.each(sql, params![id], |row| each(row.get(0)?, row.get(1)?, &row.get(2)?))
 }
 
-/// Whether a source has files that stand for the same, or were reached through links.
+/// Whether a source has files that became the same item, or that were reached through links.
 pub fn has_shared(db: &Db<'_>, id: i64) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM source_item WHERE source_id = ?1 AND shared = 1 LIMIT 1");
     Ok(db.one(sql, params![id], |_| Ok(()))?.is_some())
@@ -198,7 +194,7 @@ pub fn count(db: &Db<'_>, id: i64) -> Result<i64> {
     db.single(sql!("SELECT count(*) FROM source_item WHERE source_id = ?1"), params![id], |row| row.get(0))
 }
 
-/// Returns the name of the source that an item came from; `None` where it is of none, or of the source `but` alone.
+/// Returns the name of a source that an item came from, other than the source `but`.
 pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT s.name FROM source_item i JOIN source s ON s.id = i.source_id
@@ -207,7 +203,7 @@ pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option
     db.one(sql, params![project, item, but], |row| row.get(0))
 }
 
-/// Writes what a file became, over what it became before.
+/// Stores the item that a file became, replacing the previous one.
 pub fn put_item(db: &Db<'_>, id: i64, row: &ItemRow) -> Result<()> {
     let ItemRow { path, item, entry, blob, sha256, executable, shared, proposal } = row;
     let sql = sql!(
@@ -221,7 +217,7 @@ pub fn put_item(db: &Db<'_>, id: i64, row: &ItemRow) -> Result<()> {
     db.run(sql, params![id, path, item, entry, blob, sha256, executable, shared, proposal]).map(drop)
 }
 
-/// Forgets what a file became.
+/// Removes the record of the item that a file became.
 pub fn delete_item(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM source_item WHERE source_id = ?1 AND path = ?2"), params![id, path]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! The open database.
+//! The open database, as used by all of mcpkg.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,61 +15,62 @@ use super::patience::{AGAIN, PATIENCE};
 use super::{Db, Location, Reader};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The open database, and what this handle of it may do; cheap to clone, shared by threads.
+/// A handle of the open database, with limits on what it may do. Cheap to clone, and shared between threads.
 ///
 /// # Errors
-/// Every function that reads gives `E_DB_BUSY`, `E_DB_UNAVAILABLE` and `E_STORAGE` for the database as a whole, and `E_DAMAGED` or
-/// `E_DB_CORRUPT` for a row that does not hold what mcpkg wrote. One that writes also gives `E_MAY_ONLY_READ`, `E_READ_ONLY` and
-/// `E_DISK_FULL`. Comments elsewhere name only the errors that a caller tells apart.
+/// Every function that reads may return `E_DB_BUSY`, `E_DB_UNAVAILABLE` and `E_STORAGE` for the database as a whole, and
+/// `E_DAMAGED` or `E_DB_CORRUPT` for a row that was changed by damage. Functions that write may also return `E_MAY_ONLY_READ`,
+/// `E_READ_ONLY` and `E_DISK_FULL`. Comments elsewhere name only the errors that callers handle differently.
 #[derive(Clone)]
 pub struct Store {
     pub(super) engine: Arc<Engine>,
-    /// Set when reads with a deadline shall end: the server does.
+    /// Set to end reads with a deadline, when the server ends.
     ended: Arc<AtomicBool>,
     rights: Rights,
 }
 
-/// The rights of a handle of the store, and the settings of its reads.
+/// What a handle may do, and the settings of its reads.
 #[derive(Clone, Debug, Default)]
 struct Rights {
     may_write: bool,
-    /// When its reads end, where they have to.
+    /// When its reads end; `None` for no limit.
     deadline: Option<Deadline>,
-    /// The version that its first read saw, once that has reported it.
+    /// The version that its first read saw, once that read has reported it.
     seen: Option<Arc<OnceLock<Version>>>,
-    /// Whether it waits for a server of the database that is away.
+    /// Whether it waits while the database server is unreachable.
     is_patient: bool,
 }
 
 impl Store {
-    /// Opens the database at `path`, and creates it with its folder if `path` does not exist. A path that begins with `postgres://` is the
-    /// address of a database on a server; see docs/how-to/postgresql.md.
+    /// Opens the database at `path`, or creates it with its folder if `path` does not exist. A path that begins with
+    /// `postgres://` is the address of a database on a server; see docs/how-to/postgresql.md.
     ///
-    /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version. Migrates an older schema after
-    /// keeping a copy next to the file. A file that fails a check is left untouched.
+    /// Checks the header, `application_id` and `user_version`, and that the schema is that of its version. Migrates an older
+    /// schema after keeping a copy next to the file. A file that fails a check is not touched.
     pub fn open(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
     }
 
-    /// Opens the database as [`Store::open`] does, and brings the schema of a server up to date where it is older: other
-    /// programs may run on it, so that only a user says when.
+    /// Like [`Store::open`], but also migrates an older schema on a server. Only for commands by which a user asks for that,
+    /// since other programs may be using the database.
     pub fn open_up_to_date(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open_up_to_date(path)?), ended: Arc::default(), rights })
     }
 
-    /// Opens the database at `path` for one look, where there is one and it has this program's schema. Nothing is made,
-    /// brought up to date or swept.
+    /// Opens the database at `path` for a single read, if it exists and has this program's schema. Nothing is created, migrated
+    /// or swept.
     ///
     /// # Errors
-    /// Implements [`Store::open`], and `E_DB_UNAVAILABLE` if there is none or its schema is older.
+    /// Those of [`Store::open`], and `E_DB_UNAVAILABLE` if there is no database or its schema is older.
     pub fn open_as_it_is(path: &Path) -> Result<Self> {
         let rights = Rights::default();
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })
     }
 
-    /// Whether [`Store::open`] finds something at `path`, a database or not; else it makes one. A server is always there.
+    /// Whether `path` exists, so that [`Store::open`] does not create a database. It may not be a database, though. A server
+    /// always exists.
     pub fn is_at(path: &Path) -> bool {
         Engine::is_at(path)
     }
@@ -79,7 +80,7 @@ impl Store {
         Engine::is_server(path)
     }
 
-    /// Has the passwords of servers that are kept somewhere, as an address says it, be read again by `reader` where a server refuses them.
+    /// Sets the function that reads a password again from its source after a server has refused it.
     pub fn read_passwords_with(reader: fn(&str) -> Result<String>) {
         Engine::read_passwords_with(reader);
     }
@@ -90,34 +91,34 @@ impl Store {
         self.with_rights(Rights { may_write: false, ..self.rights.clone() })
     }
 
-    /// Whether this handle may write. The disk may refuse it still: see [`Store::access`].
+    /// Whether this handle may write. The disk may still be read-only: see [`Store::access`].
     pub fn may_write(&self) -> bool {
         self.rights.may_write
     }
 
-    /// Returns a handle for what serves a client: each read ends with `E_TIMEOUT` once it took `limit`, when
-    /// `cancelled` is cancelled, and after [`Store::end_reads`].
+    /// Returns a handle for serving a client. Each of its reads ends with `E_TIMEOUT` after `limit`, when `cancelled` is
+    /// cancelled, or after [`Store::end_reads`].
     #[must_use]
     pub fn limited(&self, limit: Duration, cancelled: CancellationToken) -> Self {
         let deadline = Some(Deadline { limit, cancelled, ended: Arc::clone(&self.ended) });
         self.with_rights(Rights { deadline, ..self.rights.clone() })
     }
 
-    /// Returns a handle for work that continues while the database server is unreachable for a time: a transaction
-    /// that cannot begin is started when it
-    /// is back.
+    /// Returns a handle for work that continues although the database server is unreachable for a while. If a transaction
+    /// cannot begin, it is tried again until the server is back.
     #[must_use]
     pub fn patient(&self) -> Self {
         self.with_rights(Rights { is_patient: self.location().file().is_none(), ..self.rights.clone() })
     }
 
-    /// Returns a handle that does not wait, from a patient one.
+    /// Turns a patient handle into one that does not wait.
     #[must_use]
     pub fn hasty(&self) -> Self {
         self.with_rights(Rights { is_patient: false, ..self.rights.clone() })
     }
 
-    /// Begins `work` again while it cannot begin, where this handle is patient; `work` is handed what it runs once it has begun.
+    /// On a patient handle, repeats `work` until it can begin. `work` takes `f` out of its argument once it has begun, and is
+    /// not repeated after that.
     fn begun<F, T>(&self, f: F, work: impl Fn(&mut Option<F>) -> Result<T>) -> Result<T> {
         let (mut f, until) = (Some(f), Instant::now() + PATIENCE);
         loop {
@@ -135,7 +136,8 @@ impl Store {
         }
     }
 
-    /// Returns a handle whose first read stores in `seen` which version of the database it saw, if [`Reader::tells`] returns true.
+    /// Returns a handle whose first read stores in `seen` which version of the database it saw, if [`Reader::tells`] returns
+    /// true.
     #[must_use]
     pub fn telling(&self, seen: &Arc<OnceLock<Version>>) -> Self {
         self.with_rights(Rights { seen: Some(Arc::clone(seen)), ..self.rights.clone() })
@@ -145,7 +147,7 @@ impl Store {
         Self { engine: Arc::clone(&self.engine), ended: Arc::clone(&self.ended), rights }
     }
 
-    /// Ends all reads that have a deadline, those that come too.
+    /// Ends all current and future reads that have a deadline.
     pub fn end_reads(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
@@ -155,7 +157,7 @@ impl Store {
         self.engine.location()
     }
 
-    /// Returns the bytes of the database on the disk, including commits that are not in its file yet.
+    /// Returns the size of the database on the disk in bytes, including commits that are not in its file yet.
     pub fn size(&self) -> u64 {
         self.engine.size()
     }
@@ -190,20 +192,20 @@ impl Store {
         }
     }
 
-    /// Runs `f`, which executes one statement, on the connection that the database was opened with, while no [`Reader`]
-    /// and no pool has it: since every start does this.
+    /// Runs `f`, which executes one statement, on the connection with which the database was opened, if no [`Reader`] and no
+    /// pool has taken it. Every start does this, so it saves opening a second connection.
     pub fn read_once<T>(&self, f: impl Fn(&Db<'_>) -> Result<T>) -> Result<T> {
         let first = self.engine.with_first(|connection| f(&Db::new(connection, None)));
         first.unwrap_or_else(|| self.read(f))
     }
 
-    /// Has the connection that writes be opened meanwhile, for a write that comes after other work.
+    /// Starts to open the writing connection in the background, for a write that follows other work.
     pub fn expect_write(&self) {
         self.engine.expect_write();
     }
 
-    /// Runs `f` in one write transaction, begun IMMEDIATE; commits when it returns `Ok`, else changes nothing.
-    /// When this returns `Ok`, the write is on the disk.
+    /// Runs `f` in one write transaction. Commits if `f` returns `Ok`, and otherwise changes nothing. When this returns `Ok`,
+    /// the changes are on the disk.
     ///
     /// # Errors
     /// Errors of `f`, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_REPLACED`, `E_STORAGE`.
@@ -216,12 +218,12 @@ impl Store {
         self.begun(f, |f| Db::in_transaction(self.engine.pooled_writer()?.link(), None, intent, |db| taken(f)?(db)))
     }
 
-    /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.
+    /// Opens a separate connection for a thread that reads all the time, with a cache of 16 MiB.
     pub fn reader(&self) -> Result<Reader> {
         self.reader_on(self.engine.reader()?)
     }
 
-    /// Returns a connection of its own for one of many clients, with a cache of 2 MiB.
+    /// Opens a separate connection for one of many clients, with a cache of 2 MiB.
     pub fn slim_reader(&self) -> Result<Reader> {
         self.reader_on(self.engine.slim_reader()?)
     }
@@ -231,22 +233,22 @@ impl Store {
         Ok(Reader::new(Arc::clone(&self.engine), connection, watch))
     }
 
-    /// Moves the content of the WAL into the file as far as other connections allow, so that a server leaves one complete file at its end.
-    /// Nothing is lost if this fails.
+    /// Moves the content of the WAL into the file as far as other connections allow, so that a server that ends leaves a single
+    /// complete file. Nothing is lost if this fails.
     pub fn checkpoint(&self) {
         self.engine.checkpoint();
     }
 
-    /// Looks through the whole database: its structure, the SHA-256 of every content, the checksum of every row, what
-    /// rows say of each other, and the words of the search index.
+    /// Checks the whole database: its structure, the SHA-256 of every content, the checksum of every row, the references
+    /// between rows, and the words of the search index.
     ///
     /// # Errors
-    /// `E_DB_CORRUPT` where the damage is so large that the check itself fails.
+    /// `E_DB_CORRUPT` if the damage is so large that the check itself fails.
     pub fn inspect(&self, progress: &Progress<'_>) -> Result<Findings> {
         check::inspect(self.engine.inspector()?.link(), progress)
     }
 
-    /// Refuses to go on where this handle may not write.
+    /// Fails if this handle may not write.
     pub(super) fn check_may_write(&self) -> Result<()> {
         if self.may_write() {
             return Ok(());
@@ -256,12 +258,12 @@ impl Store {
     }
 }
 
-/// Takes the closure, which runs once.
+/// Takes the closure, which can run only once.
 fn taken<F>(f: &mut Option<F>) -> Result<F> {
     f.take().ok_or_else(|| Error::internal("a transaction was run twice"))
 }
 
-/// Takes the deadline off a pooled connection on drop.
+/// Removes the deadline from a pooled connection on drop.
 struct Released<'c>(&'c Pooled);
 
 impl Drop for Released<'_> {

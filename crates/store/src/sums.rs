@@ -1,8 +1,8 @@
-//! Checksums of rows, which show that a name, a URI or a description is the one that was written.
+//! Checksums of rows, which detect names, URIs and descriptions that were changed by damage.
 //!
-//! SQLite has no checksums of its pages, so a bit that flips on the disk would be served. Content has its SHA-256. The rows of prompts,
-//! resources and revisions have an xxh3 checksum over their columns and the content's SHA-256, so that a damaged reference does not lead
-//! to another item's content.
+//! SQLite's pages have no checksums, so a bit that flips on the disk would be served. Content has its SHA-256. The rows of
+//! prompts, resources and revisions have an XXH3 checksum of their columns and of the content's SHA-256, so that a damaged
+//! reference does not lead to another item's content.
 
 use std::ops::Range;
 
@@ -14,14 +14,14 @@ use mcpkg_base::error::Result;
 /// The text that lists show instead of a description that cannot be trusted.
 pub const DAMAGED: &str = "Damaged in the database, so it was not served; `mcpkg check --deep` shows details";
 
-/// Returns the checksum of some values, in their order.
+/// Returns the checksum of some values, in this order.
 pub(super) fn checksum(values: &[Value<'_>]) -> i64 {
     let mut bytes = Vec::with_capacity(256);
     push_all(&mut bytes, values);
     xxh3_64(&bytes).cast_signed()
 }
 
-/// The checksums of many rows, in the same memory.
+/// Computes the checksums of many rows that begin with the same values, and reuses their memory.
 pub(super) struct Checksums {
     /// The bytes to hash: the common prefix, and the rest of the last row.
     bytes: Vec<u8>,
@@ -29,15 +29,15 @@ pub(super) struct Checksums {
 }
 
 impl Checksums {
-    /// Those of values that all begin with `head`.
+    /// Returns a `Checksums` for rows that all begin with `head`.
     pub(super) fn beginning_with(head: &[Value<'_>]) -> Self {
         let mut bytes = Vec::with_capacity(256);
         push_all(&mut bytes, head);
         Self { head: bytes.len(), bytes }
     }
 
-    /// Returns the project in a column of `row` and the checksums of values that all begin with it: those that are `known`, once
-    /// a row before told the project, which is the same in all of them.
+    /// Returns the project of a row, and the `Checksums` for rows that all begin with it. Takes both from `known` if a previous
+    /// row has set it, because all rows of the query have the same project. `column` is the project's column.
     pub(super) fn of_project<'k>(
         known: &'k mut Option<(i64, Self)>,
         row: &Row<'_>,
@@ -53,7 +53,7 @@ impl Checksums {
         Ok((*project, sums))
     }
 
-    /// Returns the checksum of what all begin with and `rest`, in their order.
+    /// Returns the checksum of the common values followed by `rest`.
     pub(super) fn next(&mut self, rest: &[Value<'_>]) -> i64 {
         self.bytes.truncate(self.head);
         push_all(&mut self.bytes, rest);
@@ -61,14 +61,15 @@ impl Checksums {
     }
 }
 
-/// Appends values, which stay where they are: to copy what was just written costs more than to hash it.
+/// Appends values without a temporary copy: copying them would cost more than hashing them.
 fn push_all(bytes: &mut Vec<u8>, values: &[Value<'_>]) {
     for value in values {
         push(bytes, value);
     }
 }
 
-/// Appends a value so that no two lists of values give the same bytes: its type, its length where it has one, itself.
+/// Appends a value: its type, its length if it is a text or blob, and its bytes. Different lists of values thus never yield the
+/// same bytes.
 fn push(bytes: &mut Vec<u8>, value: &Value<'_>) {
     match *value {
         Value::Text(text) => push_long(bytes, 3, text),
@@ -85,7 +86,7 @@ fn push_long(bytes: &mut Vec<u8>, kind: u8, value: &[u8]) {
     bytes.extend_from_slice(value);
 }
 
-/// A value's type and eight bytes after it, to be appended at once.
+/// Joins a value's type with the eight bytes that follow it.
 fn headed(kind: u8, [a, b, c, d, e, f, g, h]: [u8; 8]) -> [u8; 9] {
     [kind, a, b, c, d, e, f, g, h]
 }
@@ -110,7 +111,7 @@ mod tests {
         assert_ne!(checksum(params!["ab", "c"]), checksum(params!["a", "bc"]));
         assert_ne!(checksum(params!["a"]), checksum(params![*b"a"]));
         assert_ne!(checksum(params![None::<&str>]), checksum(params![""]));
-        // This value is stored in files, so it must never change.
+        // Rows store checksums, so this one must never change.
         let all = checksum(&[
             Value::Integer(-7),
             Value::Text("é".as_bytes()),

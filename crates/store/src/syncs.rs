@@ -1,5 +1,5 @@
-//! Folders that projects are synced with: the common state of the last sync, the state of the files on disk, and the
-//! files that are being written.
+//! Folders that projects are synced with: the common state after the last sync, the files on disk at that time, and files that
+//! are just being written.
 
 use std::collections::BTreeMap;
 
@@ -13,56 +13,56 @@ use mcpkg_base::error::Result;
 use mcpkg_base::hex;
 use mcpkg_base::inside::stays_inside;
 
-/// A project and a folder.
+/// A sync of a project with a folder.
 #[derive(Clone, Debug)]
 pub struct Sync {
     pub id: i64,
-    /// The folder's real path.
+    /// The folder's path, with symlinks resolved.
     pub folder: String,
-    /// The value of [`state`] when nothing was left to do; `None` if everything has to be checked.
+    /// The value of [`state`] when nothing was left to do; `None` if everything has to be compared.
     pub project_state: Option<[u8; 32]>,
-    /// When the files were looked at.
+    /// When the files were last checked.
     pub looked_at: Millis,
 }
 
-/// The state of an item that both sides had.
+/// The common state of an item after the last sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// The file, below the folder; of an MCP server `mcp_server:NAME`.
+    /// The file's path relative to the folder; `mcp_server:NAME` for an MCP server.
     pub path: String,
-    /// The key of the item, such as `prompt:<uuid>`; for a link `link:` and its text, for a form `form:` and its kind.
+    /// The key of the item, such as `prompt:<uuid>`. For a link, `link:` and its text; for a form, `form:`, its SHA-256, `:`
+    /// and the path of the item's file.
     pub item: String,
-    /// Name and attributes as JSON, and the key of the content; `None` where both never had the same.
+    /// The name and attributes as JSON, and the key of the content; `None` if both sides never had the same.
     pub version: Option<(String, i64)>,
     /// Whether the folder's manifest lists the file.
     pub listed: bool,
-    /// The proposal about it that was not acted on yet.
+    /// The open proposal about it.
     pub proposal: Option<i64>,
 }
 
-/// A file or folder as the disk described it.
+/// A file or folder as the disk last described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Its path below the folder; empty for the folder itself.
+    /// The path relative to the folder; empty for the folder itself.
     pub path: String,
-    /// Whether it is a folder.
     pub is_folder: bool,
-    /// The facts that show that it was not changed since.
+    /// The metadata by which a later change is detected.
     pub stat: Stat,
 }
 
 /// A file that is being written, or an MCP server in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Its path below the folder; `mcp_server:NAME` for a server.
+    /// The path relative to the folder; `mcp_server:NAME` for an MCP server.
     pub path: String,
-    /// The SHA-256 of the file, or of a server's JSON; `None` if there is nothing.
+    /// The SHA-256 of the old file, or of the server's old JSON; `None` if it did not exist.
     pub before: Option<[u8; 32]>,
-    /// The key of what will; `None` for nothing.
+    /// The key of the new content; `None` to delete the file.
     pub blob: Option<i64>,
-    /// Whether it can be executed.
+    /// Whether the new file is executable.
     pub executable: bool,
-    /// Its entry in the manifest, as JSON; `None` for none.
+    /// The new entry in the manifest, as JSON; `None` for no entry.
     pub listed: Option<String>,
 }
 
@@ -76,12 +76,12 @@ fn from_row(row: &super::engine::Row<'_>) -> Result<Sync> {
     Ok(Sync { id: row.get(0)?, folder: row.get(1)?, project_state: row.get(2)?, looked_at: row.get(3)? })
 }
 
-/// Returns the sync of a project with a folder, if they ever were synced.
+/// Returns the sync of a project with a folder, if there is one.
 pub fn get(db: &Db<'_>, project: i64, folder: &str) -> Result<Option<Sync>> {
     db.one(sql!(sync!(), " WHERE project_id = ?1 AND folder = ?2"), params![project, folder], from_row)
 }
 
-/// Returns the sync that a project was last looked at for, if it ever was synced.
+/// Returns the project's sync that was last checked, if there is one.
 pub fn last(db: &Db<'_>, project: i64) -> Result<Option<Sync>> {
     let sql = sql!(sync!(), " WHERE project_id = ?1 ORDER BY looked_at DESC, id DESC LIMIT 1");
     db.one(sql, params![project], from_row)
@@ -93,46 +93,47 @@ pub fn insert(db: &Db<'_>, project: i64, folder: &str, now: Millis) -> Result<i6
     db.insert(sql, params![project, folder, now])
 }
 
-/// Forgets a sync with all that was kept for it.
+/// Deletes a sync and everything stored for it.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync WHERE id = ?1"), params![id]).map(drop)
 }
 
-/// The texts of links by path.
+/// Texts of links, by path.
 pub type Texts = BTreeMap<String, String>;
 
-/// Files by path that say what an item's file says.
+/// Files that mean the same as an item's file, by path.
 pub type Forms = BTreeMap<String, Form>;
 
-/// A file that repeats an item's file, and is not an item of its own.
+/// A file that means the same as an item's file, but is not an item of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// The path of that file.
+    /// The path of the item's file.
     pub of: String,
-    /// The SHA-256 of what it holds.
+    /// The SHA-256 of this file's bytes.
     pub sha256: [u8; 32],
 }
 
 /// The record of a folder's last sync.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// The state of each item that both sides had, by path.
+    /// The common state of each item, by path.
     pub bases: Vec<Base>,
     /// The links that both sides had.
     pub links: Texts,
-    /// Copies of items' files in the folder, and what says the same there to other agents.
+    /// Copies of items' files in the folder, and files with the same meaning for other agents.
     pub forms: Forms,
-    /// Of items that a proposal is about, by path, the name and attributes that it gives as JSON: what their files said by then.
+    /// For items with an open proposal, by path: the proposed name and attributes as JSON, which is what their files contained
+    /// at that time.
     pub proposed: Texts,
 }
 
-/// The prefix of a link's text in the column `item`.
+/// The prefix in the column `item` for a link. The link's text follows.
 const LINK: &str = "link:";
 
-/// The prefix of a form in the column `item`; the SHA-256, `:` and the path of the file that it is a form of follow.
+/// The prefix in the column `item` for a form. The SHA-256, `:` and the path of the item's file follow.
 const FORM: &str = "form:";
 
-/// Returns what is known of a folder. A row whose path leads out of it is as good as none: no sync wrote it.
+/// Returns the record of a folder's last sync. Rows with a path that leads out of the folder are ignored: no sync wrote them.
 pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
     let sql = sql!(
         "SELECT sync_item.path, sync_item.item, sync_item.entry, sync_item.blob_id, listed, proposal_id, proposal.entry
@@ -166,7 +167,7 @@ pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
     Ok(known)
 }
 
-/// Keeps a link that both sides have, with its text.
+/// Stores a link that both sides have, with its text.
 pub fn put_link(db: &Db<'_>, id: i64, path: &str, text: &str) -> Result<()> {
     let (path, item) = (path.to_owned(), format!("{LINK}{text}"));
     put_base(db, id, &Base { path, item, version: None, listed: false, proposal: None })
@@ -184,7 +185,7 @@ pub fn put_forms(db: &Db<'_>, id: i64, known: &Forms, forms: &Forms) -> Result<(
     Ok(())
 }
 
-/// Keeps what both sides have of an item.
+/// Stores the common state of an item.
 pub fn put_base(db: &Db<'_>, id: i64, base: &Base) -> Result<()> {
     let (entry, blob) = base.version.as_ref().map(|(entry, blob)| (entry.as_str(), *blob)).unzip();
     let sql = sql!(
@@ -197,12 +198,12 @@ pub fn put_base(db: &Db<'_>, id: i64, base: &Base) -> Result<()> {
     db.run(sql, params![id, base.path, base.item, entry, blob, base.listed, base.proposal]).map(drop)
 }
 
-/// Forgets an item that neither side has any more.
+/// Removes the state of an item that neither side has any more.
 pub fn delete_base(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM sync_item WHERE sync_id = ?1 AND path = ?2"), params![id, path]).map(drop)
 }
 
-/// Returns how many items of a sync wait for a decision about a proposal.
+/// Returns how many items of a sync have an open proposal.
 pub fn waiting(db: &Db<'_>, id: i64) -> Result<i64> {
     let sql = sql!(
         "SELECT count(*) FROM sync_item JOIN proposal ON proposal.id = proposal_id
@@ -211,7 +212,7 @@ pub fn waiting(db: &Db<'_>, id: i64) -> Result<i64> {
     db.single(sql, params![id], |row| row.get(0))
 }
 
-/// Hands `each` the files and folders of a sync as they were on the disk.
+/// Calls `each` with the stored state of each file and folder of a sync.
 pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) -> Result<()>) -> Result<()> {
     let sql = sql!("SELECT path, is_folder, size, mtime, ctime, inode FROM sync_file WHERE sync_id = ?1");
     db.each(sql, params![id], |row| {
@@ -220,8 +221,8 @@ pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) ->
     })
 }
 
-/// Stores the state of the files and folders on the disk, replacing the previous one. `state` is the current result of [`state`] if
-/// nothing is left to do; `looked_at` is when the first of them was checked.
+/// Stores the state of the files and folders on the disk, replacing the previous one. `state` is the current result of
+/// [`state`] if nothing is left to do. `looked_at` is when the first of them was checked.
 pub fn looked(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>, looked_at: Millis) -> Result<()> {
     db.run(sql!("DELETE FROM sync_file WHERE sync_id = ?1"), params![id])?;
     let sql = sql!(
@@ -234,7 +235,7 @@ pub fn looked(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>, look
     db.run(sql, params![id, state.as_ref().map(<[u8; 32]>::as_slice), looked_at]).map(drop)
 }
 
-/// Returns the files that are being written, by path.
+/// Returns the files that are being written, ordered by path.
 pub fn writes(db: &Db<'_>, id: i64) -> Result<Vec<Write>> {
     let sql = sql!(
         "SELECT path, before_sha256, blob_id, executable, listed FROM sync_write WHERE sync_id = ?1 ORDER BY path"
@@ -250,7 +251,7 @@ pub fn writes(db: &Db<'_>, id: i64) -> Result<Vec<Write>> {
     })
 }
 
-/// Notes that a file is going to be written.
+/// Records that a file is about to be written.
 pub fn begin_write(db: &Db<'_>, id: i64, write: &Write) -> Result<()> {
     let before = write.before.as_ref().map(<[u8; 32]>::as_slice);
     let sql = sql!(
@@ -260,13 +261,13 @@ pub fn begin_write(db: &Db<'_>, id: i64, write: &Write) -> Result<()> {
     db.run(sql, params![id, write.path, before, write.blob, write.executable, write.listed]).map(drop)
 }
 
-/// Notes that no file is being written any more.
+/// Records that no file is being written any more.
 pub fn end_writes(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync_write WHERE sync_id = ?1"), params![id]).map(drop)
 }
 
-/// Returns the SHA-256 of all that a sync asks a project: the revision of each prompt, resource, agent's file and MCP server,
-/// what its modules say of them, its links, and what was decided about proposals. No content is read.
+/// Returns a SHA-256 of everything in a project that a sync depends on: the revisions of all prompts, resources, agents' files
+/// and MCP servers, the settings of its modules, its links, and the decisions about proposals. No content is read.
 pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     let mut hash = Sha256::new();
     let mut field = |bytes: &[u8]| {

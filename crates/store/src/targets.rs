@@ -6,10 +6,10 @@ use super::Db;
 use super::engine::{params, sql};
 use mcpkg_base::error::Result;
 
-/// The scope of a choice.
+/// Whose default targets are meant.
 #[derive(Clone, Copy, Debug)]
 pub enum Of {
-    /// Every project's that has none of its own.
+    /// All projects that have no targets of their own.
     All,
     Project(Uuid),
 }
@@ -23,7 +23,7 @@ impl Of {
     }
 }
 
-/// Returns the names of the targets that were chosen; `None` where none were.
+/// Returns the names of the default targets; `None` if none were set.
 pub fn chosen(db: &Db<'_>, of: Of) -> Result<Option<Vec<String>>> {
     let select = sql!("SELECT value FROM setting WHERE key = ?1");
     let text: Option<String> = db.one(select, params![of.key()], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! Tasks: long tool calls that were answered at once, and their outcomes.
+//! Tasks: long tool calls that were answered immediately and continue in the background, and their outcomes.
 
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use super::limits::{Growing, Limits};
 use mcpkg_base::clock::{Millis, span};
 use mcpkg_base::error::Result;
 
-/// The table. The outcome of a task is kept for an hour. The number limits the unexpired tasks of each asker.
+/// The growing table. The outcome of a task is kept for an hour. The number limits the unexpired tasks of each asker.
 pub const GROWING: Growing = Growing {
     name: "tasks",
     about: "long-running calls by agents, with their results, per caller; running calls are never deleted",
@@ -17,21 +17,21 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// How far a task is.
+/// The states of a task, in MCP's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// A server works on it.
+    /// A server is working on it.
     Working,
-    /// It ended with a result, which may say that the tool failed.
+    /// It ended with a result, which may be the tool's own error.
     Completed,
     /// It ended without a result.
     Failed,
-    /// It was given up because its asker wanted so.
+    /// Its asker cancelled it.
     Cancelled,
 }
 
 impl Status {
-    /// Returns the word in the table.
+    /// Returns the word for it in the database.
     const fn word(self) -> &'static str {
         match self {
             Status::Working => "working",
@@ -54,38 +54,35 @@ impl Status {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The id that its asker knows it by.
     pub id: Uuid,
-    /// Its requester, who alone may see it: an access key, or this user.
+    /// The asker, who alone may see it: an access key, or this user.
     pub asker: String,
-    /// The tool that was called.
     pub tool: String,
-    /// The server that works on it, or did.
+    /// The server process that works or worked on it.
     pub runner: Uuid,
-    /// How far it is.
     pub status: Status,
     /// A message about the status.
     pub message: Option<String>,
-    /// The result or the error, as JSON; there where it completed or failed.
+    /// The result or the error, as JSON, if it completed or failed.
     pub outcome: Option<String>,
     pub created_at: Millis,
-    /// When its status changed last.
+    /// When its status last changed.
     pub updated_at: Millis,
-    /// Until when it is kept.
+    /// When it is deleted.
     pub expires_at: Millis,
 }
 
-/// How a task ended.
+/// The outcome of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct End<'a> {
-    /// Any status but working.
+    /// Any status except for `Working`.
     pub status: Status,
     /// A message about the status.
     pub message: Option<&'a str>,
     /// The result or the error, as JSON; `None` if it was cancelled.
     pub outcome: Option<&'a str>,
     pub at: Millis,
-    /// Until when it is kept.
+    /// When the task is deleted.
     pub expires_at: Millis,
 }
 
@@ -96,8 +93,8 @@ macro_rules! columns {
     };
 }
 
-/// The rows beyond the limits: `?1` is now, `?2` the moment before which they have to have ended, `?3` how many an asker
-/// has.
+/// The rows beyond the limits: `?1` is the current time, `?2` the time before which they must have ended, `?3` how many an
+/// asker may have.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, status, expires_at, updated_at,
@@ -117,12 +114,12 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     db.run(sql, params![now, limits.before(now), limits.most(), most])
 }
 
-/// Returns until when a task is kept that begins or ends `now`.
+/// Returns when to delete a task that starts or ends `now`.
 pub fn kept_until(db: &Db<'_>, now: Millis) -> Result<Millis> {
     Ok(now.saturating_add(GROWING.limits(db)?.age.unwrap_or(span::LONGEST)))
 }
 
-/// Inserts a task, and deletes expired ones. Returns false if the asker has as many tasks as it may have.
+/// Inserts a task, and deletes expired ones. Returns false if the asker has too many tasks.
 pub fn insert(db: &Db<'_>, task: &Task) -> Result<bool> {
     db.run(sql!("DELETE FROM task WHERE expires_at < ?1 AND status <> 'working'"), params![task.created_at])?;
     let most = GROWING.limits(db)?.most();
@@ -161,13 +158,13 @@ pub fn get(db: &Db<'_>, asker: &str, id: Uuid, now: Millis) -> Result<Option<Tas
     db.one(statement, params![id, asker, now], task)
 }
 
-/// Returns the tasks that have not ended, as far as the table says.
+/// Returns the tasks that have not ended according to the table.
 pub fn working(db: &Db<'_>) -> Result<Vec<Task>> {
     let statement = sql!("SELECT ", columns!(), " FROM task WHERE status = 'working' ORDER BY created_at, uuid");
     db.all(statement, params![], task)
 }
 
-/// Ends a task that is working; returns whether this did it.
+/// Ends a task that is working. Returns false if it had already ended.
 pub fn end(db: &Db<'_>, id: Uuid, end: End<'_>) -> Result<bool> {
     let statement = sql!(
         "UPDATE task SET status = ?2, message = ?3, outcome = ?4, updated_at = ?5, expires_at = ?6

@@ -1,13 +1,13 @@
-//! Prepares texts from others for the trail and messages.
+//! Cleans texts from others for the trail and for messages.
 
 use super::engine::{Row, Value};
 
-/// Returns what an agent or a user called something as the trail keeps it: at most 255 characters, no control ones.
+/// Shortens a name to 255 characters and removes control characters, for the trail.
 pub(super) fn plain(text: &str) -> String {
     text.chars().take(255).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Returns a text as far as it can be read: for the name of a row that is damaged.
+/// Returns the legible part of a damaged row's text, for its name.
 pub(super) fn legible(row: &Row<'_>, column: usize) -> String {
     match row.get(column) {
         Ok(Value::Text(text)) => plain(&String::from_utf8_lossy(text)),

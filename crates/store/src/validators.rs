@@ -8,7 +8,7 @@ use super::projects::{Selection, resolved};
 use super::resources::Key;
 use mcpkg_base::error::Result;
 
-/// Decides what a read of a resource returns.
+/// The values that decide what a read of a resource returns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Resource {
     sha256: [u8; 32],
@@ -16,7 +16,7 @@ pub struct Resource {
     text: bool,
 }
 
-/// Returns the validator of the resource `key` of the project that applies; `None` if there is none.
+/// Returns the validator of the resource `key` of the selected project; `None` if there is none.
 pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Option<Resource>> {
     macro_rules! of_project {
         () => {
@@ -36,7 +36,7 @@ pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Opti
     })
 }
 
-/// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` if there is none.
+/// Returns the SHA-256 of the content of the prompt `name` of the selected project; `None` if there is none.
 pub fn prompt(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
     let sql = sql!(
         "SELECT b.sha256 FROM prompt p JOIN blob b ON b.id = p.blob_id WHERE p.name = ?3 AND p.project_id = ",

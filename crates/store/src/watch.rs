@@ -7,35 +7,35 @@ use super::events::{self, Event};
 use super::{Db, Store};
 use mcpkg_base::error::Result;
 
-/// How long to wait for a notification until a check is worth it anyway.
+/// How long to wait without a notification before checking anyway.
 const UNTOLD: Duration = Duration::from_secs(1);
 
-/// A connection of its own that looks for new commits; cheap to ask often.
+/// Checks for new commits on its own connection. Cheap enough to use often.
 pub struct Watch {
     store: Store,
     connection: Connection,
-    /// In which way the database was opened that the connection is to.
+    /// The epoch of the database in which the connection was opened.
     epoch: u64,
-    /// None before the first look.
+    /// The version at the last check; `None` before the first one.
     version: Option<Version>,
     looked: Instant,
     position: Position,
 }
 
-/// A place in the order of things: which life of the file, and its newest event.
+/// A position in the order of commits: the generation of the database, and its newest event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     generation: String,
     seq: i64,
 }
 
-/// Commits since the last look.
+/// The commits since the last check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     None,
-    /// These, oldest first; refused ones too.
+    /// These events, oldest first, including refused changes.
     Events(Vec<Event>),
-    /// The database was restored from a backup: anything may differ.
+    /// The database was restored from a backup, so anything may differ.
     Restored,
 }
 
@@ -45,7 +45,7 @@ impl Store {
         self.read_once(position)
     }
 
-    /// Returns a watch whose first look reports what came after `position`.
+    /// Returns a watch whose first check reports what was committed after `position`.
     pub fn watch(&self, position: Position) -> Result<Watch> {
         self.engine.notice_replacement();
         self.engine.check_in_place()?;
@@ -61,8 +61,9 @@ impl Store {
 }
 
 impl Watch {
-    /// Waits until there may have been a commit: for at most half a second if the engine notifies of commits, else for `limit`. Returns
-    /// whether a look is worth it. With notifications that is after one, and from time to time, since a connection can be lost silently.
+    /// Waits until there may have been a commit: for at most half a second if the engine notifies of commits, or else for
+    /// `limit`. Returns whether a check is worthwhile. If the engine notifies, that is after a notification, and also from time
+    /// to time, since a connection can be lost silently.
     pub fn wait(&self, limit: Duration) -> bool {
         match self.connection.link().wait(limit) {
             Ok(told) => told || self.looked.elapsed() >= UNTOLD,
@@ -74,7 +75,7 @@ impl Watch {
         }
     }
 
-    /// Returns what was committed since the last look, and notices where the file was removed or replaced.
+    /// Returns the commits since the last check. Also detects that the file was removed or replaced.
     pub fn look(&mut self) -> Result<Change> {
         self.looked = Instant::now();
         self.store.engine.notice_replacement();
@@ -94,7 +95,7 @@ impl Watch {
             (self.version, self.position) = (Some(version), now);
             return Ok(Change::Restored);
         }
-        // A checkpoint of SQLite's is another version too: without an event after the last one nothing happened.
+        // SQLite's checkpoints change the version too, so events decide whether anything was committed.
         let news = events::after(&db, self.position.seq, usize::MAX)?;
         self.version = Some(version);
         if let Some(last) = news.last() {

@@ -1,4 +1,4 @@
-//! Workspaces known to this database: the folder of each, by machine.
+//! The workspaces that this database knows: their folders on each machine.
 
 use uuid::Uuid;
 
@@ -7,20 +7,20 @@ use super::engine::{params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// A workspace that is to be known.
+/// A workspace to add.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Its id, where it is new.
+    /// The id, if the workspace is new.
     pub uuid: Uuid,
-    /// The machine that it lies on.
+    /// The machine with the folder.
     pub machine: &'a str,
-    /// Its folder's real path.
+    /// The folder's path, with symlinks resolved.
     pub root: &'a str,
     pub name: &'a str,
     pub now: Millis,
 }
 
-/// Returns the key of a workspace, which is added where it is new.
+/// Returns the key of a workspace. Adds the workspace if it is new.
 pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<i64> {
     let sql = sql!(
         "INSERT INTO workspace (uuid, machine, root, name, added_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -29,7 +29,7 @@ pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<i64> {
     db.single(sql, params![new.uuid, new.machine, new.root, new.name, new.now], |row| row.get(0))
 }
 
-/// Returns the key of the workspace in a folder of a machine, where this database knows it.
+/// Returns the key of the workspace in a folder of a machine, if this database knows it.
 pub fn find(db: &Db<'_>, machine: &str, root: &str) -> Result<Option<i64>> {
     db.one(sql!("SELECT id FROM workspace WHERE machine = ?1 AND root = ?2"), params![machine, root], |row| row.get(0))
 }

@@ -6,16 +6,17 @@ use super::{Db, Store};
 use mcpkg_base::error::Result;
 
 impl Store {
-    /// Runs `f` in one write transaction as [`Store::write`] does, with the project that applies or the reason why none does. On a server,
-    /// it excludes only writers to the same project and those that use [`Store::write`]. So `f` may change what belongs to that project,
-    /// add what nothing else refers to yet, and append events. For rows that all projects share, the condition of its statement decides.
+    /// Runs `f` in one write transaction as [`Store::write`] does. Passes it the selected project, or the error that says why
+    /// there is none. On a server, this locks out only writers to the same project and those that use [`Store::write`]. So `f`
+    /// may change what belongs to that project, add what nothing else refers to yet, and append events. To change rows that all
+    /// projects share, put the condition into the statement itself.
     pub fn write_in<T>(
         &self,
         selection: &Selection,
         f: impl FnOnce(&Db<'_>, Result<Project>) -> Result<T>,
     ) -> Result<T> {
         self.write_as(Intent::WriteProject, |db| {
-            // Deleting, renaming or selecting a project excludes all writers, so the project found here stays.
+            // Deleting, renaming or selecting a project locks out all writers, so the project found here cannot change.
             let project = projects::require(db, selection);
             if let Ok(project) = &project {
                 db.lock_project(project.id)?;

@@ -5,26 +5,25 @@ use crate::engine::{Row, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// An attempt that begins.
+/// An attempt that is starting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// The place of its step.
+    /// The position of its step in the run.
     pub seq: i64,
-    /// Its number among those of its step, from 1 on.
+    /// Its number among the attempts at its step, counted from 1.
     pub number: i64,
-    /// The round of `repeat` that it belongs to, from 1 on.
+    /// The round of `repeat` that it belongs to, counted from 1.
     pub round: i64,
-    /// The idempotency key that is sent along.
+    /// The idempotency key that is sent with the request.
     pub key: Option<String>,
-    /// The person or program that runs it, as named in the trail.
+    /// The actor in the trail.
     pub actor: String,
-    /// The id of the command.
     pub command: String,
-    /// The method. HTTP only.
+    /// The method. Only for HTTP.
     pub method: Option<String>,
-    /// The host. HTTP only.
+    /// The host. Only for HTTP.
     pub host: Option<String>,
-    /// The path with its placeholders. HTTP only.
+    /// The path with its placeholders. Only for HTTP.
     pub path: Option<String>,
     /// The arguments as JSON, redacted.
     pub arguments: String,
@@ -34,17 +33,16 @@ pub struct Begun {
 /// The outcome of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// `ok`, or the code of the failure.
+    /// `ok`, or the error code.
     pub outcome: String,
-    /// The status of the answer. HTTP only.
+    /// The status of the answer. Only for HTTP.
     pub status: Option<i64>,
-    /// Bytes of the answer.
+    /// The size of the answer in bytes.
     pub bytes: Option<i64>,
-    /// The SHA-256 of the answer.
     pub sha256: Option<[u8; 32]>,
     /// The beginning of the answer, redacted.
     pub excerpt: Option<String>,
-    /// A message about it.
+    /// A message about the outcome.
     pub reason: Option<String>,
     pub ended_at: Millis,
 }
@@ -52,7 +50,7 @@ pub struct Ended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     pub begun: Begun,
-    /// Its outcome; `None` while it runs, or if its process was killed.
+    /// The outcome; `None` while it runs, or if its process was killed.
     pub ended: Option<Ended>,
 }
 
@@ -64,7 +62,7 @@ macro_rules! attempts {
     };
 }
 
-/// Adds an attempt that begins.
+/// Adds an attempt that is starting.
 pub fn begin(db: &Db<'_>, run: i64, begun: &Begun) -> Result<()> {
     let Begun { seq, number, round, key, actor, command, method, host, path, arguments, started_at } = begun;
     let sql = sql!(
@@ -88,12 +86,12 @@ pub fn end(db: &Db<'_>, run: i64, seq: i64, number: i64, ended: &Ended) -> Resul
     db.run(sql, values).map(drop)
 }
 
-/// Returns the attempts of a run, by step and number.
+/// Returns the attempts of a run, ordered by step and number.
 pub fn of(db: &Db<'_>, run: i64) -> Result<Vec<Attempt>> {
     db.all(sql!(attempts!(), " WHERE run_id = ?1 ORDER BY seq, number"), params![run], from_row)
 }
 
-/// Returns the last attempt at a step, where there was one.
+/// Returns the last attempt at a step, if any.
 pub fn last(db: &Db<'_>, run: i64, seq: i64) -> Result<Option<Attempt>> {
     let sql = sql!(attempts!(), " WHERE run_id = ?1 AND seq = ?2 ORDER BY number DESC LIMIT 1");
     db.one(sql, params![run, seq], from_row)

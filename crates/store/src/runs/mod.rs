@@ -1,6 +1,6 @@
 //! Runs of commands and of workflows: their requests, progress and outcomes.
 //!
-//! The process that works on a run holds its lock ([`super::Store::hold_run`]); a row alone does not show that anybody
+//! A process that works on a run holds the run's lock ([`super::Store::hold_run`]). A row alone does not show that any process
 //! does.
 
 pub mod attempts;
@@ -28,13 +28,12 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// A run that begins.
+/// A run that is starting.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     pub uuid: Uuid,
-    /// The key of its project, where it has one.
+    /// The key of its project, if it has one.
     pub project: Option<i64>,
-    /// The kind of run.
     pub kind: Kind,
     /// The id of the command, or the name of the workflow.
     pub name: &'a str,
@@ -42,11 +41,11 @@ pub struct New<'a> {
     pub definition: &'a str,
     /// The SHA-256 of the plan, in hex.
     pub plan_hash: &'a str,
-    /// The inputs as JSON, secrets as references.
+    /// The inputs as JSON, with secrets as references.
     pub inputs: &'a str,
-    /// Its requester: `user`, or `key:` and the name of an access key.
+    /// The asker: `user`, or `key:` and the name of an access key.
     pub asker: &'a str,
-    /// The person or program that started it, as named in the trail.
+    /// The actor in the trail.
     pub actor: &'a str,
     pub now: Millis,
 }
@@ -54,36 +53,32 @@ pub struct New<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub id: i64,
-    /// The id that users see.
     pub uuid: Uuid,
-    /// The key of its project.
     pub project: Option<i64>,
-    /// The kind of run.
     pub kind: Kind,
     /// The id of the command, or the name of the workflow.
     pub name: String,
-    /// The key of what was planned.
+    /// The key of the text of its plan.
     pub definition: i64,
     /// The SHA-256 of the plan, in hex.
     pub plan_hash: String,
-    /// The inputs as JSON, secrets as references.
+    /// The inputs as JSON, with secrets as references.
     pub inputs: String,
-    /// How far it is, as its holder left it.
+    /// The state in which its last holder left it.
     pub state: State,
-    /// A request to the run that it has not fulfilled yet.
+    /// A request to the run that it has not yet fulfilled.
     pub wanted: Option<Wanted>,
     pub asker: String,
-    /// The person or program that started it, as named in the trail.
+    /// The actor in the trail.
     pub actor: String,
     /// The reason for its state, if there is one to report.
     pub reason: Option<String>,
-    /// The key of its final output.
     pub output: Option<i64>,
     pub created_at: Millis,
     pub ended_at: Option<Millis>,
 }
 
-/// How many runs begin until those that are beyond the limits are looked for.
+/// After how many new runs the table is pruned.
 const LOOK: i64 = 100;
 
 macro_rules! runs {
@@ -94,7 +89,7 @@ macro_rules! runs {
     };
 }
 
-/// The rows beyond the limits: `?1` is the moment before which they ended, `?2` how many a project has.
+/// The rows beyond the limits: `?1` is the time before which they ended, `?2` how many a project keeps.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, ended_at, row_number() OVER (PARTITION BY project_id ORDER BY id DESC) AS place
@@ -123,8 +118,8 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     Ok(runs.len() as u64)
 }
 
-/// Adds a run that its holder works on, with its steps, the name and the command of each, in the order in which they run; returns
-/// its key. Each hundredth time the runs that are beyond the limits go.
+/// Adds a run and its steps, and returns its key. Each step has a name and a command, and they are in the order in which they
+/// run. The caller must hold the run's lock. Every hundredth run, the table is pruned.
 pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> {
     let definition = blobs::put(db, new.definition.as_bytes())?;
     let sql = sql!(
@@ -152,19 +147,18 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> 
         );
         db.run(sql, params![run, seq, name, command])?;
     }
-    // To find them takes a look at all runs.
+    // Only now and then, because finding the rows means looking at all runs.
     if run % LOOK == 0 {
         delete(db, GROWING.limits(db)?, new.now, SWEEP)?;
     }
     Ok(run)
 }
 
-/// Returns the run with this id.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
-/// Whether a row is still that run of this database: it was not deleted, and no backup was restored over it.
+/// Whether a row is still the same run of this database: it was not deleted, and no backup was restored over it.
 pub fn stands(db: &Db<'_>, run: i64, uuid: Uuid, generation: &str) -> Result<bool> {
     let sql = sql!(
         "SELECT 1 FROM run JOIN setting ON setting.key = 'generation' AND setting.value = ?3
@@ -173,8 +167,8 @@ pub fn stands(db: &Db<'_>, run: i64, uuid: Uuid, generation: &str) -> Result<boo
     Ok(db.one(sql, params![run, uuid, generation], |_| Ok(()))?.is_some())
 }
 
-/// Returns a page of the runs of a project, or of those without one, the newest first; it begins after the run whose id is
-/// `page.after`.
+/// Returns a page of the runs of a project, or of those without a project, the newest first, beginning after the run with the
+/// id `page.after`.
 pub fn list(db: &Db<'_>, project: Option<i64>, page: &Page) -> Result<Slice<Run>> {
     let before = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
     let found = match project {
@@ -190,7 +184,7 @@ pub fn list(db: &Db<'_>, project: Option<i64>, page: &Page) -> Result<Slice<Run>
     Ok(page.slice(found))
 }
 
-/// Returns the last run of a workflow in a project that succeeded, where there is one.
+/// Returns the last run of a workflow in a project that succeeded, if any.
 pub fn last_succeeded(db: &Db<'_>, project: i64, workflow: &str) -> Result<Option<Run>> {
     let sql = sql!(
         runs!(),
@@ -199,18 +193,18 @@ pub fn last_succeeded(db: &Db<'_>, project: i64, workflow: &str) -> Result<Optio
     db.one(sql, params![project, workflow], from_row)
 }
 
-/// Returns the name of a run's project, where it has one.
+/// Returns the name of a run's project, if it has one.
 pub fn project_name(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
     let Some(project) = run.project else { return Ok(None) };
     db.one(sql!("SELECT name FROM project WHERE id = ?1"), params![project], |row| row.get(0))
 }
 
-/// Returns the text of what was planned.
+/// Returns the text of a run's plan.
 pub fn definition(db: &Db<'_>, run: &Run) -> Result<String> {
     text(blobs::get(db, run.definition)?)
 }
 
-/// Returns the text of a run's final output, where it has one.
+/// Returns the text of a run's final output, if it has one.
 pub fn output(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
     run.output.map(|output| blobs::show(db, output).and_then(text)).transpose()
 }
@@ -219,32 +213,33 @@ fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| damaged("the stored definition or output of a run is not text"))
 }
 
-/// Notes how far a run is and why; what was wanted of it is done then.
+/// Stores the state of a run and the reason for it. Any request to the run counts as fulfilled.
 pub fn set_state(db: &Db<'_>, id: i64, state: State, reason: Option<&str>, now: Millis) -> Result<()> {
     let ended = state.is_over().then_some(now);
     let sql = sql!("UPDATE run SET state = ?2, reason = ?3, ended_at = ?4, wanted = NULL WHERE id = ?1");
     db.run(sql, params![id, state.word(), reason, ended]).map(drop)
 }
 
-/// Records whether a running run waits. A wanted change of its state is kept.
+/// Records whether a running run waits. An open request to it is kept.
 pub fn set_waiting(db: &Db<'_>, id: i64, waits: bool) -> Result<()> {
     let state = if waits { State::Waiting } else { State::Running };
     let sql = sql!("UPDATE run SET state = ?2 WHERE id = ?1 AND state IN ('running', 'waiting')");
     db.run(sql, params![id, state.word()]).map(drop)
 }
 
-/// Notes that a person accepted another plan for the rest of a run.
+/// Records that a person accepted another plan for the rest of a run.
 pub fn set_plan_hash(db: &Db<'_>, id: i64, plan_hash: &str) -> Result<()> {
     db.run(sql!("UPDATE run SET plan_hash = ?2 WHERE id = ?1"), params![id, plan_hash]).map(drop)
 }
 
-/// Keeps the final output of a run.
+/// Stores the final output of a run.
 pub fn set_output(db: &Db<'_>, id: i64, output: &str) -> Result<()> {
     let blob = blobs::put(db, output.as_bytes())?;
     db.run(sql!("UPDATE run SET output_blob = ?2 WHERE id = ?1"), params![id, blob]).map(drop)
 }
 
-/// Asks something of a run that has not ended; a cancel is not taken back by a pause. Returns whether there is such a run.
+/// Requests something of a run that has not ended. A pause does not replace a request to cancel. Returns whether there is such
+/// a run.
 pub fn want(db: &Db<'_>, id: i64, wanted: Wanted) -> Result<bool> {
     let changed = match wanted {
         Wanted::Pause => {

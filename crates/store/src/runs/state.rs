@@ -13,7 +13,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Returns the word that the database and users see.
+            /// Returns the word for it in the database and for users.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
@@ -30,7 +30,7 @@ macro_rules! words {
 }
 
 words! {
-    /// The kind of run.
+    /// The kinds of runs.
     Kind {
         Command "command",
         Workflow "workflow",
@@ -38,25 +38,25 @@ words! {
 }
 
 words! {
-    /// How far a run is.
+    /// The states of a run.
     State {
-        /// Nothing of it was done yet.
+        /// No step has started yet.
         Pending "pending",
         /// A step is under way.
         Running "running",
         /// A step waits for its next round.
         Waiting "waiting",
-        /// Somebody stopped it; it can be resumed.
+        /// It was paused, and can be resumed.
         Paused "paused",
-        /// Somebody wants it to end.
+        /// Somebody has asked to cancel it.
         CancelRequested "cancel_requested",
-        /// Its process ended in the middle; it can be resumed.
+        /// Its process ended before it was done. It can be resumed.
         Interrupted "interrupted",
-        /// The outcome of an attempt is unknown; a person decides.
+        /// The outcome of an attempt is unknown. A person decides what to do.
         Uncertain "uncertain",
-        /// Its process is on another machine, and cannot be seen; no row says this.
+        /// Its process is on another machine and cannot be checked. Never stored in a row.
         Unknown "unknown",
-        /// Every step succeeded, or was skipped as the workflow says.
+        /// Every step succeeded, or was skipped because of its condition.
         Succeeded "succeeded",
         Failed "failed",
         Canceled "canceled",
@@ -64,23 +64,23 @@ words! {
 }
 
 words! {
-    /// How far a step is.
+    /// The states of a step.
     StepState {
-        /// Nothing of it was done yet.
+        /// It has not started yet.
         Pending "pending",
         /// An attempt is under way.
         Running "running",
         /// It waits for its next round.
         Waiting "waiting",
-        /// Its output is there.
+        /// It has an output.
         Succeeded "succeeded",
-        /// Its command failed, or its output is not what was said of it.
+        /// Its command failed, or its output is not what the workflow expects.
         Failed "failed",
-        /// Its condition was false, or what it needs did not succeed.
+        /// Its condition was false, or a step that it needs did not succeed.
         Skipped "skipped",
         /// The outcome of its last attempt is unknown.
         Uncertain "uncertain",
-        /// It was given up with its run.
+        /// It was given up together with its run.
         Canceled "canceled",
     }
 }
@@ -88,26 +88,26 @@ words! {
 words! {
     /// A request to a run that has not ended.
     Wanted {
-        /// That it stops, to be resumed later.
+        /// To stop, so that it can be resumed later.
         Pause "pause",
         Cancel "cancel",
     }
 }
 
 impl State {
-    /// Whether it has come to its end: nothing resumes it.
+    /// Whether it has ended and cannot be resumed.
     pub const fn is_over(self) -> bool {
         matches!(self, State::Succeeded | State::Failed | State::Canceled)
     }
 
-    /// Whether the run needs a holder: without one it was interrupted.
+    /// Whether the run needs a holder. If it has none, it was interrupted.
     pub const fn is_under_way(self) -> bool {
         matches!(self, State::Pending | State::Running | State::Waiting | State::CancelRequested)
     }
 }
 
 impl StepState {
-    /// Whether it has come to its end.
+    /// Whether it has ended.
     pub const fn is_over(self) -> bool {
         !matches!(self, StepState::Pending | StepState::Running | StepState::Waiting | StepState::Uncertain)
     }

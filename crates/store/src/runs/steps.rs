@@ -8,27 +8,24 @@ use mcpkg_base::error::Result;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its place in its run, from 0 on.
+    /// Its position in the run, counted from 0.
     pub seq: i64,
-    /// Its id in the workflow.
     pub name: String,
-    /// The id of its command.
     pub command: String,
-    /// How far it is.
     pub state: StepState,
-    /// How often its command was tried by `repeat`.
+    /// How many rounds of `repeat` were started.
     pub rounds: i64,
-    /// Until when it is tried again.
+    /// Until when rounds may be started.
     pub deadline_at: Option<Millis>,
-    /// When it is tried the next time.
+    /// When the next round starts.
     pub next_at: Option<Millis>,
     /// The reason for its state, if there is one to report.
     pub reason: Option<String>,
     /// The key of its output.
     pub output: Option<i64>,
-    /// The JSON pointers of the secrets that were left out of its output, as a JSON array.
+    /// The JSON pointers of the secrets that were removed from its output, as a JSON array.
     pub secrets: Option<String>,
-    /// When its first attempt began.
+    /// When its first attempt started.
     pub started_at: Option<Millis>,
     pub ended_at: Option<Millis>,
 }
@@ -45,7 +42,7 @@ pub fn of(db: &Db<'_>, run: i64) -> Result<Vec<Step>> {
     db.all(sql!(steps!(), " WHERE run_id = ?1 ORDER BY seq"), params![run], from_row)
 }
 
-/// Notes that a step is under way; its first attempt began then.
+/// Records that a step is running. The first call sets its start.
 pub fn begin(db: &Db<'_>, run: i64, seq: i64, rounds: i64, deadline_at: Option<Millis>, now: Millis) -> Result<()> {
     let sql = sql!(
         "UPDATE run_step SET state = 'running', rounds = ?3, deadline_at = ?4, next_at = NULL, reason = NULL,
@@ -55,13 +52,13 @@ pub fn begin(db: &Db<'_>, run: i64, seq: i64, rounds: i64, deadline_at: Option<M
     db.run(sql, params![run, seq, rounds, deadline_at, now]).map(drop)
 }
 
-/// Notes that a step waits until `next_at` for its next round.
+/// Records that a step waits until `next_at` for its next round.
 pub fn wait(db: &Db<'_>, run: i64, seq: i64, next_at: Millis) -> Result<()> {
     let sql = sql!("UPDATE run_step SET state = 'waiting', next_at = ?3 WHERE run_id = ?1 AND seq = ?2");
     db.run(sql, params![run, seq, next_at]).map(drop)
 }
 
-/// Keeps the output of a step, and the JSON pointers of the secrets that were left out of it as a JSON array.
+/// Stores the output of a step, and a JSON array with the JSON pointers of the secrets that were removed from it.
 pub fn keep_output(db: &Db<'_>, run: i64, seq: i64, output: &str, secrets: &str) -> Result<()> {
     let blob = blobs::put(db, output.as_bytes())?;
     let before = sql!("SELECT blob_id FROM run_step WHERE run_id = ?1 AND seq = ?2");
@@ -74,7 +71,7 @@ pub fn keep_output(db: &Db<'_>, run: i64, seq: i64, output: &str, secrets: &str)
     }
 }
 
-/// Returns the text of a step's output, where it has one.
+/// Returns the text of a step's output, if it has one.
 pub fn output(db: &Db<'_>, step: &Step) -> Result<Option<String>> {
     let Some(output) = step.output else { return Ok(None) };
     String::from_utf8(blobs::get(db, output)?).map(Some).map_err(|_| damaged("the output of a step is not text"))
@@ -89,7 +86,7 @@ pub fn end(db: &Db<'_>, run: i64, seq: i64, state: StepState, reason: Option<&st
     db.run(sql, params![run, seq, state.word(), reason, ended]).map(drop)
 }
 
-/// Has a step that ended begin again, with all the time that it has for its rounds.
+/// Makes a step that has ended start again, with the full time for its rounds.
 pub fn retry(db: &Db<'_>, run: i64, seq: i64) -> Result<()> {
     let sql = sql!(
         "UPDATE run_step SET state = 'pending', reason = NULL, ended_at = NULL, next_at = NULL, deadline_at = NULL

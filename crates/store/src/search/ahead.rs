@@ -1,8 +1,9 @@
-//! Words that are indexed before the transaction that writes their items.
+//! Indexes words ahead of the transaction that writes their items.
 //!
-//! A write of many items indexes them first, in short transactions, so that other writers wait for one of those and not for all. The words
-//! are stored under ids that a setting reserves. No item has one of these ids, and a search ignores ids without an item. The transaction
-//! that writes the items gives them these ids and deletes the setting. `mcpkg compact` frees what a killed process leaves behind.
+//! Writing many items indexes them first, in short transactions, so that other writers only wait for one of these. The words
+//! are stored under ids that a setting reserves. No item has one of these ids, and searches ignore ids without an item. The
+//! transaction that writes the items gives them these ids and deletes the setting. If the process is killed, `mcpkg compact`
+//! removes what it left behind.
 
 use std::ops::Range;
 
@@ -15,7 +16,8 @@ use crate::revisions::Kind;
 use crate::{Db, Store};
 use mcpkg_base::error::Result;
 
-/// Items and bytes that one transaction indexes. So many or fewer are left to the transaction that writes them.
+/// The most items and bytes that one transaction indexes. If there are no more than that in total, they are left to the
+/// transaction that writes them.
 const AT_ONCE: (usize, u64) = (1000, 4 << 20);
 
 /// An item whose words are indexed before it is written.
@@ -24,11 +26,11 @@ pub struct Words<'w> {
     pub kind: Kind,
     pub name: &'w str,
     pub description: Option<&'w str>,
-    /// Its content, which is a text.
+    /// Its content, which must be text.
     pub content: &'w NewContent,
 }
 
-/// Words that were indexed ahead; they are removed from the index on drop.
+/// Words that were indexed ahead. Dropping this removes them from the index.
 #[must_use = "dropping it takes the words out of the index"]
 pub struct IndexedAhead<'s> {
     store: &'s Store,
@@ -37,13 +39,12 @@ pub struct IndexedAhead<'s> {
 }
 
 impl Store {
-    /// Indexes the words of items that are about to be written to `project`, where they are too many for one short
-    /// transaction. Calls `between` before each transaction, while none is open, with how many are indexed and how many
-    /// will be.
+    /// Indexes the words of items that are about to be written to `project`, if they are too many for one short transaction.
+    /// Before each transaction, calls `between` with how many are indexed and the total.
     ///
     /// # Errors
-    /// Errors of `between`, with what was indexed taken back; `E_FILE_FAILED` where a file cannot be read or is no longer what it
-    /// was.
+    /// Errors of `between`, after which the words are removed from the index; `E_FILE_FAILED` if a file cannot be read or has
+    /// changed.
     pub fn index_ahead(
         &self,
         project: i64,
@@ -63,7 +64,7 @@ impl Store {
             between(done, total)?;
             std::thread::sleep(BETWEEN_WRITES);
             let is_reserved = self.write(|db| {
-                // Otherwise, what is indexed from now on would stay without ever belonging to an item.
+                // If the reservation is gone, words that are indexed from now on would never belong to an item.
                 let is_reserved = reserved.stands(db)?;
                 if is_reserved {
                     index(db, project, batch.iter().zip(ids.by_ref()))?;
@@ -80,9 +81,8 @@ impl Store {
 }
 
 impl IndexedAhead<'_> {
-    /// Returns the ids under which the words stand, in their order, for the items that this transaction writes to
-    /// `project`; empty where none do. It ends the reservation: words of items that are not written after all are to be
-    /// taken out with [`super::unindex`].
+    /// Returns the ids of the words, in their order, for the items that this transaction writes to `project`; empty if there
+    /// are none. This ends the reservation. If an item is not written after all, remove its words with [`super::unindex`].
     pub fn claim(&self, db: &Db<'_>, project: i64) -> Result<Range<i64>> {
         let Some(reserved) = &self.reserved else { return Ok(0..0) };
         if !reserved.stands(db)? {
@@ -96,7 +96,7 @@ impl IndexedAhead<'_> {
         Ok(reserved.ids.clone())
     }
 
-    /// Takes the words out of the index in short transactions, and ends the reservation.
+    /// Removes the words from the index in short transactions, and ends the reservation.
     fn take_back(&self, reserved: &Reserved) -> Result<()> {
         for first in reserved.ids.clone().step_by(AT_ONCE.0) {
             let ids = first..reserved.ids.end.min(first + AT_ONCE.0 as i64);
@@ -105,7 +105,7 @@ impl IndexedAhead<'_> {
         self.store.write(|db| reserved.sweep(db))
     }
 
-    /// Leaves the words in the index, since the transaction that claimed their ids was committed.
+    /// Leaves the words in the index, after the transaction that claimed their ids was committed.
     pub fn keep(mut self) {
         self.reserved = None;
     }
@@ -149,7 +149,7 @@ mod tests {
     const COUNT: usize = 2 * AT_ONCE.0 + 1;
     const AUTHOR: Author<'_> = Author { actor: "test", now: 0 };
 
-    /// A store with a project, and names and contents of new prompts, each of which has the word `needle`.
+    /// A store with a project, and the names and contents of new prompts. Each content has the word `needle`.
     struct World {
         _folder: tempfile::TempDir,
         store: Store,
@@ -171,7 +171,7 @@ mod tests {
             all.map(|(name, content)| Words { kind: Kind::Prompt, name, description: None, content }).collect()
         }
 
-        /// Writes the prompt `name` that says `needle`; without a key as another writer would.
+        /// Writes the prompt `name` with the word `needle`. Without a key, it is written as by another writer.
         fn create(&self, name: &str, indexed: Option<i64>) -> Result<()> {
             let ids = Ids { uuid: clock::unique(), indexed };
             self.store.write(|db| {
@@ -180,7 +180,7 @@ mod tests {
             })
         }
 
-        /// Returns the names of the two best prompts that say `needle`.
+        /// Returns the names of the two best prompts with the word `needle`.
         fn found(&self) -> Vec<String> {
             let found = self.store.read(|db| super::super::find(db, None, &["needle"], 2, |_, _| Ok(())));
             found.unwrap().into_iter().map(|(hit, ())| hit.name).collect()
@@ -207,7 +207,7 @@ mod tests {
         let ahead = world.store.index_ahead(world.project.id, &world.words(), between).unwrap();
         assert_eq!(told, [(0, 2001), (1000, 2001), (2000, 2001)]);
         assert_eq!(world.indexed(), 2001 + 3);
-        // The words of nothing take no place among those that are found.
+        // Words without an item do not use up places among the results.
         assert_eq!(world.found().len(), 2);
         assert!(world.found().iter().all(|name| name.starts_with("beside-")), "{:?}", world.found());
         assert_eq!(world.faults(), [""; 0]);
@@ -267,7 +267,7 @@ mod tests {
         let between = |done, _| if done == 1000 { world.store.compact() } else { Ok(()) };
         let ahead = world.store.index_ahead(world.project.id, &world.words(), between).unwrap();
         assert_eq!(world.indexed(), 0, "nothing is indexed under what is reserved no more");
-        // Another one may get the same keys.
+        // The next reservation may get the same ids.
         let other = world.store.index_ahead(world.project.id, &world.words(), |_, _| Ok(())).unwrap();
         assert_eq!(world.store.write(|db| ahead.claim(db, world.project.id)).unwrap().count(), 0);
         drop(ahead);

@@ -1,4 +1,4 @@
-//! Full-text search over prompts and textual resources. Each engine has an index of its own.
+//! Full-text search over prompts and textual resources. Each engine has its own index.
 
 use super::Db;
 use super::blobs::Blob;
@@ -15,7 +15,7 @@ pub use ahead::{IndexedAhead, Words};
 pub use hit::Hit;
 pub use spaceless::{Ends, asked, cut, is_cut, is_spaceless};
 
-/// How many MiB of a text are indexed. The limit exists because the index is built in memory.
+/// How many MiB of a text are indexed. The limit exists because the index of a text is built in memory.
 pub const INDEXED: usize = 16;
 
 /// Replaces the words of an item in the index with those of its first [`INDEXED`] MiB.
@@ -32,8 +32,8 @@ pub(super) fn index(
     engine::index(db, (kind, id), project, name, description.unwrap_or(""), body)
 }
 
-/// Runs `f`, which writes many items in this transaction, with more memory for pages and for the index, which is merged
-/// less often then.
+/// Runs `f`, which writes many items in this transaction. It gets more memory for pages and for the index, whose segments are
+/// then merged less often.
 ///
 /// # Errors
 /// Errors of `f`.
@@ -41,18 +41,19 @@ pub fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     engine::with_many(db, f)
 }
 
-/// Takes an item out of the index.
+/// Removes an item from the index.
 pub fn unindex(db: &Db<'_>, kind: Kind, id: i64) -> Result<()> {
     engine::unindex(db, (kind, id))
 }
 
-/// Takes all items of a project out of the index.
+/// Removes all items of a project from the index.
 pub(super) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     engine::unindex_project(db, project)
 }
 
-/// Finds the best `limit` items that hold all of `words`, or the beginnings of words; in one project or in all. Hands `each` an
-/// item with its content, which is `None` where it is gone, in any order, and returns the items with what it makes of them, best first.
+/// Finds the best `limit` items that contain all of `words`, or words that begin with them, in one project or in all. Calls
+/// `each` with each item and its content, in any order; the content is `None` if it is missing. Returns the items with the
+/// results of `each`, best first.
 ///
 /// # Errors
 /// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Reserves ids under which words are indexed before their items exist.
+//! Reserves ids for items whose words are indexed before they exist.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::engine::{params, sql};
 use mcpkg_base::clock;
 use mcpkg_base::error::Result;
 
-/// Ids that are left free below those that are reserved, for what others create meanwhile: each gets the one after the
-/// largest.
+/// How many ids are left free below the reserved ones, for items that others create in the meantime. Those get the id after the
+/// largest existing one.
 pub(super) const FREE: i64 = 1 << 20;
 
 /// Reserved ids, and the setting that reserves them.
@@ -21,7 +21,7 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    /// Whether the reservation was neither ended nor swept.
+    /// Whether the reservation still exists: it was neither ended nor swept.
     pub(super) fn stands(&self, db: &Db<'_>) -> Result<bool> {
         Ok(db.one(sql!("SELECT 1 FROM setting WHERE key = ?1"), params![self.key], |_| Ok(()))?.is_some())
     }
@@ -30,19 +30,18 @@ impl Reserved {
         Ok(db.run(sql!("DELETE FROM setting WHERE key = ?1"), params![self.key])? > 0)
     }
 
-    /// Takes the words out of the index, and ends the reservation.
+    /// Removes the words from the index, and ends the reservation.
     pub(super) fn sweep(&self, db: &Db<'_>) -> Result<()> {
         if self.delete(db)? { engine::unindex_unwritten(db, &self.ids) } else { Ok(()) }
     }
 }
 
-/// Takes all words out of the index that were indexed ahead, those of an import that runs too: it indexes them once
-/// more.
+/// Removes all words that were indexed ahead. That includes those of a running import, which then indexes them again.
 pub(crate) fn sweep(db: &Db<'_>) -> Result<()> {
     reservations(db)?.iter().try_for_each(|reserved| reserved.sweep(db))
 }
 
-/// Returns the reservations that stand.
+/// Returns the existing reservations.
 pub(crate) fn reservations(db: &Db<'_>) -> Result<Vec<Reserved>> {
     let sql = sql!(
         "SELECT key, value FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' ORDER BY key"
@@ -55,13 +54,13 @@ pub(crate) fn reservations(db: &Db<'_>) -> Result<Vec<Reserved>> {
     })
 }
 
-/// Whether the index contains words that belong to no item.
+/// Whether the index may contain words without an item.
 pub(super) fn is_any(db: &Db<'_>) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' LIMIT 1");
     Ok(db.one(sql, params![], |_| Ok(()))?.is_some())
 }
 
-/// Reserves ids for a number of items; `None` if no ids are left, or the engine does not support this.
+/// Reserves ids for `count` items. Returns `None` if no ids are left, or if the engine does not support this.
 pub(super) fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
     if !engine::takes_words_ahead(db) {
         return Ok(None);
@@ -75,7 +74,7 @@ pub(super) fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
     let largest = reserved.chain(taken).max().unwrap_or(0);
     let Some(ids) = i64::try_from(count).ok().and_then(|count| {
         let first = largest.checked_add(FREE)?;
-        // The index numbers prompts and resources together.
+        // Leave room: the index numbers prompts and resources together.
         first.checked_add(count)?.checked_mul(4)?;
         Some(first..first + count)
     }) else {
@@ -87,7 +86,7 @@ pub(super) fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
     Ok(Some(Reserved { key, ids }))
 }
 
-/// Whether an item has one of these ids: others created more than was foreseen.
+/// Whether an item already has one of these ids, because others created more items than [`FREE`].
 pub(super) fn is_any_taken(db: &Db<'_>, ids: &Range<i64>) -> Result<bool> {
     for sql in [
         sql!("SELECT EXISTS (SELECT 1 FROM prompt WHERE id >= ?1 AND id < ?2)"),

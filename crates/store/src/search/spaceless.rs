@@ -1,52 +1,53 @@
-//! Splits text in scripts without spaces, so that an index of words finds any part of it.
+//! Splits text in scripts without spaces into pairs of letters, so that a search finds any part of it.
 //!
-//! An index finds words and beginnings of words. Chinese, Japanese and Thai have no spaces between words, and Korean attaches particles
-//! to words. A sentence would be one word, and only its beginning would be found. So a run of such letters is indexed as its pairs of
-//! letters, one after the other, and its last letter: `日本語` as `日本 本語 語`. A query is split into the same pairs, which occur in a row
-//! where the query's text occurs. A single letter finds the pairs that begin with it.
+//! An index finds words and beginnings of words. Chinese, Japanese and Thai have no spaces between words, and Korean attaches
+//! particles to words. A sentence would be one word, and only its beginning would be found. So a run of such letters is indexed
+//! as its overlapping pairs of letters, followed by its last letter: `日本語` becomes `日本 本語 語`. A query is split into the same
+//! pairs. They occur in a row wherever the query's text occurs. A query of a single letter finds the pairs that begin with it.
 //!
-//! Letters that are one to a reader are one here (NFKC): wide and half-wide ones, and those that are composed. Marks such as the tones
-//! of Thai do not count, as those of other scripts do not.
+//! Different forms of the same letter are treated as equal (NFKC): full-width, half-width and composed forms. Marks such as the
+//! tones of Thai are ignored, like the marks of other scripts.
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The first byte, in UTF-8, of the first letter that is written so; those of shorter encodings, ASCII among them, are lower.
+/// The first UTF-8 byte of the first letter of these scripts. Letters with shorter encodings, such as ASCII, begin with a lower
+/// byte.
 const FIRST_BYTE: u8 = 0xe0;
 
-/// How a query's word ends, which decides what in the index matches it.
+/// How a word of a query ends, which decides what it matches in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// With a word of a script with spaces: one may begin so.
+    /// With a word of a script with spaces. It may match the beginning of a word.
     Word,
-    /// With a letter alone: any pair that begins with it.
+    /// With a single letter. It matches any pair that begins with it.
     Letter,
-    /// With a pair, which is indexed unchanged.
+    /// With a pair, which must match exactly.
     Pair,
 }
 
-/// Whether a letter is of a script that is written without spaces.
+/// Whether a character is a letter of a script without spaces.
 pub fn is_spaceless(c: char) -> bool {
     match c {
         ..'\u{e00}' => false,
-        // Most Han letters, and the syllables of Hangul: letters all of them.
+        // Fast path: most Han letters and Hangul syllables. All characters in these ranges are letters.
         '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => true,
         _ => is_in_script(c) && c.is_alphabetic() && !is_combining_mark(c),
     }
 }
 
-/// Whether a character is in the ranges of such scripts, letter or not.
+/// Whether a character is in the ranges of such scripts, even if it is not a letter.
 fn is_in_script(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}'         // Thai, Lao
         | '\u{1000}'..='\u{109f}'     // Myanmar
-        | '\u{1100}'..='\u{11ff}'     // Hangul, as it is decomposed
+        | '\u{1100}'..='\u{11ff}' // decomposed Hangul
         | '\u{1780}'..='\u{17ff}'     // Khmer
-        | '\u{3005}'..='\u{3007}'     // marks that repeat a letter of Han, and zero
+        | '\u{3005}'..='\u{3007}' // marks that repeat a Han letter, and zero
         | '\u{3031}'..='\u{3035}'     // marks that repeat kana
-        | '\u{303b}'..='\u{303c}'     // likewise
+        | '\u{303b}'..='\u{303c}' // marks that repeat kana
         | '\u{3040}'..='\u{318f}'     // Hiragana, Katakana, Bopomofo, Hangul
         | '\u{31a0}'..='\u{31bf}'     // Bopomofo
         | '\u{31f0}'..='\u{31ff}'     // Katakana
@@ -56,15 +57,16 @@ fn is_in_script(c: char) -> bool {
         | '\u{aa60}'..='\u{aa7f}'     // Myanmar
         | '\u{d7a4}'..='\u{d7ff}'     // Hangul
         | '\u{f900}'..='\u{faff}'     // Han
-        | '\u{ff66}'..='\u{ffdc}'     // half-wide Katakana and Hangul
+        | '\u{ff66}'..='\u{ffdc}' // half-width Katakana and Hangul
         | '\u{1aff0}'..='\u{1b16f}'   // Katakana, Hiragana
         | '\u{20000}'..='\u{3ffff}'   // Han
     )
 }
 
-/// Whether a text holds such letters. Most texts are known by their bytes not to: a letter takes three of them or more.
+/// Whether a text contains such letters. Checking bytes first rules out most texts, since such letters take at least three
+/// bytes.
 pub fn is_cut(text: &str) -> bool {
-    // Many bytes are compared at once.
+    // Comparing in chunks lets the compiler compare many bytes at once.
     let may_be = |bytes: &[u8]| bytes.iter().fold(false, |any, byte| any | (*byte >= FIRST_BYTE));
     !text.is_ascii() && text.as_bytes().chunks(256).any(may_be) && text.chars().any(is_spaceless)
 }
@@ -74,7 +76,7 @@ pub fn cut(text: &str) -> Cow<'_, str> {
     if is_cut(text) { Cow::Owned(Cutting::of(text, true).out) } else { Cow::Borrowed(text) }
 }
 
-/// Returns a query's word, or several separated by spaces, in the form of the index, and how it ends.
+/// Converts a word of a query, or several separated by spaces, into the form of the index. Also returns how it ends.
 pub fn asked(text: &str) -> (Cow<'_, str>, Ends) {
     if !is_cut(text) {
         return (Cow::Borrowed(text), Ends::Word);
@@ -83,13 +85,13 @@ pub fn asked(text: &str) -> (Cow<'_, str>, Ends) {
     (Cow::Owned(cutting.out), cutting.ends)
 }
 
-/// A text while it is cut.
+/// The state while a text is being split.
 struct Cutting {
     out: String,
     run: String,
-    /// The last letter of the run before, which belongs there only where something follows in the same word.
+    /// The last letter of the previous run. It is written there only if the same word continues.
     last: Option<char>,
-    /// Whether that letter is always written, as the index has it.
+    /// Whether that letter is always written, as in the index.
     with_last: bool,
     ends: Ends,
 }
@@ -119,7 +121,7 @@ impl Cutting {
         cutting
     }
 
-    /// Writes the last letter of the run before, since its word continues.
+    /// Writes the last letter of the previous run, since its word continues.
     fn go_on(&mut self) {
         if let Some(last) = self.last.take() {
             self.out.push(last);
@@ -127,7 +129,7 @@ impl Cutting {
         }
     }
 
-    /// Writes the run as pairs, with spaces around each.
+    /// Writes the run as pairs, each surrounded by spaces.
     fn end_run(&mut self) {
         let run = std::mem::take(&mut self.run);
         let mut letters = run.nfkc().filter(|c| !is_combining_mark(*c));
@@ -172,9 +174,9 @@ mod tests {
             ("use日本語now", "use 日本 本語 語 now"),
             ("第3章、終わり。", "第 3 章 、 終わ わり り 。"),
             ("데이터베이스를 쓴다", "데이 이터 터베 베이 이스 스를 를 쓴다 다"),
-            // Tones and vowels that are marks do not count.
+            // Tones and vowels that are marks are ignored.
             ("ที่นี่ 12", "ทน น 12"),
-            // What is one letter to a reader is one: half-wide, and composed.
+            // Half-width and decomposed forms are equal to the usual letter.
             ("ｶﾞｲﾄﾞ", "ガイ イド ド"),
             ("か\u{3099}く", "がく く"),
             ("\u{1112}\u{1161}\u{11ab}국", "한국 국"),

@@ -1,4 +1,4 @@
-//! MCP servers that a project gives to agents. For secret values, the rows contain references.
+//! MCP servers that a project gives to agents. The rows contain references in place of secret values.
 
 mod read;
 mod row;

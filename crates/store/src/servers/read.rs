@@ -1,4 +1,4 @@
-//! MCP servers by name, and all of a project's.
+//! Reads a project's MCP servers, by name or all of them.
 
 use super::row::{from_row, server_columns};
 use super::server::Server;
@@ -7,7 +7,7 @@ use crate::engine::{params, sql};
 use crate::projects::Project;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns a project's servers by name.
+/// Returns a project's servers, ordered by name.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Server>> {
     db.all(sql!(server_columns!(), " WHERE project_id = ?1 ORDER BY name"), params![project], from_row)
 }
@@ -36,7 +36,7 @@ pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     db.all(sql!("SELECT name FROM mcp_server WHERE project_id = ?1 ORDER BY name"), params![project], |row| row.get(0))
 }
 
-/// Returns what changes whenever a server of the project does, without its content.
+/// Returns a value that changes whenever one of the project's servers does. No content is read.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<Vec<(uuid::Uuid, i64)>> {
     let sql = sql!("SELECT uuid, revision FROM mcp_server WHERE project_id = ?1 ORDER BY uuid");
     db.all(sql, params![project], |row| Ok((row.get(0)?, row.get(1)?)))

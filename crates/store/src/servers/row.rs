@@ -21,7 +21,7 @@ macro_rules! server_columns {
 }
 pub(crate) use server_columns;
 
-/// The columns that the checksum is over.
+/// The columns that the checksum covers.
 const SUMMED: Range<usize> = 0..20;
 
 /// Reads a row of the query `server_columns!`.
@@ -78,7 +78,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Returns the columns of a definition.
+    /// Converts a definition into the columns.
     pub(super) fn of(definition: &Definition) -> Result<Self> {
         Ok(Self {
             command: definition.command.as_ref().map(json).transpose()?,
@@ -92,7 +92,7 @@ impl Columns {
         })
     }
 
-    /// Runs `f` on the values of a row but its checksum and its key, and the checksum of them.
+    /// Calls `f` with all values of a row except its checksum and key, and with the checksum of those values.
     pub(super) fn with<T>(&self, project: i64, server: &Server, f: impl FnOnce(&[Value<'_>], i64) -> T) -> T {
         let Server { uuid, name, definition, origin, enabled, revision, created_at, updated_at, id: _ } = server;
         let transport = definition.transport.word();

@@ -1,4 +1,4 @@
-//! An MCP server's row, and its texts, which may refer to values that are kept elsewhere.
+//! An MCP server: its row, its definition, and texts that may refer to values stored elsewhere.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ pub enum Transport {
 impl Transport {
     pub const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
-    /// Returns the word in the table.
+    /// Returns the word for it in the database.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
@@ -36,10 +36,10 @@ impl Transport {
 #[serde(untagged)]
 pub enum Part {
     Text(String),
-    /// The value of a variable, when the server is started.
+    /// The value of an environment variable at the time when the server is started.
     Env {
         env: String,
-        /// The value to use if the variable is not set.
+        /// The value if the variable is not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         default: Option<String>,
     },
@@ -61,20 +61,18 @@ impl Part {
     }
 }
 
-/// A text with references: no two adjacent parts are plain text, and no part is empty.
+/// A text that may contain references. Two adjacent parts are never both plain text, and no part is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Text(Vec<Part>);
 
 impl Text {
-    /// Returns the text of these parts.
     pub fn new(parts: impl IntoIterator<Item = Part>) -> Self {
         let mut text = Self::default();
         parts.into_iter().for_each(|part| text.push(part));
         text
     }
 
-    /// Returns a text without references.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new([Part::Text(text.into())])
     }
@@ -91,7 +89,7 @@ impl Text {
         &self.0
     }
 
-    /// Returns the text where it holds no reference.
+    /// Returns the text if it contains no references.
     pub fn literal(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
@@ -100,7 +98,6 @@ impl Text {
         }
     }
 
-    /// Whether it holds a reference.
     pub fn refers(&self) -> bool {
         self.literal().is_none()
     }
@@ -112,7 +109,6 @@ pub type Named = Vec<(String, Text)>;
 /// The definition of a server: a program to start, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
-    /// How it is spoken to.
     pub transport: Transport,
     /// The program to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +118,7 @@ pub struct Definition {
     /// The program's environment variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Named,
-    /// The folder that the server is started in.
+    /// The working directory of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<Text>,
     /// The URL of a server that is already running.
@@ -168,49 +164,43 @@ impl Definition {
         }
     }
 
-    /// Returns its texts, except those of inputs and of settings that only an agent knows.
+    /// Returns its texts, except those of inputs and of `extra`.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         let named = self.env.iter().chain(&self.headers).map(|(_, text)| text);
         self.command.iter().chain(&self.args).chain(&self.cwd).chain(&self.url).chain(named)
     }
 }
 
-/// The origin of a server.
+/// Where a server was imported from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The agent that the imported file belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The file's path relative to the import's root, with `/` as separator.
+    /// The file's path relative to the import, with `/` as separator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The server's name in the imported file, if different from the server's name in the project.
+    /// The server's name in the imported file, if it differs from the name in the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// The key inside the database.
     pub id: i64,
-    /// The id that users see.
     pub uuid: Uuid,
     /// Unique in its project.
     pub name: String,
     pub definition: Definition,
     pub origin: Origin,
-    /// Whether it is deployed and run.
     pub enabled: bool,
-    /// How often it was written.
     pub revision: i64,
-    /// When it was made.
     pub created_at: Millis,
-    /// When it was last written.
     pub updated_at: Millis,
 }
 
 impl Server {
-    /// Returns its name in the file that it came from.
+    /// Returns the server's name in the imported file.
     pub fn entry(&self) -> &str {
         self.origin.entry.as_deref().unwrap_or(&self.name)
     }

@@ -1,4 +1,4 @@
-//! Changes of MCP servers.
+//! Adds, changes and deletes MCP servers.
 
 use uuid::Uuid;
 
@@ -39,10 +39,10 @@ pub fn insert(
     Ok(server)
 }
 
-/// Writes a changed server, and returns its new state. An unchanged one is not written.
+/// Writes a changed server, and returns its new state. An unchanged server is not written.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where a new name is taken; `E_NOT_FOUND` where it went away.
+/// `E_ALREADY_EXISTS` if a new name is taken; `E_NOT_FOUND` if the server was deleted in the meantime.
 pub fn update(db: &Db<'_>, project: &Project, before: &Server, mut server: Server, now: Millis) -> Result<Server> {
     if *before == server {
         return Ok(server);

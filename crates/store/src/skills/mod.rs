@@ -1,4 +1,4 @@
-//! Skills: the resources below `skill://NAME/`, `SKILL.md` among them, and the prompts that can pass for one.
+//! Skills: resources below `skill://NAME/` that include a `SKILL.md`, and prompts that can serve as one.
 
 use super::Db;
 use super::engine::{params, sql};
@@ -22,9 +22,9 @@ pub struct File {
     pub sha256: [u8; 32],
 }
 
-/// Returns a page of the names below which there is a `SKILL.md`, in the order of their URIs.
+/// Returns a page of the names of skills with a stored `SKILL.md`, in the order of their URIs.
 pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
-    // Of `skill://NAME/SKILL.md`: 8 bytes before the name, 9 after it.
+    // `skill://NAME/SKILL.md` has 8 bytes before the name and 9 after it.
     let sql = sql!(
         "SELECT substr(uri, 9, length(uri) - 17) FROM resource
           WHERE project_id = ?1 AND uri > ?2 AND uri < 'skill:/0' AND substr(uri, length(uri) - 8) = '/SKILL.md'
@@ -35,7 +35,7 @@ pub fn names(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<String>> {
     Ok(page.slice(db.all(sql, params![project, after, page.fetch()], |row| row.get(0))?))
 }
 
-/// Returns the files below `skill://NAME/`, by URI.
+/// Returns the files below `skill://NAME/`, ordered by URI.
 pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     let sql = sql!(resource_columns!(), " WHERE r.project_id = ?1 AND r.uri > ?2 AND r.uri < ?3 ORDER BY r.uri");
     let (from, to) = (format!("skill://{name}/"), format!("skill://{name}0"));
@@ -44,8 +44,8 @@ pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     })
 }
 
-/// Returns the revisions with which the files of the skill `name` were deleted, those that went with its last `SKILL.md`; none
-/// where that is there, or never was.
+/// Returns the revisions that deleted the files of the skill `name` together with its last `SKILL.md`. Returns none if there is
+/// a `SKILL.md`, or if there never was one.
 pub fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     let sql = sql!(
         revision_columns!(),
@@ -71,7 +71,8 @@ pub fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     Ok(all.into_iter().map(|(_, revision)| revision).filter(|revision| revision.at == at).collect())
 }
 
-/// The prompt that is preferred if both represent the same skill: the one with exactly that name, else the first by name.
+/// Selects a prompt that is preferred over prompt `p` for the same skill: the one with exactly the skill's name wins, or else
+/// the first by name.
 macro_rules! better {
     () => {
         "SELECT better.name FROM prompt better INDEXED BY prompt_skill
@@ -80,7 +81,7 @@ macro_rules! better {
     };
 }
 
-/// The `SKILL.md` that wins over a prompt.
+/// Selects the stored `SKILL.md` that takes precedence over prompt `p`.
 macro_rules! stored {
     () => {
         "SELECT resource.name FROM resource
@@ -88,8 +89,8 @@ macro_rules! stored {
     };
 }
 
-/// Returns a page of the prompts that represent a skill, by name: those whose skill name neither a stored `SKILL.md` nor a preferred
-/// prompt has.
+/// Returns a page of the prompts that represent a skill, ordered by name. Prompts are excluded if a stored `SKILL.md` or a
+/// preferred prompt has the same skill name.
 pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> {
     let sql = sql!(
         prompt_columns!(),
@@ -109,17 +110,18 @@ pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
     db.one(sql, params![project, name], prompts::from_row)
 }
 
-/// A prompt that no agent finds as a skill, since another item has its name for one.
+/// A prompt that agents cannot find as a skill, because another item has its skill name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hidden {
     pub prompt: String,
-    /// The name of the skill it would be.
+    /// The skill name that it would have.
     pub skill: String,
-    /// The prompt that has it; `None` for a stored skill.
+    /// The prompt that has the skill name; `None` for a stored skill.
     pub by: Option<String>,
 }
 
-/// Returns the prompts, by name, whose skill name another item has, except those that a stored skill of exactly that name replaces.
+/// Returns the prompts whose skill name another item has, ordered by name. Prompts with exactly the name of a stored skill,
+/// which replaces them, are excluded.
 pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
     let sql = sql!(
         "SELECT p.name, p.skill, (",

@@ -1,10 +1,10 @@
 //! Makes the name of a skill from a text.
 
-/// The most characters of a skill's name.
+/// The longest name of a skill, in characters.
 pub const MAX_NAME: usize = 64;
 
-/// Returns the name of a skill from a text: lower case, single hyphens between letters and digits, at most [`MAX_NAME`] characters, so
-/// that `Code.Review` becomes `code-review`. Rows contain such names, so this function must never change.
+/// Makes the name of a skill from a text: lower case, single hyphens between letters and digits, at most [`MAX_NAME`]
+/// characters. Example: `Code.Review` becomes `code-review`. Rows contain such names, so this function must never change.
 pub fn name(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! The changes that the snapshots of a place made to its files.
+//! Computes the state of a location's files at an earlier snapshot, from the changes that its snapshots recorded.
 
 use super::row::{file_from_row, snapshot_files};
 use super::snapshot::{File, Keep};
@@ -6,26 +6,28 @@ use crate::Db;
 use crate::engine::{params, sql};
 use mcpkg_base::error::Result;
 
-/// The files of snapshot `s` that changed the disk and were not taken back.
+/// The condition for a snapshot `s` to have changed the disk and not to have been undone.
 macro_rules! kept {
     () => {
         "s.state IN ('applied', 'pruned')"
     };
 }
 
-/// Returns the files that a place kept at snapshot `id` or that changed after it, each as that one left it: what it or an
-/// earlier one wrote last, else what stood there before a later one first came. `after` of a row is that image.
+/// Returns the files of a location as snapshot `id` left them, for a rollback to it. They are the files that mcpkg had written
+/// by then, and all files that a later snapshot changed. The state of a file, in `after`, is the last one that this or an
+/// earlier snapshot wrote. If there is none, it is what the first later snapshot found.
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id + 1, true, |last, first| match (last, first) {
-        // What no later one touched may have been changed by the user; a file that is the user's own is left to them.
+        // If no later snapshot touched the file, only the user can have changed it. Do not restore it if mcpkg had not written
+        // it.
         (Some(last), None) => (last.keep == Keep::Written).then_some(File { attributes: None, ..last }),
         (Some(last), Some(_)) => Some(File { attributes: None, ..last }),
         (None, first) => first.map(|first| File { after: first.before.clone(), keep: Keep::Nobody, ..first }),
     })
 }
 
-/// Returns the files of a place that snapshot `id` or a later one changed, each as it stood just before: with what the
-/// user had changed about it then. `after` of a row is that image.
+/// Returns the files of a location that snapshot `id` or a later one changed, each as it was just before, including changes by
+/// the user. That state is in `after`.
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id, false, |last, first| match (last, first) {
         (Some(last), Some(first)) => Some(File { after: first.before, attributes: first.attributes, ..last }),
@@ -34,8 +36,8 @@ pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     })
 }
 
-/// Folds each file that snapshot `id` or a later one changed, or that any did: the last change before, and the first one
-/// from then on.
+/// Calls `fold` for each file that snapshot `id` or a later one changed, or with `whole`, that any snapshot changed. Its
+/// arguments are the last change before snapshot `id`, and the first one from then on.
 fn changed_since(
     db: &Db<'_>,
     place: i64,
@@ -72,7 +74,7 @@ fn changed_since(
     Ok(found)
 }
 
-/// Returns what snapshot `from` and later ones did to a file of a place, newest first.
+/// Returns the changes of a location's file by snapshot `from` and later ones, newest first.
 pub fn touches(db: &Db<'_>, place: i64, path: &str, from: i64) -> Result<Vec<File>> {
     let sql = sql!(
         snapshot_files!(),

@@ -1,4 +1,4 @@
-//! Stored deploys: the image of each file before and after, so that every deploy can be rolled back.
+//! Snapshots: stored deploys with each file before and after, so that every deploy can be rolled back.
 
 use uuid::Uuid;
 
@@ -74,7 +74,7 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
     Ok(id)
 }
 
-/// Records how a snapshot ended. Without a time, work is left to do for it.
+/// Records the outcome of a snapshot. Without a time, it still has work left to do.
 pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result<()> {
     let sql = sql!("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1");
     db.run(sql, params![id, state.word(), now])?;
@@ -87,23 +87,22 @@ pub fn close(db: &Db<'_>, id: i64, now: Millis) -> Result<()> {
     Ok(())
 }
 
-/// Whether something is left to be done for any snapshot: one look at an index.
+/// Whether any snapshot has work left to do. This is a single lookup in an index.
 pub fn any_unfinished(db: &Db<'_>) -> Result<bool> {
     let sql = sql!("SELECT EXISTS (SELECT 1 FROM snapshot WHERE finished_at IS NULL)");
     db.single(sql, params![], |row| row.get(0))
 }
 
-/// Returns the snapshots with work left to do, newest first: a process is working on them, or died.
+/// Returns the snapshots with work left to do, newest first. A process is still working on them, or was killed.
 pub fn unfinished(db: &Db<'_>) -> Result<Vec<Snapshot>> {
     db.all(sql!(snapshots!(), " WHERE finished_at IS NULL ORDER BY id DESC"), params![], from_row)
 }
 
-/// Returns the snapshot that users see as `uuid`.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Snapshot>> {
     db.one(sql!(snapshots!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
-/// Returns the snapshots of a place, or of all places, newest first.
+/// Returns the snapshots of a location, or of all locations, newest first.
 pub fn of_place(db: &Db<'_>, place: Option<i64>) -> Result<Vec<Snapshot>> {
     let sql = sql!(snapshots!(), " WHERE CAST(?1 AS BIGINT) IS NULL OR place_id = ?1 ORDER BY id DESC");
     db.all(sql, params![place], from_row)
@@ -114,7 +113,7 @@ pub fn files(db: &Db<'_>, id: i64) -> Result<Vec<File>> {
     db.all(sql!(snapshot_files!(), " WHERE f.snapshot_id = ?1 ORDER BY f.seq"), params![id], file_from_row)
 }
 
-/// Returns the folders that a place's snapshots from `id` on made, the deepest first.
+/// Returns the folders that snapshot `id` and later ones of a location created, the deepest first.
 pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT path FROM snapshot_folder JOIN snapshot ON snapshot.id = snapshot_id
@@ -123,20 +122,21 @@ pub fn folders(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<String>> {
     db.all(sql, params![place, id], |row| row.get(0))
 }
 
-/// Returns the folders that a snapshot made, in order.
+/// Returns the folders that a snapshot created, in order.
 pub fn folders_of(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
     let sql = sql!("SELECT path FROM snapshot_folder WHERE snapshot_id = ?1 ORDER BY path");
     db.all(sql, params![id], |row| row.get(0))
 }
 
-/// Pins a snapshot, or lets it go: pruning leaves a pinned one alone.
+/// Pins or unpins a snapshot. Pruning skips pinned ones.
 pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
     db.run(sql!("UPDATE snapshot SET pinned = ?2 WHERE id = ?1"), params![id, pinned])?;
     Ok(())
 }
 
-/// Takes away the images of these snapshots that no rollback needs: a rollback to one that stays needs the last image
-/// before it, and one to pristine the first. The folders stay known. Returns how many files' images went.
+/// Deletes the stored files of these snapshots, except for those that a rollback may need. A rollback to a remaining snapshot
+/// needs the last state of each file before it, and a rollback to pristine needs the first. The records of created folders
+/// stay. Returns how many files were deleted.
 pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
     db.allow_long();
     let pruned =
@@ -144,7 +144,7 @@ pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
     for id in ids {
         db.run(pruned, params![id])?;
     }
-    // Nothing is ever rolled back to one that was undone.
+    // An undone snapshot is never the target of a rollback.
     let undone =
         sql!("DELETE FROM snapshot_file WHERE snapshot_id IN (SELECT id FROM snapshot WHERE state = 'undone')");
     db.run(undone, params![])?;

@@ -1,4 +1,4 @@
-//! A snapshot and its files.
+//! The row of a snapshot, and the rows of its files.
 
 use uuid::Uuid;
 
@@ -10,15 +10,14 @@ use mcpkg_base::error::Result;
 /// The action that made a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A deploy that was applied.
     Deploy,
     Rollback,
-    /// Missing files that were written again.
+    /// Missing files were written again.
     Restore,
 }
 
 impl Kind {
-    /// The word for users and programs.
+    /// Returns the word for it, for users and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Deploy => "deploy",
@@ -28,21 +27,21 @@ impl Kind {
     }
 }
 
-/// The owner of a file after an apply.
+/// Who owns a file after it was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// mcpkg's: it was written.
+    /// mcpkg, which wrote it.
     Written,
-    /// mcpkg looks after it, and did not write it: to overwrite it needs adopt.
+    /// mcpkg, although it did not write it: overwriting it requires `adopt`.
     Claimed,
-    /// Nobody's: it is as it was before mcpkg came.
+    /// The user. The file is as it was before mcpkg deployed anything there.
     Nobody,
 }
 
 impl Keep {
     const ALL: [Keep; 3] = [Keep::Written, Keep::Claimed, Keep::Nobody];
 
-    /// The word of the column.
+    /// Returns the word for it in the column.
     pub const fn word(self) -> &'static str {
         match self {
             Keep::Written => "written",
@@ -53,26 +52,26 @@ impl Keep {
 
     pub(super) fn from_row(row: &Row<'_>, column: usize) -> Result<Self> {
         let word: &str = row.get(column)?;
-        // The column's check takes no other word.
+        // The schema allows no other words.
         Ok(Self::ALL.into_iter().find(|keep| keep.word() == word).unwrap_or(Keep::Claimed))
     }
 }
 
-/// How far a snapshot came.
+/// The states of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is being applied, or the process that applied it died.
+    /// It is being applied, or its process was killed.
     Applying,
-    /// It was applied whole.
+    /// It was applied completely.
     Applied,
-    /// It failed, and what it had written was put back.
+    /// It failed, and its changes were undone.
     Undone,
-    /// Its images were deleted, except those that other snapshots need.
+    /// Its stored files were deleted, except for those that other snapshots need.
     Pruned,
 }
 
 impl State {
-    /// The word for users and programs.
+    /// Returns the word for it, for users and programs.
     pub const fn word(self) -> &'static str {
         match self {
             State::Applying => "applying",
@@ -83,18 +82,17 @@ impl State {
     }
 }
 
-/// A snapshot to be begun.
+/// A snapshot that is about to be applied.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot<'a> {
-    /// The id that users see.
     pub uuid: Uuid,
     pub place: i64,
     /// The action that made it.
     pub kind: Kind,
-    /// The targets it was asked for.
+    /// The targets that were requested.
     pub targets: &'a [String],
     pub profile: &'a str,
-    /// The SHA-256 of the plan that is applied, in hex.
+    /// The SHA-256 of the plan, in hex.
     pub plan_hash: &'a str,
     /// The target of a rollback: a snapshot's id, or `pristine`.
     pub rolled_back_to: Option<&'a str>,
@@ -104,21 +102,20 @@ pub struct NewSnapshot<'a> {
 
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// Its key; later ones are greater.
+    /// The key. Later snapshots have greater ones.
     pub id: i64,
-    /// The id that users see.
     pub uuid: Uuid,
     pub place: i64,
-    /// The action that made it: deploy, rollback or restore.
+    /// `deploy`, `rollback` or `restore`.
     pub kind: String,
-    /// applying, applied, undone or pruned.
+    /// `applying`, `applied`, `undone` or `pruned`.
     pub state: String,
-    /// The targets it was asked for.
+    /// The targets that were requested.
     pub targets: Vec<String>,
     pub profile: String,
-    /// The target of a rollback.
+    /// The target of a rollback: a snapshot's id, or `pristine`.
     pub rolled_back_to: Option<String>,
-    /// Whether pruning leaves it alone.
+    /// Whether pruning skips it.
     pub pinned: bool,
     pub actor: String,
     pub created_at: Millis,
@@ -126,27 +123,27 @@ pub struct Snapshot {
     pub files: i64,
 }
 
-/// One file of a snapshot.
+/// A file of a snapshot.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// The key of the snapshot; 0 for one that is not stored yet.
+    /// The key of the snapshot; 0 if it is not stored yet.
     pub snapshot: i64,
-    /// Where, absolute.
+    /// The absolute path.
     pub path: String,
-    /// The folder of the target that it lies below.
+    /// The folder of the target that contains it.
     pub root: String,
-    /// create, update, delete or claim.
+    /// `create`, `update`, `delete` or `claim`.
     pub op: String,
-    /// The targets that want it.
+    /// The targets that it was deployed for.
     pub targets: Vec<String>,
-    /// The modules it is made of.
+    /// The modules that it is made of.
     pub module_ids: Vec<String>,
-    /// Whether only a block in it is kept.
+    /// Whether only a block in it belongs to mcpkg.
     pub block: bool,
     pub keep: Keep,
     pub before: Image,
     pub after: Image,
-    /// Other facts about the file that was there, as stored in the column. In rows that describe a file to restore
-    /// ([`state_at`](super::state_at), [`state_before`](super::state_before)), the facts of that file.
+    /// Further facts about the previous file, in the form of the column. In results of [`state_at`](super::state_at) and
+    /// [`state_before`](super::state_before), facts about the file to restore.
     pub attributes: Option<String>,
 }

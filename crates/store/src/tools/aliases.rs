@@ -9,7 +9,7 @@ pub fn get(db: &Db<'_>, alias: &str) -> Result<Option<String>> {
     db.one(sql!("SELECT tool FROM tool_alias WHERE alias = ?1"), params![alias], |row| row.get(0))
 }
 
-/// Returns all aliases in order, each with its tool.
+/// Returns all aliases with their tools, in order.
 pub fn all(db: &Db<'_>) -> Result<Vec<(String, String)>> {
     db.all(sql!("SELECT alias, tool FROM tool_alias ORDER BY alias"), params![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
@@ -22,7 +22,7 @@ pub fn set(db: &Db<'_>, alias: &str, tool: &str) -> Result<()> {
     db.run(sql, params![alias, tool]).map(drop)
 }
 
-/// Takes an alias away; returns whether it was there.
+/// Removes an alias. Returns whether it existed.
 pub fn remove(db: &Db<'_>, alias: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM tool_alias WHERE alias = ?1"), params![alias])? > 0)
 }

@@ -1,24 +1,24 @@
-//! A cache of registries' answers, to ask less often and for times when a registry cannot be reached.
+//! A cache of registries' answers. It saves requests, and helps when a registry cannot be reached.
 
 use crate::Db;
 use crate::engine::{params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The most answers that are kept of one registry; the oldest go.
+/// The most answers to keep for one registry. Older ones are deleted.
 pub const KEPT: u32 = 2000;
 
 /// An answer of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The registry's tag for this version of it.
+    /// The registry's ETag for this version of the answer.
     pub etag: Option<String>,
     pub body: String,
-    /// When the registry last answered so.
+    /// When the registry last gave or confirmed this answer.
     pub fetched_at: Millis,
 }
 
-/// Returns what a registry answered to a request.
+/// Returns a registry's cached answer to a request.
 pub fn get(db: &Db<'_>, registry: &str, request: &str) -> Result<Option<Answer>> {
     let sql = sql!("SELECT etag, body, fetched_at FROM registry_answer WHERE registry = ?1 AND request = ?2");
     db.one(sql, params![registry, request], |row| {
@@ -42,13 +42,13 @@ pub fn put(db: &Db<'_>, registry: &str, request: &str, answer: &Answer) -> Resul
     db.run(sql, params![registry, KEPT]).map(drop)
 }
 
-/// Notes that an answer still holds.
+/// Records that an answer is still valid.
 pub fn touch(db: &Db<'_>, registry: &str, request: &str, now: Millis) -> Result<()> {
     let sql = sql!("UPDATE registry_answer SET fetched_at = ?3 WHERE registry = ?1 AND request = ?2");
     db.run(sql, params![registry, request, now]).map(drop)
 }
 
-/// Forgets all answers of a registry.
+/// Deletes all answers of a registry.
 pub fn remove_all(db: &Db<'_>, registry: &str) -> Result<()> {
     db.run(sql!("DELETE FROM registry_answer WHERE registry = ?1"), params![registry]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Attestations: claims about archives. Whether one counts is decided when it is needed.
+//! Attestations: claims about archives. They are only checked when they are used.
 
 use sha2::{Digest, Sha256};
 
@@ -10,16 +10,16 @@ use mcpkg_base::error::Result;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attestation {
-    /// The SHA-256 of its bytes.
+    /// The SHA-256 of the bytes.
     pub sha256: [u8; 32],
-    /// Its bytes, which are JSON in UTF-8, or were meant to be.
+    /// The bytes. They should be JSON in UTF-8, but this is not checked.
     pub bundle: String,
-    /// The name of the access key that it was sent with.
+    /// The name of the access key that posted it.
     pub poster: Option<String>,
     pub added_at: Millis,
 }
 
-/// Adds an attestation of the archive with this SHA-256; returns whether it was not there.
+/// Adds an attestation of the archive with this SHA-256. Returns whether it is new.
 pub fn insert(db: &Db<'_>, package: &[u8; 32], bundle: &str, poster: Option<&str>, now: Millis) -> Result<bool> {
     let sha256: [u8; 32] = Sha256::digest(bundle).into();
     let sql = sql!(
@@ -33,12 +33,12 @@ pub fn insert(db: &Db<'_>, package: &[u8; 32], bundle: &str, poster: Option<&str
     Ok(added)
 }
 
-/// Returns the attestations of an archive, in the order in which they came.
+/// Returns the attestations of an archive, in the order in which they arrived.
 pub fn of(db: &Db<'_>, package: &[u8; 32]) -> Result<Vec<Attestation>> {
     first(db, package, i64::MAX)
 }
 
-/// Returns the first `most` attestations of an archive, in the order in which they came.
+/// Returns the first `most` attestations of an archive, in the order in which they arrived.
 pub fn first(db: &Db<'_>, package: &[u8; 32], most: i64) -> Result<Vec<Attestation>> {
     let sql = sql!(
         "SELECT sha256, bundle, poster, added_at FROM tool_attestation WHERE package_sha256 = ?1 ORDER BY id LIMIT ?2"
@@ -48,25 +48,26 @@ pub fn first(db: &Db<'_>, package: &[u8; 32], most: i64) -> Result<Vec<Attestati
     })
 }
 
-/// Removes the attestation of an archive whose bytes have this SHA-256.
+/// Removes an attestation of an archive. `sha256` is that of the attestation's bytes.
 pub fn remove(db: &Db<'_>, package: &[u8; 32], sha256: &[u8; 32]) -> Result<()> {
     let sql = sql!("DELETE FROM tool_attestation WHERE package_sha256 = ?1 AND sha256 = ?2");
     db.run(sql, params![package, sha256])?;
     trust::raise_epoch(db)
 }
 
-/// An archive that some registry has as a version of a tool.
+/// An archive that a registry has as a version of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
     pub registry: String,
     pub version: String,
     /// The archive's SHA-256.
     pub sha256: [u8; 32],
-    /// Whether its bytes are here.
+    /// Whether the archive itself is stored.
     pub kept: bool,
 }
 
-/// Returns the archives that are known of a tool: those of this database's own registry first, then by registry.
+/// Returns the known archives of a tool: first those of this database's own registry, then those of others, ordered by
+/// registry.
 pub fn archives(db: &Db<'_>, name: &str) -> Result<Vec<Archive>> {
     let sql = sql!(
         "SELECT registry, version, sha256, blob_id IS NOT NULL FROM tool_package WHERE name = ?1
@@ -77,7 +78,7 @@ pub fn archives(db: &Db<'_>, name: &str) -> Result<Vec<Archive>> {
     })
 }
 
-/// Returns the names of the tools of which an archive is known, by name.
+/// Returns the names of the tools with known archives, in order.
 pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM tool_package ORDER BY name"), params![], |row| row.get(0))
 }

@@ -1,4 +1,4 @@
-//! Results of building archives. A row alone is not run: each that counts has a record outside of the database.
+//! Results of building archives. A row alone is never run: valid results also have a record outside of the database.
 
 use crate::engine::{Row, params, sql};
 use crate::{Db, blobs};
@@ -10,11 +10,11 @@ use mcpkg_base::error::Result;
 pub struct Build {
     /// The SHA-256 of the archive that was built.
     pub package: [u8; 32],
-    /// The runner that built it: a different runner or image may give a different result.
+    /// The runner that built it, since another runner or image may yield another result.
     pub runner: String,
-    /// The SHA-256 of what it left, as an archive.
+    /// The SHA-256 of the result, which is an archive.
     pub sha256: [u8; 32],
-    /// The key of that archive.
+    /// The key of the result.
     pub blob: i64,
     pub built_at: Millis,
 }
@@ -35,7 +35,7 @@ pub fn keep(db: &Db<'_>, build: &Build) -> Result<()> {
     }
 }
 
-/// Returns what the build of an archive left there.
+/// Returns the result of building an archive with a runner, if there is one.
 pub fn get(db: &Db<'_>, package: &[u8; 32], runner: &str) -> Result<Option<Build>> {
     let sql = sql!(
         "SELECT package_sha256, runner, sha256, blob_id, built_at FROM tool_build
@@ -55,7 +55,7 @@ pub fn unused(db: &Db<'_>) -> Result<Vec<Build>> {
     db.all(sql, params![], from_row)
 }
 
-/// Lets go of what a build left; it is built again where it is needed.
+/// Deletes the result of a build. It is built again when needed.
 pub fn delete(db: &Db<'_>, build: &Build) -> Result<()> {
     let sql = sql!("DELETE FROM tool_build WHERE package_sha256 = ?1 AND runner = ?2");
     db.run(sql, params![build.package, build.runner])?;

@@ -1,4 +1,4 @@
-//! Variables of tools: where a secret is kept, or a plain value.
+//! Environment variables of tools: references to secrets, or plain values.
 
 use crate::Db;
 use crate::engine::{Row, damaged, params, sql};
@@ -17,14 +17,13 @@ pub enum Setting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// The pattern of the tools that get it.
+    /// The pattern for the tools that get it.
     pub pattern: String,
     pub setting: Setting,
-    /// When it was set.
     pub set_at: Millis,
 }
 
-/// Sets a variable for the tools of a pattern.
+/// Sets a variable for the tools that match a pattern.
 pub fn set(db: &Db<'_>, variable: &Variable) -> Result<()> {
     let (reference, value) = match &variable.setting {
         Setting::Reference(reference) => (Some(reference), None),
@@ -38,12 +37,12 @@ pub fn set(db: &Db<'_>, variable: &Variable) -> Result<()> {
     db.run(sql, params![variable.name, variable.pattern, reference, value, variable.set_at]).map(drop)
 }
 
-/// Takes a variable away from the tools of a pattern; returns whether it was set.
+/// Removes a variable from the tools of a pattern. Returns whether it was set.
 pub fn unset(db: &Db<'_>, name: &str, pattern: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM tool_env WHERE name = ?1 AND pattern = ?2"), params![name, pattern])? > 0)
 }
 
-/// Returns the variables by name and pattern.
+/// Returns the variables, ordered by name and pattern.
 pub fn all(db: &Db<'_>) -> Result<Vec<Variable>> {
     let sql = sql!("SELECT name, pattern, reference, value, set_at FROM tool_env ORDER BY name, pattern");
     db.all(sql, params![], from_row)

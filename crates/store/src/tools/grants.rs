@@ -1,5 +1,5 @@
-//! Permissions beyond the sandbox that a person gave a tool. A row alone allows nothing: each has a record outside of
-//! the database.
+//! Permissions beyond the sandbox that a person gave to a tool. A row alone allows nothing: each grant also has a record
+//! outside of the database.
 
 use crate::Db;
 use crate::engine::{Row, damaged, params, sql};
@@ -9,14 +9,14 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Allowed {
     Network,
-    /// A folder of the host's, for reading and writing.
+    /// To read and write this folder of the host.
     Files(String),
     /// To run without a sandbox.
     Unsandboxed,
 }
 
 impl Allowed {
-    /// Returns the word in the table.
+    /// Returns the word for it in the database.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Network => "network",
@@ -36,9 +36,8 @@ impl Allowed {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The tool's full name.
     pub tool: String,
-    /// The identity that published it; empty if nobody signed it.
+    /// The identity that signed the tool; empty if nobody did.
     pub publisher: String,
     pub allowed: Allowed,
     pub granted_at: Millis,
@@ -54,14 +53,14 @@ pub fn insert(db: &Db<'_>, grant: &Grant) -> Result<()> {
     db.run(sql, params![tool, publisher, allowed.word(), allowed.value(), granted_at]).map(drop)
 }
 
-/// Takes a grant away; returns whether it was there.
+/// Removes a grant. Returns whether it existed.
 pub fn delete(db: &Db<'_>, grant: &Grant) -> Result<bool> {
     let sql = sql!("DELETE FROM tool_grant WHERE tool = ?1 AND publisher = ?2 AND kind = ?3 AND value = ?4");
     let Grant { tool, publisher, allowed, .. } = grant;
     Ok(db.run(sql, params![tool, publisher, allowed.word(), allowed.value()])? > 0)
 }
 
-/// Returns all grants by tool.
+/// Returns all grants, ordered by tool.
 pub fn all(db: &Db<'_>) -> Result<Vec<Grant>> {
     let sql = sql!(
         "SELECT tool, publisher, kind, value, granted_at FROM tool_grant
@@ -70,7 +69,7 @@ pub fn all(db: &Db<'_>) -> Result<Vec<Grant>> {
     db.all(sql, params![], from_row)
 }
 
-/// Returns the grants of a tool that `publisher` published.
+/// Returns the grants of a tool that apply if `publisher` published it.
 pub fn of(db: &Db<'_>, tool: &str, publisher: &str) -> Result<Vec<Grant>> {
     let sql = sql!(
         "SELECT tool, publisher, kind, value, granted_at FROM tool_grant

@@ -10,24 +10,24 @@ use crate::engine::{Row, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The scope of what is installed for a session, which no row has.
+/// The scope of installs for a session, which are not stored in rows.
 const SESSION: &str = "session";
 
-/// Whom an install is for.
+/// For whom a tool is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All users of this database.
+    /// Everyone who uses this database.
     Global,
-    /// The users of this project.
+    /// Everyone who uses this project.
     Project(Uuid),
-    /// The clients of the access key of this name.
+    /// The clients with the access key of this name.
     Key(String),
-    /// One session of a server: in memory.
+    /// One session of a server. Such installs are kept in memory.
     Session(Arc<SessionInstalls>),
 }
 
 impl Scope {
-    /// Returns the scope as rows have it.
+    /// Returns the scope in the form of rows.
     pub fn key(&self) -> String {
         match self {
             Scope::Global => "global".to_owned(),
@@ -37,13 +37,13 @@ impl Scope {
         }
     }
 
-    /// The word for people and programs: `global`, `project`, `key` or `session`.
+    /// Returns the word for a scope in the form of rows: `global`, `project`, `key` or `session`.
     pub fn word(text: &str) -> &str {
         text.split(':').next().unwrap_or(text)
     }
 
-    /// Runs a transaction that may change what is installed for this scope. Where it fails nothing has changed, in memory
-    /// too.
+    /// Runs a transaction that may change the installs of this scope. If it fails, nothing changes, neither in the database nor
+    /// in memory.
     ///
     /// # Errors
     /// Errors of the transaction.
@@ -58,23 +58,19 @@ impl Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Install {
     pub id: i64,
-    /// Whom it is for, as [`Scope::key`] writes it.
+    /// The scope, as returned by [`Scope::key`].
     pub scope: String,
-    /// The key of the package.
     pub package: i64,
     pub name: String,
     pub version: String,
-    /// Whether it is the version of its scope that agents see.
+    /// Whether this is the version that agents see in its scope.
     pub active: bool,
-    /// Its trusted publisher, according to its attestations.
+    /// Its trusted publisher according to its attestations, if any.
     pub publisher: Option<String>,
-    /// When it was installed.
     pub installed_at: Millis,
-    /// The registry that it came from.
     pub registry: String,
-    /// The SHA-256 of its archive.
     pub sha256: [u8; 32],
-    /// When its registry took it back.
+    /// When its registry yanked it.
     pub yanked_at: Option<Millis>,
 }
 
@@ -87,7 +83,7 @@ macro_rules! select {
     };
 }
 
-/// Installs a package for a scope, as the version that agents see there; returns whether it was not installed before.
+/// Installs a package for a scope, as the version that agents see there. Returns whether it was not installed before.
 pub fn install(
     db: &Db<'_>,
     scope: &Scope,
@@ -117,7 +113,7 @@ pub fn install(
     Ok(true)
 }
 
-/// Makes a version the one of its scope that agents see; returns whether it is installed there.
+/// Makes a version the one that agents see in its scope. Returns whether it is installed there.
 pub fn activate(db: &Db<'_>, scope: &Scope, name: &str, version: &str) -> Result<bool> {
     if let Scope::Session(session) = scope {
         return Ok(session.activate(name, version));
@@ -135,7 +131,7 @@ pub fn activate(db: &Db<'_>, scope: &Scope, name: &str, version: &str) -> Result
     Ok(true)
 }
 
-/// Takes an install of a scope away.
+/// Removes an install from a scope.
 pub fn remove(db: &Db<'_>, scope: &Scope, id: i64) -> Result<()> {
     match scope {
         Scope::Session(session) => {
@@ -146,12 +142,12 @@ pub fn remove(db: &Db<'_>, scope: &Scope, id: i64) -> Result<()> {
     }
 }
 
-/// Takes away all that is installed for a scope that is gone.
+/// Removes all installs of a scope that was deleted.
 pub fn remove_all(db: &Db<'_>, scope: &Scope) -> Result<()> {
     db.run(sql!("DELETE FROM tool_install WHERE scope = ?1"), params![scope.key()]).map(drop)
 }
 
-/// Returns all installs of a scope, by name; the versions of a tool in the order in which they were installed.
+/// Returns all installs of a scope, ordered by name. The versions of a tool are in the order in which they were installed.
 pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     if let Scope::Session(session) = scope {
         let mut found = of_session(db, session, |_| true)?;
@@ -161,17 +157,17 @@ pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     db.all(sql!(select!(), "WHERE i.scope = ?1 ORDER BY i.name, i.id"), params![scope.key()], from_row)
 }
 
-/// Returns the installs of all scopes, by name.
+/// Returns the installs of all scopes, ordered by name.
 pub fn all(db: &Db<'_>) -> Result<Vec<Install>> {
     db.all(sql!(select!(), "ORDER BY i.name, i.id"), params![], from_row)
 }
 
-/// Returns the names of all tools that are installed for anybody.
+/// Returns the names of all tools that are installed in any scope.
 pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM tool_install ORDER BY name"), params![], |row| row.get(0))
 }
 
-/// Returns what agents see of a scope, by name: of each tool its version.
+/// Returns the installs that agents see in a scope, one per tool, ordered by name.
 pub fn seen(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     if let Scope::Session(session) = scope {
         return of_session(db, session, |one| one.active);
@@ -179,7 +175,7 @@ pub fn seen(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     db.all(sql!(select!(), "WHERE i.scope = ?1 AND i.active = 1 ORDER BY i.name"), params![scope.key()], from_row)
 }
 
-/// Returns the installs of a tool in a scope, in the order in which they were made.
+/// Returns the installs of a tool in a scope, in the order in which they were installed.
 pub fn of_tool(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<Install>> {
     if let Scope::Session(session) = scope {
         return of_session(db, session, |one| one.name == name);
@@ -196,8 +192,8 @@ pub fn active(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Option<Install>>
     db.one(sql, params![scope.key(), name], from_row)
 }
 
-/// Returns the installs of a session that are wanted. One whose package is no longer in the database, such as
-/// after a restore, is not there either.
+/// Returns the installs of a session for which `wanted` returns true. Skips those whose package is no longer in the database,
+/// for example after a restore.
 fn of_session(db: &Db<'_>, session: &SessionInstalls, wanted: impl Fn(&Kept) -> bool) -> Result<Vec<Install>> {
     let kept = session.kept();
     let found = kept.iter().filter(|one| wanted(one)).map(|one| {
@@ -222,7 +218,6 @@ fn of_session(db: &Db<'_>, session: &SessionInstalls, wanted: impl Fn(&Kept) -> 
     Ok(found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Whether any tool is installed, in any scope.
 pub fn any(db: &Db<'_>) -> Result<bool> {
     Ok(db.one(sql!("SELECT 1 FROM tool_install LIMIT 1"), params![], |_| Ok(()))?.is_some())
 }

@@ -1,4 +1,4 @@
-//! The search index for registries whose tools are stored here: this database and folders. Each engine has an index of its own.
+//! The search index for registries with stored listings: this database, and folders. Each engine has its own index.
 
 use std::collections::HashMap;
 
@@ -10,20 +10,20 @@ use crate::items::json;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// A tool as a search finds it.
+/// A tool in the search index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     pub name: String,
-    /// The version that counts.
+    /// The version that is shown.
     pub version: String,
-    /// A summary, in one line.
+    /// A summary of one line.
     pub description: String,
     pub tags: Vec<String>,
     /// When the version was published.
     pub published_at: Millis,
 }
 
-/// Lists a tool of a registry, replacing its previous listing.
+/// Adds a tool of a registry to the index, replacing its previous listing.
 pub fn put(db: &Db<'_>, registry: &str, listing: &Listing) -> Result<()> {
     let Listing { name, version, description, tags, published_at } = listing;
     let sql = sql!(
@@ -37,7 +37,7 @@ pub fn put(db: &Db<'_>, registry: &str, listing: &Listing) -> Result<()> {
     engine::index(db, id, name, description, &tags.join(" "))
 }
 
-/// Lists a tool of a registry no more.
+/// Removes a tool of a registry from the index.
 pub fn remove(db: &Db<'_>, registry: &str, name: &str) -> Result<()> {
     let sql = sql!("DELETE FROM tool_listing WHERE registry = ?1 AND name = ?2 RETURNING id");
     match db.one(sql, params![registry, name], |row| row.get(0))? {
@@ -46,7 +46,7 @@ pub fn remove(db: &Db<'_>, registry: &str, name: &str) -> Result<()> {
     }
 }
 
-/// Lists exactly these tools of a registry. Unchanged listings are not written again.
+/// Replaces all listings of a registry. Unchanged ones are not written again.
 pub fn replace(db: &Db<'_>, registry: &str, listings: &[Listing]) -> Result<()> {
     let sql = sql!("SELECT name, version, description, tags, published_at FROM tool_listing WHERE registry = ?1");
     let mut before = HashMap::new();
@@ -63,9 +63,9 @@ pub fn replace(db: &Db<'_>, registry: &str, listings: &[Listing]) -> Result<()> 
     before.keys().try_for_each(|name| remove(db, registry, name))
 }
 
-/// Finds the best `limit` tools of a registry that contain all of `words`, of which the last may be the beginning of a word. If there are
-/// none, finds those that contain any of them. Without words, finds all tools, by name. All results have all of `tags`. Also returns how
-/// many tools match.
+/// Finds the best `limit` tools of a registry that contain all of `words`; the last word may be incomplete. If there are none,
+/// finds tools that contain any of the words. Without words, finds all tools, ordered by name. All results have all of `tags`.
+/// Also returns how many tools match.
 pub fn find(db: &Db<'_>, registry: &str, words: &[&str], tags: &[String], limit: u32) -> Result<(Vec<Listing>, u64)> {
     let tags = json(&tags)?;
     if words.is_empty() {
@@ -80,7 +80,7 @@ pub fn find(db: &Db<'_>, registry: &str, words: &[&str], tags: &[String], limit:
     Ok((Vec::new(), 0))
 }
 
-/// Returns the names of the tools that are listed and begin with `prefix`, in order, each once.
+/// Returns the names of listed tools that begin with `prefix`, in order and without duplicates.
 pub fn names(db: &Db<'_>, prefix: &str, limit: usize) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT DISTINCT name FROM tool_listing WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1

@@ -1,5 +1,5 @@
-//! The names by which agents call tools that are installed. A name keeps its meaning for ever, so that an agent that
-//! remembers it never calls a different tool.
+//! The MCP names of installed tools. A name never changes its meaning, so that an agent that remembers it never calls a
+//! different tool.
 
 use super::installs::Scope;
 use super::session::SessionInstalls;
@@ -7,18 +7,16 @@ use crate::Db;
 use crate::engine::{Row, params, sql};
 use mcpkg_base::error::Result;
 
-/// The tool and the action behind a name.
+/// An MCP name, and the tool and action that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// The name that agents call.
     pub mcp_name: String,
-    /// The tool's full name.
     pub tool: String,
     /// The action; empty for the main one.
     pub action: String,
 }
 
-/// Returns the name of an action of a tool: the one it has, else the first of `wanted` that is free; `None` where none is.
+/// Returns the name of a tool's action. If it has none yet, assigns the first name of `wanted` that is free; `None` if none is.
 pub fn give(db: &Db<'_>, tool: &str, action: &str, wanted: &[String]) -> Result<Option<String>> {
     if let Some(known) = of(db, tool, action)? {
         return Ok(Some(known));
@@ -40,23 +38,22 @@ pub fn of(db: &Db<'_>, tool: &str, action: &str) -> Result<Option<String>> {
     db.one(sql, params![tool, action], |row| row.get(0))
 }
 
-/// Returns what a name refers to.
+/// Returns the tool and action that a name stands for.
 pub fn find(db: &Db<'_>, mcp_name: &str) -> Result<Option<Named>> {
     let sql = sql!("SELECT mcp_name, tool, action FROM tool_name WHERE mcp_name = ?1");
     db.one(sql, params![mcp_name], |row| Ok(Named { mcp_name: row.get(0)?, tool: row.get(1)?, action: row.get(2)? }))
 }
 
-/// A name, and the version of its tool that a scope has.
+/// A name, and the version of its tool that is installed in a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// The name, with the tool and the action behind it.
     pub named: Named,
     pub version: String,
-    /// The SHA-256 of its archive.
+    /// The SHA-256 of the installed archive.
     pub sha256: [u8; 32],
 }
 
-/// Returns at most `limit` names after `after` of tools that are installed in a scope, in their order.
+/// Returns at most `limit` names after `after`, in order, of tools that are installed in a scope.
 pub fn after(db: &Db<'_>, scope: &Scope, after: &str, limit: usize) -> Result<Vec<Installed>> {
     if let Scope::Session(session) = scope {
         return of_session(db, session, after, limit);
@@ -71,7 +68,7 @@ pub fn after(db: &Db<'_>, scope: &Scope, after: &str, limit: usize) -> Result<Ve
     db.all(sql, params![scope.key(), after, limit], from_row)
 }
 
-/// The same of a session's, of which there are few.
+/// Like [`after`], for the installs of a session. There are few, so each is looked up by itself.
 fn of_session(db: &Db<'_>, session: &SessionInstalls, after: &str, limit: usize) -> Result<Vec<Installed>> {
     let mut found = Vec::new();
     for one in session.kept().iter().filter(|one| one.active) {

@@ -1,7 +1,6 @@
-//! Versions of tools as registries have them: published in this database, kept from another registry, or only seen
-//! there.
+//! Versions of tools: published in this database, stored from another registry, or only seen there.
 //!
-//! What was seen of a version stays: its digest never changes, and it stays yanked once it was.
+//! What was once seen of a version is never forgotten: its digest cannot change, and once yanked it stays yanked.
 
 use serde::Serialize;
 
@@ -20,17 +19,17 @@ const VERSION: Unique = Unique::new("tool_package", &["registry", "name", "versi
 /// Who can see a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
-    /// Everybody; searches find it.
+    /// Everyone, and searches find it.
     #[default]
     Public,
-    /// Whoever asks for it by its name.
+    /// Everyone who knows its name.
     Unlisted,
     /// Only those who may publish in its namespace.
     Private,
 }
 
 impl Visibility {
-    /// The word for people, programs and the row.
+    /// Returns the word for it in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Visibility::Public => "public",
@@ -45,10 +44,9 @@ impl Visibility {
     }
 }
 
-/// The reason why a version was yanked.
+/// When and why a version was yanked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Yank {
-    /// The time of the yank.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     /// The publisher's reason for the yank.
@@ -59,46 +57,41 @@ pub struct Yank {
     pub replacement: Option<String>,
 }
 
-/// A registry's facts about a version.
+/// The facts about a version that a registry reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     pub registry: String,
     pub name: String,
-    /// The version, as semver writes it.
+    /// The version in semver's format.
     pub version: String,
-    /// The SHA-256 of the archive.
     pub sha256: [u8; 32],
-    /// Bytes of the archive; 0 where the registry does not say.
+    /// The size of the archive in bytes; 0 if the registry does not say.
     pub size: u64,
     /// Its publisher, according to the registry.
     pub publisher: Option<String>,
-    /// Who can see it.
     pub visibility: Visibility,
-    /// When it was published.
     pub published_at: Millis,
-    /// The yank, if it was yanked.
     pub yank: Option<Yank>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageRow {
     pub id: i64,
-    /// The facts about it.
     pub release: Release,
-    /// The key of its archive, where that is kept.
+    /// The key of its archive, if that is stored.
     pub blob: Option<i64>,
-    /// When the registry was last heard to have it.
+    /// When the registry last reported it.
     pub seen_at: Millis,
-    /// How often its archive was downloaded from the registry that a server offers.
+    /// How often its archive was downloaded from this server's registry.
     pub downloads: u64,
 }
 
-/// The manifest of an archive that is kept.
+/// The manifest of a stored archive.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest<'m> {
-    /// As JSON.
+    /// The manifest as JSON.
     pub json: &'m str,
-    /// The text in the archive.
+    /// The manifest's original text.
     pub raw: &'m str,
 }
 
@@ -109,10 +102,10 @@ macro_rules! packages {
                 yank_replacement, blob_id, seen_at, downloads FROM tool_package"
     };
 }
-/// Adds a version with its archive, which `blob` is the key of.
+/// Adds a version with its archive; `blob` is the archive's key.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where there is such a version.
+/// `E_ALREADY_EXISTS` if the version exists.
 pub fn insert(db: &Db<'_>, release: &Release, blob: i64, manifest: Manifest<'_>, now: Millis) -> Result<i64> {
     let Release { registry, name, version, sha256, size, publisher, visibility, published_at, .. } = release;
     let size = i64::try_from(*size).unwrap_or(i64::MAX);
@@ -143,10 +136,10 @@ pub fn insert(db: &Db<'_>, release: &Release, blob: i64, manifest: Manifest<'_>,
     })
 }
 
-/// Notes what a registry said of a version, and returns the row.
+/// Stores what a registry reports about a version, and returns the row.
 ///
 /// # Errors
-/// `E_DIGEST_CHANGED` where it was seen with another digest.
+/// `E_DIGEST_CHANGED` if the version was seen with another digest before.
 pub fn see(db: &Db<'_>, release: &Release, now: Millis) -> Result<PackageRow> {
     let Release { registry, name, version, sha256, size, publisher, visibility, published_at, yank } = release;
     let size = i64::try_from(*size).unwrap_or(i64::MAX);
@@ -166,7 +159,7 @@ pub fn see(db: &Db<'_>, release: &Release, now: Millis) -> Result<PackageRow> {
     Ok(row)
 }
 
-/// Compares what a registry says of a version with what was seen of it.
+/// Fails if a registry reports another digest for a version than before.
 pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
     if seen.release.sha256 == release.sha256 {
         return Ok(());
@@ -198,23 +191,22 @@ fn require(db: &Db<'_>, registry: &str, name: &str, version: &str) -> Result<Pac
     get(db, registry, name, version)?.ok_or_else(|| damaged_value("a package that was just written is missing"))
 }
 
-/// Returns the package with key `id`.
 pub fn by_id(db: &Db<'_>, id: i64) -> Result<Option<PackageRow>> {
     db.one(sql!(packages!(), " WHERE id = ?1"), params![id], from_row)
 }
 
-/// Returns the versions of a tool that a registry has, or had, in no order.
+/// Returns the versions of a tool that a registry has or once had, in no particular order.
 pub fn versions(db: &Db<'_>, registry: &str, name: &str) -> Result<Vec<PackageRow>> {
     db.all(sql!(packages!(), " WHERE registry = ?1 AND name = ?2"), params![registry, name], from_row)
 }
 
-/// Returns a package with this digest whose archive is kept, from whichever registry.
+/// Returns a package from any registry with this digest and a stored archive.
 pub fn kept(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<PackageRow>> {
     let sql = sql!(packages!(), " WHERE sha256 = ?1 AND blob_id IS NOT NULL ORDER BY id LIMIT 1");
     db.one(sql, params![sha256], from_row)
 }
 
-/// Returns the packages whose archive is kept, by name and version.
+/// Returns the packages with a stored archive, ordered by name and version.
 pub fn all_kept(db: &Db<'_>) -> Result<Vec<PackageRow>> {
     db.all(sql!(packages!(), " WHERE blob_id IS NOT NULL ORDER BY name, version, registry"), params![], from_row)
 }
@@ -229,38 +221,37 @@ pub fn names(db: &Db<'_>, registry: &str, prefix: &str, page: &Page) -> Result<V
     db.all(sql, params![registry, page.after, prefix, limit], |row| row.get(0))
 }
 
-/// Keeps the archive of a package that was only seen so far, and its manifest.
+/// Stores the archive and the manifest of a package that was only seen so far.
 pub fn keep(db: &Db<'_>, id: i64, blob: i64, size: u64, manifest: Manifest<'_>) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET blob_id = ?2, size = ?3, manifest = ?4, raw_manifest = ?5 WHERE id = ?1");
     let size = i64::try_from(size).unwrap_or(i64::MAX);
     db.run(sql, params![id, blob, size, manifest.json, manifest.raw]).map(drop)
 }
 
-/// Deletes the archive of a package; the record that it was seen is kept.
+/// Deletes the archive of a package, but keeps the record that the package was seen.
 pub fn let_go(db: &Db<'_>, row: &PackageRow) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET blob_id = NULL, manifest = NULL, raw_manifest = NULL WHERE id = ?1");
     db.run(sql, params![row.id])?;
     row.blob.map_or(Ok(()), |blob| blobs::take_back(db, blob))
 }
 
-/// Returns the archive of a package and its manifest as JSON, verified by its SHA-256; `None` where it is not kept.
+/// Returns the archive of a package, verified by its SHA-256; `None` if it is not stored.
 pub fn archive(db: &Db<'_>, row: &PackageRow) -> Result<Option<NewContent>> {
     row.blob.map(|blob| blobs::content(db, blob)).transpose()
 }
 
-/// Returns the manifest of a package as JSON; `None` where its archive is not kept.
+/// Returns the manifest of a package as JSON; `None` if its archive is not stored.
 pub fn manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     let sql = sql!("SELECT manifest FROM tool_package WHERE id = ?1");
     Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
 }
 
-/// Returns the manifest from a package's archive; `None` if the archive is not kept.
+/// Returns the original text of a package's manifest; `None` if its archive is not stored.
 pub fn raw_manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     let sql = sql!("SELECT raw_manifest FROM tool_package WHERE id = ?1");
     Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
 }
 
-/// Sets the visibility of a version.
 pub fn set_visibility(db: &Db<'_>, id: i64, visibility: Visibility) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET visibility = ?2 WHERE id = ?1");
     db.run(sql, params![id, visibility.word()]).map(drop)
@@ -271,7 +262,7 @@ pub fn count_download(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("UPDATE tool_package SET downloads = downloads + 1 WHERE id = ?1"), params![id]).map(drop)
 }
 
-/// Returns how often archives of a tool were downloaded from the registry that a server offers.
+/// Returns how often archives of a tool were downloaded from this server's registry.
 pub fn downloads(db: &Db<'_>, registry: &str, name: &str) -> Result<u64> {
     let sql =
         sql!("SELECT CAST(coalesce(sum(downloads), 0) AS BIGINT) FROM tool_package WHERE registry = ?1 AND name = ?2");
@@ -284,7 +275,7 @@ pub fn set_yank(db: &Db<'_>, id: i64, yank: Option<&Yank>) -> Result<()> {
     let (at, reason, replacement) =
         yank.map_or((None, None, None), |yank| (Some(yank.at), yank.reason.as_ref(), yank.replacement.as_ref()));
     db.run(sql, params![id, at, reason, replacement])?;
-    // What was decided of it may be no more.
+    // Trust decisions about this version may be outdated.
     trust::raise_epoch(db)
 }
 

@@ -1,4 +1,4 @@
-//! Registries: where tools are published to and fetched from. The one called [`LOCAL`] is this database and has no row.
+//! Registries: where tools are published to and installed from. The registry [`LOCAL`] is this database itself and has no row.
 
 use crate::Db;
 use crate::blobs::damaged_value;
@@ -9,7 +9,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// The name of the registry that is this database.
 pub const LOCAL: &str = "local";
 
-/// The registry in the rows of packages that were installed from a path. No registry has this name.
+/// The registry of packages that were installed from a path. No real registry can have this name.
 pub const PATH: &str = "path";
 
 const NAME: Unique = Unique::new("registry", &["name"]);
@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for people, programs and the row.
+    /// Returns the word for it in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Directory => "directory",
@@ -32,25 +32,23 @@ impl Kind {
     }
 }
 
-/// All of a registry but its key and when it was added.
+/// Everything about a registry except its key and when it was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub name: String,
     pub kind: Kind,
-    /// The folder's real path, or the base URL without a slash at its end.
+    /// The folder's path with symlinks resolved, or the base URL without a slash at its end.
     pub location: String,
-    /// The reference to its token, as `mcpkg_base::secret::Reference` writes it.
+    /// The reference to its token, in the format of `mcpkg_base::secret::Reference`.
     pub token: Option<String>,
-    /// The lowest is asked first.
+    /// The registry with the lowest priority is asked first.
     pub priority: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryRow {
     pub id: i64,
-    /// Its kind and place.
     pub place: Place,
-    /// When it was added.
     pub added_at: Millis,
 }
 
@@ -63,7 +61,7 @@ macro_rules! registries {
 /// Adds a registry.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for its name.
+/// `E_ALREADY_EXISTS` if the name is taken.
 pub fn insert(db: &Db<'_>, place: &Place, now: Millis) -> Result<i64> {
     let Place { name, kind, location, token, priority } = place;
     let sql = sql!(
@@ -74,7 +72,7 @@ pub fn insert(db: &Db<'_>, place: &Place, now: Millis) -> Result<i64> {
         .map_err(|error| if NAME.is_violated_by(&error) { taken(name) } else { error })
 }
 
-/// Returns the failure of a name that another registry has.
+/// Returns the error for a name that is taken.
 pub fn taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Registry '{name}' already exists"))
         .hint(format!("choose another name; `mcpkg registry show {name}` shows the existing registry"))
@@ -95,14 +93,13 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<RegistryRow> {
     Err(error.suggest(name, known, "`mcpkg registry list` shows the existing registries"))
 }
 
-/// Returns the priority after that of all registries.
+/// Returns a priority that comes after those of all registries.
 pub fn next_priority(db: &Db<'_>) -> Result<i64> {
     let last: i64 = db.single(sql!("SELECT coalesce(max(priority), 0) FROM registry"), params![], |row| row.get(0))?;
     Ok(last.saturating_add(10))
 }
 
-/// Forgets a registry. The rows of its packages stay, so that what was seen there is not taken for something else when it is
-/// added again.
+/// Removes a registry. The rows of its packages stay, so that changed digests are still detected if it is added again.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM registry WHERE id = ?1"), params![id]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Runs of tools, including refused ones: who ran which tool, when, and with which outcome. Contents are not stored.
+//! Runs of tools, including refused ones: who ran which tool, when, and with which outcome. Inputs and outputs are not stored.
 
 use uuid::Uuid;
 
@@ -17,24 +17,22 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// A run that begins, or that was refused.
+/// A run that is starting, or that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
     pub uuid: Uuid,
-    /// The caller, as the trail names it.
+    /// The caller's name in the trail.
     pub actor: String,
-    /// The requester: `user`, or `key:` and the name of an access key.
+    /// The asker: `user`, or `key:` and the name of an access key.
     pub asker: String,
-    /// The tool's full name.
     pub tool: String,
-    /// Its version; `None` for a folder that is used by its path.
+    /// The version; `None` if the tool is a folder that was given by its path.
     pub version: Option<String>,
     pub action: String,
-    /// The digest of its archive.
     pub sha256: Option<[u8; 32]>,
     /// The SHA-256 of the arguments.
     pub input_hash: [u8; 32],
-    /// The verdict on its archive: verified, approved, unverified or refused.
+    /// The verdict on the archive: `verified`, `approved`, `unverified` or `refused`.
     pub verdict: String,
     pub started_at: Millis,
 }
@@ -44,13 +42,13 @@ pub struct Begun {
 pub struct Ended {
     /// The runner; `None` if nothing was started.
     pub runner: Option<String>,
-    /// `ok`, or the code of the failure.
+    /// `ok`, or the error code.
     pub outcome: String,
-    /// Its exit status, where it ended by itself.
+    /// The exit status; `None` if it was killed.
     pub exit_code: Option<i64>,
-    /// Bytes that it printed.
+    /// How many bytes it printed to standard output.
     pub stdout_size: i64,
-    /// Bytes that it printed to standard error.
+    /// How many bytes it printed to standard error.
     pub stderr_size: i64,
     pub ended_at: Millis,
 }
@@ -58,7 +56,7 @@ pub struct Ended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub begun: Begun,
-    /// How it ended; `None` where it runs, or its process was killed.
+    /// The outcome; `None` while it runs, or if its process was killed.
     pub ended: Option<Ended>,
 }
 
@@ -70,7 +68,7 @@ macro_rules! runs {
     };
 }
 
-/// The rows beyond the limits: `?1` is the moment before which they began, `?2` how many there are.
+/// The rows beyond the limits: `?1` is the time before which they started, `?2` how many stay.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, row_number() OVER (ORDER BY id DESC) AS place FROM tool_run) AS ranked
@@ -88,7 +86,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     db.run(sql, params![limits.before(now), limits.most(), most])
 }
 
-/// Adds a run that begins.
+/// Adds a run that is starting.
 pub fn begin(db: &Db<'_>, run: &Begun) -> Result<()> {
     db.run(
         sql!(
@@ -132,7 +130,7 @@ pub fn end(db: &Db<'_>, uuid: Uuid, ended: &Ended) -> Result<()> {
     .map(drop)
 }
 
-/// Returns a page of runs, the newest first; it begins after the run whose id is `page.after`.
+/// Returns a page of runs, the newest first, beginning after the run with the id `page.after`.
 pub fn list(db: &Db<'_>, tool: Option<&str>, page: &Page) -> Result<Slice<Run>> {
     let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
     let found = match tool {
@@ -148,12 +146,11 @@ pub fn list(db: &Db<'_>, tool: Option<&str>, page: &Page) -> Result<Slice<Run>> 
     Ok(page.slice(found))
 }
 
-/// Returns the run with this id.
 pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
-/// Returns the ids of runs that did not end: they run, or their process was killed.
+/// Returns the ids of runs without an outcome: they are running, or their process was killed.
 pub fn open(db: &Db<'_>) -> Result<Vec<Uuid>> {
     db.all(sql!("SELECT uuid FROM tool_run WHERE ended_at IS NULL ORDER BY id"), params![], |row| row.get(0))
 }

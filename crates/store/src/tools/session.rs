@@ -1,4 +1,4 @@
-//! Installs of one session of a server, kept in memory until it ends.
+//! Installs for one session of a server. They are kept in memory until the session ends.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The installs of one session of a server. Their packages are kept in the database.
+/// The installs of one session of a server. Their packages are stored in the database.
 #[derive(Debug)]
 pub struct SessionInstalls {
     id: u64,
-    /// Held during a transaction that changes them, so that they can be put back where it fails.
+    /// Held during a transaction that changes the installs, so that they can be reset if it fails.
     changing: Mutex<()>,
     now: Mutex<Arc<Vec<Kept>>>,
 }
@@ -18,16 +18,12 @@ pub struct SessionInstalls {
 /// An install of a session.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
-    /// Its key in the session.
     pub(super) id: i64,
-    /// The key of the package.
     pub(super) package: i64,
     pub(super) name: String,
     pub(super) version: String,
-    /// Whether it is the version that agents see.
     pub(super) active: bool,
     pub(super) publisher: Option<String>,
-    /// When it was installed.
     pub(super) installed_at: Millis,
 }
 
@@ -39,7 +35,7 @@ impl Default for SessionInstalls {
     }
 }
 
-/// Two are equal where they are the same session's.
+/// Equality means being the same session.
 impl PartialEq for SessionInstalls {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
@@ -49,7 +45,7 @@ impl PartialEq for SessionInstalls {
 impl Eq for SessionInstalls {}
 
 impl SessionInstalls {
-    /// Returns a number that no other session of this process has; never 0.
+    /// Returns a number that is unique among the sessions of this process, and never 0.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -59,7 +55,7 @@ impl SessionInstalls {
         self.now().is_empty()
     }
 
-    /// Runs a transaction that may change them. Where it fails they are what they were.
+    /// Runs a transaction that may change the installs. If it fails, they are reset.
     ///
     /// # Errors
     /// Errors of the transaction.
@@ -69,12 +65,12 @@ impl SessionInstalls {
         transaction().inspect_err(|_| *self.now() = before)
     }
 
-    /// Returns all of them, in the order in which they were made.
+    /// Returns all installs, in the order in which they were installed.
     pub(super) fn kept(&self) -> Arc<Vec<Kept>> {
         Arc::clone(&self.now())
     }
 
-    /// Installs a package as the version that agents see; returns whether it was not installed before.
+    /// Installs a package as the version that agents see. Returns whether it was not installed before.
     pub(super) fn install(&self, new: Kept) -> bool {
         self.edit(|kept| {
             kept.iter_mut().filter(|other| other.name == new.name).for_each(|other| other.active = false);
@@ -92,7 +88,7 @@ impl SessionInstalls {
         })
     }
 
-    /// Makes a version the one that agents see; returns whether it is installed.
+    /// Makes a version the one that agents see. Returns whether it is installed.
     pub(super) fn activate(&self, name: &str, version: &str) -> bool {
         self.edit(|kept| {
             let is_there = kept.iter().any(|one| one.name == name && one.version == version);
@@ -103,7 +99,7 @@ impl SessionInstalls {
         })
     }
 
-    /// Takes an install away.
+    /// Removes an install.
     pub(super) fn remove(&self, id: i64) {
         self.edit(|kept| kept.retain(|one| one.id != id));
     }

@@ -1,10 +1,10 @@
-//! Settings of tools, as text by the key that users write. Settings that are missing have their defaults.
+//! Settings of tools, stored as text under the keys that users write. Missing settings have defaults.
 
 use crate::Db;
 use crate::engine::{params, sql};
 use mcpkg_base::error::Result;
 
-/// Returns the text of a setting, where it was set.
+/// Returns a setting's text, if it was set.
 pub fn get(db: &Db<'_>, key: &str) -> Result<Option<String>> {
     db.one(sql!("SELECT value FROM setting WHERE key = ?1"), params![row(key)], |row| row.get(0))
 }
@@ -15,12 +15,12 @@ pub fn set(db: &Db<'_>, key: &str, value: &str) -> Result<()> {
     db.run(sql, params![row(key), value]).map(drop)
 }
 
-/// Takes a setting back; returns whether it was set.
+/// Removes a setting. Returns whether it was set.
 pub fn unset(db: &Db<'_>, key: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM setting WHERE key = ?1"), params![row(key)])? > 0)
 }
 
-/// Returns the key of the row: other domains have settings too.
+/// Returns the key of the row, with a prefix, because other domains have settings too.
 fn row(key: &str) -> String {
     format!("tool.{key}")
 }

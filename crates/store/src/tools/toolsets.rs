@@ -1,4 +1,4 @@
-//! Toolsets: named sets of installed tools. The active one limits what agents see and call.
+//! Toolsets: named sets of installed tools. The active one limits which tools agents see and can call.
 
 use super::settings;
 use crate::Db;
@@ -6,7 +6,7 @@ use crate::engine::{Row, Unique, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The setting that names the toolset of the servers that stand in for contract 002's original.
+/// The setting with the name of the toolset for servers that stand in for contract 002's original.
 const FOLLOWED: &str = "toolset.followed";
 
 const NAME: Unique = Unique::new("toolset", &["name"]);
@@ -15,11 +15,8 @@ const NAME: Unique = Unique::new("toolset", &["name"]);
 pub struct Toolset {
     pub id: i64,
     pub name: String,
-    /// Whether it narrows what agents see.
     pub active: bool,
-    /// When it was made.
     pub created_at: Millis,
-    /// How many tools it names.
     pub tools: u64,
 }
 
@@ -31,13 +28,12 @@ macro_rules! select {
     };
 }
 
-/// Makes a toolset without tools.
+/// Adds a toolset without tools.
 pub fn create(db: &Db<'_>, name: &str, now: Millis) -> Result<i64> {
     let sql = sql!("INSERT INTO toolset (name, active, created_at) VALUES (?1, 0, ?2) RETURNING id");
     db.insert(sql, params![name, now]).map_err(|error| taken(name, error))
 }
 
-/// Gives a toolset another name.
 pub fn rename(db: &Db<'_>, id: i64, name: &str) -> Result<()> {
     let renamed = db.run(sql!("UPDATE toolset SET name = ?2 WHERE id = ?1"), params![id, name]);
     renamed.map(drop).map_err(|error| taken(name, error))
@@ -51,12 +47,12 @@ fn taken(name: &str, error: Error) -> Error {
         .hint(format!("`mcpkg toolset add {name} TOOL` adds tools to the toolset"))
 }
 
-/// Deletes a toolset; its tools stay installed.
+/// Deletes a toolset. Its tools stay installed.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM toolset WHERE id = ?1"), params![id]).map(drop)
 }
 
-/// Makes a toolset the active one, or none of them.
+/// Makes a toolset the active one, or deactivates all.
 pub fn activate(db: &Db<'_>, id: Option<i64>) -> Result<()> {
     db.run(sql!("UPDATE toolset SET active = 0 WHERE active = 1 AND id <> ?1"), params![id.unwrap_or_default()])?;
     match id {
@@ -65,7 +61,7 @@ pub fn activate(db: &Db<'_>, id: Option<i64>) -> Result<()> {
     }
 }
 
-/// Returns all toolsets, by name.
+/// Returns all toolsets, ordered by name.
 pub fn list(db: &Db<'_>) -> Result<Vec<Toolset>> {
     db.all(sql!(select!(), "ORDER BY name"), params![], from_row)
 }
@@ -88,12 +84,13 @@ pub fn active(db: &Db<'_>) -> Result<Option<Toolset>> {
     db.one(sql!(select!(), "WHERE active = 1"), params![], from_row)
 }
 
-/// Returns the name of the toolset that narrows servers which stand in for contract 002's original, while no toolset is active.
+/// Returns the name of the toolset for servers that stand in for contract 002's original. It applies while no toolset is
+/// active.
 pub fn followed(db: &Db<'_>) -> Result<Option<String>> {
     settings::get(db, FOLLOWED)
 }
 
-/// Sets the name of that toolset, or takes it back.
+/// Sets or removes the name of the toolset for servers that stand in for contract 002's original.
 pub fn follow(db: &Db<'_>, name: Option<&str>) -> Result<()> {
     match name {
         Some(name) => settings::set(db, FOLLOWED, name),
@@ -101,24 +98,23 @@ pub fn follow(db: &Db<'_>, name: Option<&str>) -> Result<()> {
     }
 }
 
-/// Adds a tool; returns whether it was not in the set before.
+/// Adds a tool to a toolset. Returns whether it was not in it before.
 pub fn add(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     let sql =
         sql!("INSERT INTO toolset_item (toolset_id, tool) VALUES (?1, ?2) ON CONFLICT (toolset_id, tool) DO NOTHING");
     Ok(db.run(sql, params![id, tool])? == 1)
 }
 
-/// Takes a tool out; returns whether it was in the set.
+/// Removes a tool from a toolset. Returns whether it was in it.
 pub fn take_out(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM toolset_item WHERE toolset_id = ?1 AND tool = ?2"), params![id, tool])? == 1)
 }
 
-/// Returns the tools of a set, by name.
+/// Returns the tools of a toolset, ordered by name.
 pub fn tools(db: &Db<'_>, id: i64) -> Result<Vec<String>> {
     db.all(sql!("SELECT tool FROM toolset_item WHERE toolset_id = ?1 ORDER BY tool"), params![id], |row| row.get(0))
 }
 
-/// Whether a tool is in a set.
 pub fn has(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM toolset_item WHERE toolset_id = ?1 AND tool = ?2");
     Ok(db.one(sql, params![id, tool], |_| Ok(()))?.is_some())

@@ -1,17 +1,18 @@
-//! Trusted signers, the policy, and approved archives. None of it counts without a record outside of the database.
+//! Trusted signers, the trust policy, and approved archives. Rows alone are not trusted: all of this also needs a record
+//! outside of the database.
 
 use crate::Db;
 use crate::engine::{Row, damaged, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The settings' key of the policy.
+/// The key of the setting with the policy.
 const POLICY: &str = "trust.policy";
 
-/// The settings' key of how many have to count.
+/// The key of the setting with the minimum number of attestations by trusted identities.
 const MINIMUM: &str = "trust.minimum";
 
-/// The settings' key of how often trust changed.
+/// The key of the setting that counts changes of trust.
 const EPOCH: &str = "trust.epoch";
 
 /// The role in which an identity is trusted.
@@ -26,7 +27,7 @@ pub enum TrustedPart {
 }
 
 impl TrustedPart {
-    /// The word for people, programs and the row.
+    /// Returns the word for it in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Publisher => "publisher",
@@ -43,21 +44,20 @@ impl TrustedPart {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedRow {
-    /// Who, as identities are written.
+    /// The identity in its text form.
     pub identity: String,
-    /// The user's name for them.
+    /// The user's name for the identity.
     pub label: Option<String>,
     pub pattern: String,
     pub part: TrustedPart,
     pub added_at: Millis,
 }
 
-/// An archive that a person said yes to.
+/// A person's approval of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     pub name: String,
     pub version: String,
-    /// The archive's SHA-256.
     pub sha256: [u8; 32],
 }
 
@@ -80,28 +80,28 @@ pub fn remove(db: &Db<'_>, row: &TrustedRow) -> Result<bool> {
     Ok(removed)
 }
 
-/// Returns everybody, by identity and pattern.
+/// Returns all trusted identities, ordered by identity and pattern.
 pub fn list(db: &Db<'_>) -> Result<Vec<TrustedRow>> {
     let sql =
         sql!("SELECT identity, label, pattern, part, added_at FROM trusted_identity ORDER BY identity, pattern, part");
     db.all(sql, params![], from_row)
 }
 
-/// Returns the word of the policy, where one was set.
+/// Returns the policy's word, if it was set.
 pub fn policy(db: &Db<'_>) -> Result<Option<String>> {
     setting(db, POLICY)
 }
 
-/// Sets the word of the policy.
+/// Sets the policy's word.
 pub fn set_policy(db: &Db<'_>, word: &str) -> Result<()> {
     set(db, POLICY, word)?;
     raise_epoch(db)
 }
 
-/// Returns how many identities have to count, where that was set.
+/// Returns how many trusted identities are required, if that was set.
 ///
 /// # Errors
-/// `E_DB_CORRUPT` where it is not a number, or none that asks for anybody.
+/// `E_DB_CORRUPT` if the value is not a number, or is 0.
 pub fn minimum(db: &Db<'_>) -> Result<Option<u32>> {
     let Some(text) = setting(db, MINIMUM)? else { return Ok(None) };
     match text.parse() {
@@ -110,24 +110,24 @@ pub fn minimum(db: &Db<'_>) -> Result<Option<u32>> {
     }
 }
 
-/// Sets how many identities have to count.
+/// Sets how many trusted identities are required.
 pub fn set_minimum(db: &Db<'_>, number: u32) -> Result<()> {
     set(db, MINIMUM, &number.to_string())?;
     raise_epoch(db)
 }
 
-/// Sets how many identities have to count, as whatever text: for tests of a damaged one.
+/// Stores any text as the required number of trusted identities, for tests of a damaged one.
 pub fn set_minimum_text(db: &Db<'_>, text: &str) -> Result<()> {
     set(db, MINIMUM, text)
 }
 
-/// Returns a number that is another one whenever trust, the policy, an attestation or an approval changed.
+/// Returns a number that changes whenever a trusted identity, the policy, an attestation or an approval does.
 pub fn epoch(db: &Db<'_>) -> Result<i64> {
     let sql = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
     Ok(db.one(sql, params![EPOCH], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Notes that something changed of what decides which tools are trusted.
+/// Notes a change that may affect which tools are trusted.
 pub fn raise_epoch(db: &Db<'_>) -> Result<()> {
     let sql = sql!(
         "INSERT INTO setting (key, value) VALUES (?1, '1')
@@ -136,7 +136,7 @@ pub fn raise_epoch(db: &Db<'_>) -> Result<()> {
     db.run(sql, params![EPOCH]).map(drop)
 }
 
-/// Keeps a person's yes to an archive.
+/// Stores a person's approval of an archive.
 pub fn approve(db: &Db<'_>, approval: &Approval) -> Result<()> {
     raise_epoch(db)?;
     let sql = sql!(
@@ -147,7 +147,7 @@ pub fn approve(db: &Db<'_>, approval: &Approval) -> Result<()> {
     db.run(sql, params![sha256, name, version, epoch(db)?, r#"{"status":"approved"}"#]).map(drop)
 }
 
-/// Takes a person's yes to an archive back; returns whether there was one.
+/// Withdraws a person's approval of an archive. Returns whether there was one.
 pub fn withdraw(db: &Db<'_>, approval: &Approval) -> Result<bool> {
     let Approval { name, version, sha256 } = approval;
     let sql = sql!("DELETE FROM tool_verdict WHERE package_sha256 = ?1 AND name = ?2 AND version = ?3");
@@ -156,14 +156,14 @@ pub fn withdraw(db: &Db<'_>, approval: &Approval) -> Result<bool> {
     Ok(withdrawn)
 }
 
-/// Whether a row says that a person said yes to an archive.
+/// Whether a row says that a person approved an archive.
 pub fn is_approved(db: &Db<'_>, approval: &Approval) -> Result<bool> {
     let Approval { name, version, sha256 } = approval;
     let sql = sql!("SELECT 1 FROM tool_verdict WHERE package_sha256 = ?1 AND name = ?2 AND version = ?3");
     Ok(db.one(sql, params![sha256, name, version], |_| Ok(()))?.is_some())
 }
 
-/// Returns the archives that a person said yes to, by name and version.
+/// Returns the approved archives, ordered by name and version.
 pub fn approvals(db: &Db<'_>) -> Result<Vec<Approval>> {
     let sql = sql!("SELECT name, version, package_sha256 FROM tool_verdict ORDER BY name, version, package_sha256");
     db.all(sql, params![], |row| Ok(Approval { name: row.get(0)?, version: row.get(1)?, sha256: row.get(2)? }))

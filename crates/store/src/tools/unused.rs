@@ -1,8 +1,7 @@
-//! Finds and deletes unused data: archives, results of their builds, outdated answers, and decisions on unknown
-//! archives.
+//! Finds and deletes unused data: archives, results of their builds, outdated answers, and approvals of unknown archives.
 //!
-//! The record of a version stays in its row without the archive: its digest, and whether it was yanked. Attestations
-//! stay too, so that a failed audit is never forgotten, and so do the names by which agents call tools.
+//! The row of a version remains without its archive, with its digest and whether it was yanked. Attestations remain too, so
+//! that a failed audit is never forgotten. So do the MCP names of tools.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,11 +11,11 @@ use crate::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// Archives that one transaction frees.
+/// How many archives one transaction deletes.
 const AT_ONCE: u32 = 50;
 
-/// The condition for a row `p` of `tool_package` to have an unused archive: it was not published here, it is not installed, no run that
-/// began after `?1` uses it, and it was not looked up after `?2`.
+/// The condition for a row `p` of `tool_package` to have an unused archive: it was not published here, it is not installed, no
+/// run that started after `?1` uses it, and it was not looked up after `?2`.
 macro_rules! unused {
     () => {
         "(p.blob_id IS NOT NULL AND p.registry <> 'local' AND p.seen_at <= ?2
@@ -26,7 +25,7 @@ macro_rules! unused {
     };
 }
 
-/// The condition on a row `b` of `tool_build` without an archive, not counting archives that are kept for no reason.
+/// The condition for a row `b` of `tool_build` to be unused: its archive is gone or unused itself.
 macro_rules! unused_build {
     () => {
         concat!(
@@ -38,20 +37,19 @@ macro_rules! unused_build {
     };
 }
 
-/// Until when something may still be in use though nothing refers to it.
+/// The times until which something may still be in use although nothing refers to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since {
     /// The earliest start of a run that may still be running.
     pub runs: Millis,
-    /// An archive may go if it was not looked up after this time: a server's session may have it installed in memory.
+    /// An archive that was looked up after this time is not unused, since a server's session may have it installed in memory.
     pub seen: Millis,
 }
 
-/// How many, and how many bytes they take.
+/// A number of things, and their total size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     pub count: u64,
-    /// Bytes.
     pub bytes: u64,
 }
 
@@ -62,7 +60,7 @@ impl Amount {
     }
 }
 
-/// Returns the archives that are kept for nothing.
+/// Returns the number and size of unused archives.
 pub fn archives(db: &Db<'_>, since: Since) -> Result<Amount> {
     let sql = sql!(
         "SELECT p.blob_id, p.size, (SELECT count(*) FROM tool_package AS o WHERE o.blob_id = p.blob_id)
@@ -82,7 +80,7 @@ pub fn archives(db: &Db<'_>, since: Since) -> Result<Amount> {
     Ok(amount)
 }
 
-/// Lets the archives go that are kept for nothing, some of them at a time; returns how many those were.
+/// Deletes some of the unused archives. Returns how many were deleted.
 pub fn free_archives(db: &Db<'_>, since: Since) -> Result<u64> {
     let sql = sql!("SELECT p.id FROM tool_package AS p WHERE ", unused!(), " ORDER BY p.id LIMIT ?3");
     let ids: Vec<i64> = db.all(sql, params![since.runs, since.seen, AT_ONCE], |row| row.get(0))?;
@@ -94,7 +92,7 @@ pub fn free_archives(db: &Db<'_>, since: Since) -> Result<u64> {
     Ok(ids.len() as u64)
 }
 
-/// Returns what builds left of archives that are no longer here.
+/// Returns the number and size of unused results of builds.
 pub fn builds(db: &Db<'_>, since: Since) -> Result<Amount> {
     let sql = sql!(
         "SELECT count(*), CAST(coalesce(sum(blob.size), 0) AS BIGINT) FROM tool_build AS b JOIN blob ON blob.id = b.blob_id WHERE ",
@@ -103,7 +101,7 @@ pub fn builds(db: &Db<'_>, since: Since) -> Result<Amount> {
     db.single(sql, params![since.runs, since.seen], |row| Ok(Amount { count: row.get(0)?, bytes: row.get(1)? }))
 }
 
-/// Lets go what builds left of archives that are no longer here.
+/// Deletes unused results of builds.
 pub fn free_builds(db: &Db<'_>, since: Since) -> Result<()> {
     let sql = sql!("SELECT b.package_sha256, b.runner, b.blob_id FROM tool_build AS b WHERE ", unused_build!());
     let rows: Vec<([u8; 32], String, i64)> =
@@ -116,15 +114,15 @@ pub fn free_builds(db: &Db<'_>, since: Since) -> Result<()> {
     Ok(())
 }
 
-/// The condition for a row of `registry_answer` to be outdated at `?1`, or of a registry that was removed. A row without text only
-/// describes the index of a folder, and never expires.
+/// The condition for a row of `registry_answer` to be outdated at `?1`, or to belong to a registry that was removed. A row
+/// without text only describes the index of a folder, and never expires.
 macro_rules! outdated {
     () => {
         "((body <> '' AND fetched_at < ?1) OR registry NOT IN (SELECT name FROM registry))"
     };
 }
 
-/// Returns the answers of registries that hold no longer.
+/// Returns the number and size of outdated answers.
 pub fn answers(db: &Db<'_>, before: Millis) -> Result<Amount> {
     let sql = sql!(
         "SELECT count(*), CAST(coalesce(sum(length(body)), 0) AS BIGINT) FROM registry_answer WHERE ",
@@ -133,7 +131,7 @@ pub fn answers(db: &Db<'_>, before: Millis) -> Result<Amount> {
     db.single(sql, params![before], |row| Ok(Amount { count: row.get(0)?, bytes: row.get(1)? }))
 }
 
-/// Forgets the answers of registries that hold no longer.
+/// Deletes outdated answers.
 pub fn forget_answers(db: &Db<'_>, before: Millis) -> Result<()> {
     db.run(sql!("DELETE FROM registry_answer WHERE ", outdated!()), params![before]).map(drop)
 }
@@ -145,12 +143,12 @@ macro_rules! unknown {
     };
 }
 
-/// Returns how many approvals are of archives that no registry was seen to have.
+/// Returns the number of approvals of archives that no registry is known to have.
 pub fn approvals(db: &Db<'_>) -> Result<u64> {
     db.single(sql!("SELECT count(*) FROM tool_verdict WHERE ", unknown!()), params![], |row| row.get(0))
 }
 
-/// Forgets approvals of archives that no registry was seen to have.
+/// Deletes approvals of archives that no registry is known to have.
 pub fn forget_approvals(db: &Db<'_>) -> Result<()> {
     if db.run(sql!("DELETE FROM tool_verdict WHERE ", unknown!()), params![])? > 0 {
         trust::raise_epoch(db)?;
@@ -158,8 +156,7 @@ pub fn forget_approvals(db: &Db<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the SHA-256 of every archive that is not kept for nothing, what builds left among them: their unpacked copies are
-/// used.
+/// Returns the SHA-256 of every archive that is in use, including results of builds. Their unpacked copies must be kept.
 pub fn needed(db: &Db<'_>, since: Since) -> Result<HashSet<[u8; 32]>> {
     let sql = sql!(
         "SELECT p.sha256 FROM tool_package AS p WHERE p.blob_id IS NOT NULL AND NOT ",

@@ -1,4 +1,4 @@
-//! Workflows that agents can call as tools.
+//! Workflows that are exposed to agents as tools.
 
 use uuid::Uuid;
 
@@ -8,33 +8,30 @@ use crate::projects::{Selection, resolved};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// That a workflow is a tool, and what a person was shown of it.
+/// The exposure of a workflow as a tool, with what the person who exposed it was shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposure {
-    /// The text that it was shown of: the SHA-256 of what that says.
+    /// The SHA-256 of the model of the text that was shown.
     pub model_hash: [u8; 32],
-    /// The gravest of what its commands do: `read`, `write` or `destroy`.
+    /// The strongest effect of its commands: `read`, `write` or `destroy`.
     pub effect: String,
-    /// Whether a command of it reaches other hosts.
+    /// Whether any of its commands reaches other hosts.
     pub open_world: bool,
     pub exposed_at: Millis,
 }
 
-/// A workflow that is a tool.
+/// A workflow that is exposed as a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposed {
     pub name: String,
-    /// The key of its text.
     pub blob: i64,
-    /// The SHA-256 of its text.
     pub sha256: [u8; 32],
-    /// The SHA-256 of what it says.
+    /// The SHA-256 of its current model.
     pub model_hash: [u8; 32],
-    /// The exposure that a person was shown.
     pub exposure: Exposure,
 }
 
-/// The query whose rows [`from_row`] reads, of the project that applies, without the rest of its conditions.
+/// The query for exposed workflows of the selected project, whose rows [`from_row`] reads. More conditions can be appended.
 macro_rules! exposed {
     () => {
         concat!(
@@ -47,20 +44,20 @@ macro_rules! exposed {
     };
 }
 
-/// Returns the first `limit` of the project that applies whose names come after `after`, by name.
+/// Returns the first `limit` exposed workflows of the selected project after the name `after`, ordered by name.
 pub fn list(db: &Db<'_>, selection: &Selection, after: &str, limit: usize) -> Result<Vec<Exposed>> {
     let sql = sql!(exposed!(), " AND w.name > ?3 ORDER BY w.name LIMIT ?4");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     db.all(sql, params![selection.named, selection.directory, after, limit], from_row)
 }
 
-/// Returns the one of this name of the project that applies, where it is a tool.
+/// Returns the exposed workflow with this name in the selected project, if there is one.
 pub fn find(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Exposed>> {
     let sql = sql!(exposed!(), " AND w.name = ?3");
     db.one(sql, params![selection.named, selection.directory, name], from_row)
 }
 
-/// Makes a workflow a tool.
+/// Exposes a workflow as a tool.
 pub fn set(db: &Db<'_>, project: i64, item: Uuid, exposure: &Exposure) -> Result<()> {
     let sql = sql!(
         "INSERT INTO workflow_exposed (project_id, item, model_hash, effect, open_world, exposed_at)
@@ -72,7 +69,7 @@ pub fn set(db: &Db<'_>, project: i64, item: Uuid, exposure: &Exposure) -> Result
     db.run(sql, params![project, item, model_hash, effect, open_world, exposed_at]).map(drop)
 }
 
-/// Makes a workflow no tool any more; returns whether it was one.
+/// Stops exposing a workflow. Returns whether it was exposed.
 pub fn remove(db: &Db<'_>, project: i64, item: Uuid) -> Result<bool> {
     let sql = sql!("DELETE FROM workflow_exposed WHERE project_id = ?1 AND item = ?2");
     Ok(db.run(sql, params![project, item])? == 1)

@@ -10,29 +10,26 @@ use mcpkg_base::error::Result;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixture {
-    /// Its name, unique in its workflow.
     pub name: String,
-    /// Its content, as JSON.
     pub content: String,
-    /// When it was set.
     pub set_at: Millis,
 }
 
-/// Returns the fixtures of a workflow by name.
+/// Returns the fixtures of a workflow, ordered by name.
 pub fn of(db: &Db<'_>, project: i64, item: Uuid) -> Result<Vec<Fixture>> {
     let sql =
         sql!("SELECT name, content, set_at FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 ORDER BY name");
     db.all(sql, params![project, item], from_row)
 }
 
-/// Returns the fixture of this name of a workflow, if there is one.
+/// Returns the fixture of a workflow with this name, if there is one.
 pub fn find(db: &Db<'_>, project: i64, item: Uuid, name: &str) -> Result<Option<Fixture>> {
     let sql =
         sql!("SELECT name, content, set_at FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 AND name = ?3");
     db.one(sql, params![project, item, name], from_row)
 }
 
-/// Sets a fixture of a workflow. An equal one is not written again.
+/// Stores a fixture of a workflow. An equal one is not written again.
 pub fn set(db: &Db<'_>, project: i64, item: Uuid, fixture: &Fixture) -> Result<()> {
     let sql = sql!(
         "INSERT INTO workflow_fixture (project_id, item, name, content, set_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -42,13 +39,13 @@ pub fn set(db: &Db<'_>, project: i64, item: Uuid, fixture: &Fixture) -> Result<(
     db.run(sql, params![project, item, fixture.name, fixture.content, fixture.set_at]).map(drop)
 }
 
-/// Takes a fixture away; returns whether there was one.
+/// Removes a fixture. Returns whether it existed.
 pub fn remove(db: &Db<'_>, project: i64, item: Uuid, name: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 AND name = ?3");
     Ok(db.run(sql, params![project, item, name])? == 1)
 }
 
-/// Returns the names of the fixtures of all workflows in the project that applies, each once.
+/// Returns the names of all fixtures of the selected project's workflows, without duplicates.
 pub fn names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>> {
     let sql = sql!("SELECT DISTINCT name FROM workflow_fixture WHERE project_id = ", resolved!(), " ORDER BY name");
     db.all(sql, params![selection.named, selection.directory], |row| row.get(0))

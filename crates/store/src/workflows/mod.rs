@@ -1,4 +1,4 @@
-//! Workflows of a project, their revisions, and their permissions.
+//! Workflows of a project: their texts, revisions, fixtures, templates, and permissions.
 
 pub mod exposed;
 pub mod fixtures;

@@ -1,4 +1,4 @@
-//! Workflows by name and in pages.
+//! Reads workflows by name and in pages.
 
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::page::{Page, Slice};
 use crate::projects::{self, Project, Selection, resolved};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns a page of a project's workflows by name, to be shown: a damaged one has a description that says so.
+/// Returns a page of a project's workflows, ordered by name, to show them. A damaged one has a description that says so.
 pub fn list(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Workflow>> {
     let sql = sql!(workflow_columns!(), " WHERE w.project_id = ?1 AND w.name > ?2 ORDER BY w.name LIMIT ?3");
     let rows = db.all(sql, params![project, page.after, page.fetch()], |row| {
@@ -33,7 +33,7 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Workflow>> {
     let sql = sql!(workflow_columns!(), " WHERE w.project_id = ?1 AND w.name = ?2");
     db.one(sql, params![project, name], |row| {
         let workflow = from_row(row)?;
-        // The index may lead to another row.
+        // A damaged index may lead to another row.
         let is_asked_for = workflow.name == name && row.get::<i64>(0)? == project;
         if is_asked_for { Ok(workflow) } else { Err(damaged(name)) }
     })
@@ -48,7 +48,7 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Workflow>
     }
 }
 
-/// Hands `f` the text of the workflow `name` of the project that applies; `None` if there is none.
+/// Passes the text of the workflow `name` of the selected project to `f`; `None` if there is none.
 ///
 /// # Errors
 /// Errors of `f`, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -64,7 +64,7 @@ pub fn with<T>(
     db.one(sql, params![workflow.blob], |row| f(Blob::from_row(row, 0)?))
 }
 
-/// Returns the names in the project that applies that begin with `prefix`, at most `limit`.
+/// Returns at most `limit` names in the selected project that begin with `prefix`.
 pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT name FROM workflow WHERE project_id = ",
@@ -75,7 +75,7 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
     db.all(sql, params![selection.named, selection.directory, prefix, limit], |row| row.get(0))
 }
 
-/// Returns the SHA-256 of the text of the workflow `name` of the project that applies; `None` if there is none.
+/// Returns the SHA-256 of the text of the workflow `name` of the selected project; `None` if there is none.
 pub fn validator(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<[u8; 32]>> {
     let sql = sql!(
         "SELECT b.sha256 FROM workflow w JOIN blob b ON b.id = w.blob_id WHERE w.name = ?3 AND w.project_id = ",
@@ -84,12 +84,12 @@ pub fn validator(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Optio
     db.one(sql, params![selection.named, selection.directory, name], |row| row.get(0))
 }
 
-/// Returns the failure of a name that no workflow of the project has, with the one that was probably meant.
+/// Returns the error for a name that no workflow of the project has, with the name that was probably meant.
 pub fn missing(db: &Db<'_>, project: &Project, name: &str) -> Error {
     let what = format!("Workflow '{name}' does not exist in project '{}'", project.name);
     let error = Error::new(Code::NotFound, what).with_details(serde_json::json!({ "name": name }));
     let sql = sql!("SELECT name FROM workflow WHERE project_id = ?1 ORDER BY name LIMIT 1000");
-    // A hint is not worth a second failure.
+    // Ignore errors here: they only concern the hint.
     let names: Vec<String> = db.all(sql, params![project.id], |row| row.get(0)).unwrap_or_default();
     error.suggest(name, names.iter().map(String::as_str), "`mcpkg workflow list` shows the existing workflows")
 }

@@ -1,4 +1,4 @@
-//! The revisions of workflows.
+//! Revisions of workflows: the history of each workflow.
 
 use std::ops::Range;
 
@@ -16,7 +16,8 @@ use crate::text::{legible, plain};
 use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The query whose rows [`revision_from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
+/// The query whose rows [`revision_from_row`] reads, without its conditions. The columns that the checksum covers come first,
+/// then the checksum, then the rest.
 macro_rules! workflow_revision_columns {
     () => {
         "SELECT v.project_id, v.item, v.number, v.action, v.restored, v.name, v.message, v.draft, v.model_hash, b.sha256,
@@ -29,20 +30,19 @@ pub(crate) use workflow_revision_columns;
 const NUMBER: Unique = Unique::new("workflow_revision", &["item", "number"]);
 const SUMMED: Range<usize> = 0..12;
 
-/// A revision's row. As data it has no content.
+/// A revision's row. As JSON it has no content.
 #[derive(Clone, Debug, Serialize)]
 pub struct Revision {
-    /// The workflow that the revision belongs to.
     #[serde(skip)]
     pub item: Uuid,
     /// The revision's number, counted from 1 for each workflow.
     #[serde(rename = "revision")]
     pub number: i64,
-    /// create, update, rename, delete or restore.
+    /// `create`, `update`, `rename`, `delete` or `restore`.
     pub action: String,
-    /// The number that a restore came from.
+    /// The number of the restored revision.
     pub restored: Option<i64>,
-    /// The name that it had.
+    /// The workflow's name in this revision.
     pub name: String,
     pub message: Option<String>,
     /// The approved draft that became this revision.
@@ -51,12 +51,10 @@ pub struct Revision {
     /// The SHA-256 of the workflow's model, which does not depend on formatting and comments.
     #[serde(serialize_with = "as_hex")]
     pub model_hash: [u8; 32],
-    /// The key of the revision's text in the table of stored content.
+    /// The key of the revision's text.
     #[serde(skip)]
     pub blob: i64,
-    /// Bytes of the text.
     pub size: i64,
-    /// The time when the revision was made.
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     pub actor: String,
@@ -73,10 +71,10 @@ fn as_id<S: Serializer>(id: &Option<Uuid>, serializer: S) -> Result<S::Ok, S::Er
     }
 }
 
-/// Keeps the state that a workflow has now as its revision `workflow.revision`.
+/// Stores the current state of a workflow as its revision `workflow.revision`.
 ///
 /// # Errors
-/// `E_DB_BUSY` where another process wrote that revision meanwhile.
+/// `E_DB_BUSY` if another process has written that revision in the meantime.
 pub(super) fn keep(
     db: &Db<'_>,
     author: Author<'_>,
@@ -130,13 +128,13 @@ pub(super) fn keep(
     })
 }
 
-/// Returns the revisions of the workflow that has or last had `name`, newest first; empty where none ever had it. One that
-/// is damaged has the action `damaged` and nothing but its number.
+/// Returns the revisions of the workflow that has or last had `name`, newest first; empty if there never was one. A damaged
+/// revision has the action `damaged`, its number, and nothing else.
 pub fn history(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     last(db, project, name, usize::MAX)
 }
 
-/// Returns the newest `limit` of the revisions that [`history`] returns.
+/// Returns the newest `limit` revisions of [`history`].
 pub fn last(db: &Db<'_>, project: i64, name: &str, limit: usize) -> Result<Vec<Revision>> {
     let Some(item) = item(db, project, name)? else {
         return Ok(Vec::new());
@@ -154,7 +152,7 @@ pub fn revision(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Resu
     let item = item(db, project.id, name)?.ok_or_else(|| missing(db, project, name))?;
     let sql = sql!(workflow_revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");
     let found = db.one(sql, params![item, number], revision_from_row)?;
-    // The index may lead to another row.
+    // A damaged index may lead to another row.
     if found.as_ref().is_some_and(|found| found.item != item || found.number != number) {
         return Err(super::row::damaged(name));
     }
@@ -164,20 +162,20 @@ pub fn revision(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Resu
     })
 }
 
-/// Returns the number of a workflow's oldest revision that is kept; 0 if there is none.
+/// Returns the number of a workflow's oldest stored revision; 0 if there is none.
 pub fn oldest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     let sql = sql!("SELECT coalesce(min(number), 0) FROM workflow_revision WHERE item = ?1");
     db.single(sql, params![item], |row| row.get(0))
 }
 
-/// Returns the newest number that a workflow reached, 0 where it has none.
+/// Returns the number of a workflow's newest revision; 0 if there is none.
 pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     let sql = sql!("SELECT coalesce(max(number), 0) FROM workflow_revision WHERE item = ?1");
     db.single(sql, params![item], |row| row.get(0))
 }
 
-/// Returns the deleted workflow that last had `name`. A new workflow of that name continues its history, so that the deleted one can
-/// still be restored.
+/// Returns the deleted workflow that last had `name`. A new workflow with that name continues its history, so that the deleted
+/// one can still be restored.
 pub(super) fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
     let sql = sql!(
         "SELECT v.item FROM workflow_revision v
@@ -187,8 +185,8 @@ pub(super) fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uu
     db.one(sql, params![project, name], |row| row.get(0))
 }
 
-/// The workflow that has the name now wins over former ones; of those, the one written last wins, regardless of the
-/// clock.
+/// Returns the workflow that has or last had the name. The current holder wins over former ones. Of those, the one written last
+/// wins, regardless of the clock.
 fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
     let has = sql!("SELECT uuid FROM workflow WHERE project_id = ?1 AND name = ?2");
     if let Some(found) = db.one(has, params![project, name], |row| row.get(0))? {
@@ -223,7 +221,7 @@ pub(crate) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
 fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     if error.code() != Code::Damaged {
         return Err(error);
@@ -244,8 +242,8 @@ fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     })
 }
 
-/// The condition on a row of `workflow_revision` that is outdated: `?1` is the time, `?2` how many stay. What stays has no
-/// gap.
+/// The condition for a row of `workflow_revision` to be outdated: `?1` is the time, `?2` how many stay. The remaining ones have
+/// no gap.
 macro_rules! outdated {
     () => {
         "workflow_revision.number <= (SELECT max(newest.number) FROM workflow_revision newest
@@ -262,8 +260,8 @@ pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
 }
 
-/// Deletes outdated revisions, at most `limit` and the oldest first, and returns how many. What an open draft was made from
-/// stays with the draft.
+/// Deletes up to `limit` outdated revisions, the oldest first, and returns how many. An open draft keeps the text that it is
+/// based on.
 pub(crate) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
     let sql = sql!(
         "DELETE FROM workflow_revision WHERE id IN (SELECT id FROM workflow_revision WHERE ",

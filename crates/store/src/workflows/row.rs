@@ -1,4 +1,4 @@
-//! Rows of workflows, with a checksum that detects damage.
+//! Reads rows of workflows, and verifies them by their checksums.
 
 use std::ops::Range;
 
@@ -10,7 +10,8 @@ use crate::sums::{DAMAGED, checksum, intact};
 use crate::text::legible;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
+/// The query whose rows [`from_row`] reads, without its conditions. The columns that the checksum covers come first, then the
+/// checksum, then the rest.
 macro_rules! workflow_columns {
     () => {
         "SELECT w.project_id, w.uuid, w.name, w.title, w.description, w.model_hash, b.sha256, w.revision, w.created_at,
@@ -48,7 +49,7 @@ pub(crate) fn from_row(row: &Row<'_>) -> Result<Workflow> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Workflow> {
     if error.code() != Code::Damaged {
         return Err(error);
@@ -67,7 +68,7 @@ pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Workflow> {
     })
 }
 
-/// Returns the failure of a row that is not as it was written.
+/// Returns the error for a row that was changed by damage.
 pub(super) fn damaged(name: &str) -> Error {
     Error::new(Code::Damaged, format!("Workflow '{name}' is damaged: its row does not match its checksum"))
         .with_details(serde_json::json!({ "name": name }))

@@ -1,4 +1,4 @@
-//! A project's permissions for workflows: whether they may run, and the values that they may read.
+//! A project's settings for workflows: whether they may run, and which variables they may read.
 
 use crate::Db;
 use crate::engine::{params, sql};
@@ -10,59 +10,58 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// Its value, which is not secret.
+    /// The value, which must not be secret.
     pub value: String,
-    /// When it was set.
     pub set_at: Millis,
 }
 
-/// The name of the one policy that there is.
+/// The name of the only policy.
 const EXECUTE: &str = "execute";
 
-/// Returns the word of the project's policy on running workflows; `None` where it was never set.
+/// Returns the word of the project's policy on running workflows; `None` if it was never set.
 pub fn policy(db: &Db<'_>, project: i64) -> Result<Option<String>> {
     let sql = sql!("SELECT value FROM workflow_setting WHERE project_id = ?1 AND kind = 'policy' AND name = ?2");
     db.one(sql, params![project, EXECUTE], |row| row.get(0))
 }
 
-/// Sets the project's policy on running workflows; returns whether it was another one.
+/// Sets the project's policy on running workflows. Returns whether it has changed.
 pub fn set_policy(db: &Db<'_>, project: i64, word: &str, now: Millis) -> Result<bool> {
     set(db, project, "policy", &Variable { name: EXECUTE.to_owned(), value: word.to_owned(), set_at: now })
 }
 
-/// Returns the values that the project's workflows may read, by name.
+/// Returns the variables that the project's workflows may read, ordered by name.
 pub fn variables(db: &Db<'_>, project: i64) -> Result<Vec<Variable>> {
     let sql =
         sql!("SELECT name, value, set_at FROM workflow_setting WHERE project_id = ?1 AND kind = 'env' ORDER BY name");
     db.all(sql, params![project], |row| Ok(Variable { name: row.get(0)?, value: row.get(1)?, set_at: row.get(2)? }))
 }
 
-/// Returns the names of the values that workflows of the project that applies may read.
+/// Returns the names of the variables that workflows of the selected project may read.
 pub fn variable_names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>> {
     let sql =
         sql!("SELECT name FROM workflow_setting WHERE kind = 'env' AND project_id = ", resolved!(), " ORDER BY name");
     db.all(sql, params![selection.named, selection.directory], |row| row.get(0))
 }
 
-/// Returns a value that workflows of the project that applies may read; `None` where it was not set.
+/// Returns the value of a variable that workflows of the selected project may read; `None` if it is not set.
 pub fn variable(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<String>> {
     let sql =
         sql!("SELECT value FROM workflow_setting WHERE kind = 'env' AND name = ?3 AND project_id = ", resolved!());
     db.one(sql, params![selection.named, selection.directory, name], |row| row.get(0))
 }
 
-/// Lets the project's workflows read a value; returns whether it was another one, or none.
+/// Sets a variable that the project's workflows may read. Returns whether it has changed.
 pub fn set_variable(db: &Db<'_>, project: i64, variable: &Variable) -> Result<bool> {
     set(db, project, "env", variable)
 }
 
-/// Takes a value away; returns whether there was one.
+/// Removes a variable. Returns whether it was set.
 pub fn unset_variable(db: &Db<'_>, project: i64, name: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM workflow_setting WHERE project_id = ?1 AND kind = 'env' AND name = ?2");
     Ok(db.run(sql, params![project, name])? == 1)
 }
 
-/// Sets a value unless it is set already; returns whether it was not.
+/// Writes a value unless it is already set to the same. Returns whether it has changed.
 fn set(db: &Db<'_>, project: i64, kind: &str, variable: &Variable) -> Result<bool> {
     let sql = sql!(
         "INSERT INTO workflow_setting (project_id, kind, name, value, set_at) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -1,4 +1,4 @@
-//! A project's own templates.
+//! A project's own templates for workflows.
 
 use crate::engine::{Row, params, sql};
 use crate::projects::{Selection, resolved};
@@ -8,28 +8,24 @@ use mcpkg_base::error::Result;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Unique in its project.
     pub name: String,
-    /// Its title, by its text.
+    /// The title in its text.
     pub title: Option<String>,
-    /// Its purpose, from its text.
+    /// The description in its text.
     pub description: Option<String>,
-    /// The key of its text.
     pub blob: i64,
-    /// When it was set.
     pub set_at: Millis,
 }
 
-/// A template to be stored.
+/// A template to store.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     pub name: &'a str,
-    /// Its title, by its text.
+    /// The title in its text.
     pub title: Option<&'a str>,
-    /// Its purpose, from its text.
+    /// The description in its text.
     pub description: Option<&'a str>,
     pub text: &'a str,
-    /// When it is set.
     pub now: Millis,
 }
 
@@ -42,17 +38,17 @@ macro_rules! templates {
     };
 }
 
-/// Returns the templates of the project that applies, by name; none without a project.
+/// Returns the templates of the selected project, ordered by name; empty without a project.
 pub fn list(db: &Db<'_>, selection: &Selection) -> Result<Vec<Template>> {
     db.all(sql!(templates!(), " ORDER BY name"), params![selection.named, selection.directory], from_row)
 }
 
-/// Returns the template of this name of the project that applies, if there is one.
+/// Returns the template with this name in the selected project, if there is one.
 pub fn find(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Template>> {
     db.one(sql!(templates!(), " AND name = ?3"), params![selection.named, selection.directory, name], from_row)
 }
 
-/// Sets a template. One with the same text is not written again.
+/// Stores a template. One with the same text is not written again.
 pub fn set(db: &Db<'_>, project: i64, new: New<'_>) -> Result<()> {
     let blob = blobs::put(db, new.text.as_bytes())?;
     let sql = sql!(
@@ -65,7 +61,7 @@ pub fn set(db: &Db<'_>, project: i64, new: New<'_>) -> Result<()> {
     db.run(sql, params![project, new.name, new.title, new.description, blob, new.now]).map(drop)
 }
 
-/// Takes a template away; returns whether there was one.
+/// Removes a template. Returns whether it existed.
 pub fn remove(db: &Db<'_>, project: i64, name: &str) -> Result<bool> {
     let sql = sql!("DELETE FROM workflow_template WHERE project_id = ?1 AND name = ?2");
     Ok(db.run(sql, params![project, name])? == 1)

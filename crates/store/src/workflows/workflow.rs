@@ -1,4 +1,4 @@
-//! A workflow's row, and the values for a new one.
+//! The row of a workflow, and the values for a new or changed one.
 
 use uuid::Uuid;
 
@@ -6,41 +6,31 @@ use mcpkg_base::clock::Millis;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workflow {
-    /// The key inside the database.
     pub id: i64,
-    /// The id that users see.
     pub uuid: Uuid,
     /// Unique in its project.
     pub name: String,
-    /// The summary of its text.
     pub summary: Summary,
-    /// The key of its text.
     pub blob: i64,
-    /// Bytes of its text.
     pub size: i64,
-    /// The SHA-256 of its text.
     pub sha256: [u8; 32],
-    /// How often it was written.
     pub revision: i64,
-    /// When it was made.
     pub created_at: Millis,
-    /// When it was last written.
     pub updated_at: Millis,
 }
 
-/// The summary of a text.
+/// What a workflow's text says about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub title: Option<String>,
     pub description: Option<String>,
-    /// The SHA-256 of what it says, whatever its layout and its comments.
+    /// The SHA-256 of its model, which does not depend on formatting and comments.
     pub model_hash: [u8; 32],
 }
 
-/// A text to be stored, with what it says of itself.
+/// A text to store, with what it says about the workflow.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// The name of the workflow.
     pub name: &'a str,
     pub text: &'a str,
     pub summary: &'a Summary,
@@ -49,18 +39,17 @@ pub struct New<'a> {
 /// The actions that make a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The workflow is made.
     Create,
     Update,
-    /// Its name does, and so its text.
+    /// The name changes, and so does the text, which contains the name.
     Rename,
     Delete,
-    /// An earlier text comes back.
+    /// An earlier text is restored.
     Restore,
 }
 
 impl Action {
-    /// Returns the word for rows, people and programs.
+    /// Returns the word for it in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Action::Create => "create",
@@ -76,11 +65,11 @@ impl Action {
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
     pub action: Action,
-    /// The number that a restore came from.
+    /// The number of the restored revision.
     pub restored: Option<i64>,
-    /// Why, in the author's words.
+    /// The author's reason.
     pub message: Option<&'a str>,
-    /// The draft that was approved.
+    /// The approved draft that became this revision.
     pub draft: Option<Uuid>,
 }
 

@@ -1,4 +1,4 @@
-//! Changes of workflows; each change adds a revision.
+//! Changes workflows. Each change adds a revision.
 
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use mcpkg_base::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("workflow", &["project_id", "name"]);
 
-/// Adds a workflow; one with the name of a deleted one continues its id and history.
+/// Adds a workflow. If a deleted workflow had the same name, this continues its id and history.
 pub fn insert(
     db: &Db<'_>,
     author: Author<'_>,
@@ -27,10 +27,10 @@ pub fn insert(
     add(db, author, project, uuid, new, change)
 }
 
-/// Writes a workflow that was read before, and adds its revision. One that is as it was stays so, without a new revision.
+/// Writes a changed workflow, and adds a revision. An unchanged workflow gets no new revision.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where a new name is taken; `E_NOT_FOUND` where it went away.
+/// `E_ALREADY_EXISTS` if a new name is taken; `E_NOT_FOUND` if the workflow was deleted in the meantime.
 pub fn update(
     db: &Db<'_>,
     author: Author<'_>,
@@ -80,7 +80,7 @@ pub fn update(
     Ok(workflow)
 }
 
-/// Deletes a workflow; its revisions stay, and the deletion is one of them.
+/// Deletes a workflow. Its revisions stay, and the deletion becomes one of them.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Workflow> {
     let mut workflow = get(db, project, name)?;
     workflow.revision = next(workflow.revision)?;
@@ -91,11 +91,11 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
     Ok(workflow)
 }
 
-/// Writes `new`, which is the text of `revision` under the name that it gets: into the workflow where it is there, else as
-/// one of the id that it had.
+/// Restores `revision`. `new` is its text under the workflow's future name. An existing workflow is changed; a deleted one is
+/// added again with its old id.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` where another workflow took the name meanwhile.
+/// `E_ALREADY_EXISTS` if another workflow has taken the name in the meantime.
 pub fn restore(
     db: &Db<'_>,
     author: Author<'_>,
@@ -107,7 +107,7 @@ pub fn restore(
     match by_uuid(db, project.id, revision.item) {
         Ok(Some(live)) => update(db, author, project, &live, new, change),
         Ok(None) => add(db, author, project, revision.item, new, change),
-        // Restoring a revision repairs a damaged row.
+        // Restoring a revision also repairs a damaged row.
         Err(error) if error.code() == Code::Damaged => {
             let sql = sql!("DELETE FROM workflow WHERE project_id = ?1 AND uuid = ?2");
             db.run(sql, params![project.id, revision.item])?;
@@ -117,7 +117,7 @@ pub fn restore(
     }
 }
 
-/// Adds the row of a workflow with this id, which may have revisions already.
+/// Adds the row of a workflow with this id, which may already have revisions.
 fn add(
     db: &Db<'_>,
     author: Author<'_>,
@@ -167,7 +167,7 @@ fn size(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX)
 }
 
-/// Returns the failure of a name that is taken.
+/// Returns the error for a name that is taken.
 fn taken(error: Error, project: &Project, name: &str) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;
