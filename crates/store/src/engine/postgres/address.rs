@@ -23,8 +23,8 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// The default size of each of the two connection pools.
 const CONNECTIONS: u32 = 8;
 
-/// The default parameters of an address, in seconds. A host that acknowledges nothing for twenty seconds counts as gone, and calls that
-/// wait for its answer fail. The system's own limit is fifteen minutes.
+/// The default parameters of an address, in seconds. A host that acknowledges nothing for twenty seconds counts as gone, and
+/// calls that wait for its answer fail. The system's own limit is fifteen minutes.
 const DEFAULTS: &str =
     "application_name=mcpkg&connect_timeout=5&tcp_user_timeout=20&keepalives_idle=10&keepalives_interval=5";
 
@@ -111,7 +111,8 @@ impl Address {
         Ok(address)
     }
 
-    /// Returns how long a host may take until a connection to it is usable: twice the connect timeout, which holds for each IP address.
+    /// Returns how long a host may take until a connection to it is usable: twice the connect timeout, which holds for each IP
+    /// address.
     pub(super) fn connecting(&self) -> Duration {
         self.config.get_connect_timeout().map_or(ANSWER, |time| *time * 2)
     }
@@ -121,8 +122,8 @@ impl Address {
         self.answer + self.wait
     }
 
-    /// Returns one configuration per host, in the order in which to try them, so that a host which does not answer uses up only its
-    /// own time.
+    /// Returns one configuration per host, in the order in which to try them, so that a host which does not answer uses up only
+    /// its own time.
     pub(super) fn hosts(&self) -> Vec<Config> {
         let config = &self.config;
         let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
@@ -179,8 +180,8 @@ impl Address {
         if self.root_certificates.is_some() && config.get_ssl_mode() == SslMode::Prefer {
             config.ssl_mode(SslMode::Require);
         }
-        // A statement is planned once per connection. Otherwise PostgreSQL would plan each page of a large table again, which takes
-        // longer than reading the page. An address can override this, since its options come last.
+        // A statement is planned once per connection. Otherwise PostgreSQL would plan each page of a large table again, which
+        // takes longer than reading the page. An address can override this, since its options come last.
         let wait = self.wait.as_millis().to_string();
         let own = [("search_path", SCHEMA), ("plan_cache_mode", "force_generic_plan"), ("lock_timeout", &wait)];
         let given = settings(options)?;

@@ -93,7 +93,8 @@ impl Connector {
         Err(failed)
     }
 
-    /// Connects to a host. The settings are sent as a statement, since poolers reject them as parameters of the connection's start.
+    /// Connects to a host. The settings are sent as a statement, since poolers reject them as parameters of the connection's
+    /// start.
     fn try_host(&self, host: &Config) -> std::result::Result<Client, Failed> {
         let tls = self.tls().map_err(|_| Failed::Silent)?;
         let mut client = Client::connect(host, tls, self.address.connecting(), self.address.limit())?;

@@ -79,8 +79,8 @@ impl Connection {
         self.changed.set(self.changed.get() + rows);
     }
 
-    /// Runs a statement. Outside of a transaction, a statement that fails because the connection was lost is run once more on a new one:
-    /// only reads happen outside of transactions.
+    /// Runs a statement. Outside of a transaction, a statement that fails because the connection was lost is run once more on a
+    /// new one: only reads happen outside of transactions.
     pub(super) fn run<T>(
         &self,
         sql: Sql,
@@ -93,8 +93,8 @@ impl Connection {
         })
     }
 
-    /// Runs a query as [`Connection::run`] does, and returns its rows. If the query reports which version of the database it saw, each row
-    /// has one more column.
+    /// Runs a query as [`Connection::run`] does, and returns its rows. If the query reports which version of the database it
+    /// saw, each row has one more column.
     pub(super) fn query(&self, sql: Sql, params: &[Value<'_>]) -> Result<Vec<Row>> {
         self.query_as(sql, params, false)
     }
@@ -117,8 +117,8 @@ impl Connection {
         Ok(rows)
     }
 
-    /// Begins a reading transaction with the statement `begin`. If the next read should report which version of the database it saw, this
-    /// does so instead.
+    /// Begins a reading transaction with the statement `begin`. If the next read should report which version of the database it
+    /// saw, this does so instead.
     pub(super) fn begin_reading(&self, begin: &str) -> Result<()> {
         if self.version_read.get() != VersionRead::Asked {
             return self.run_text(begin);
@@ -134,7 +134,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs `f`, and returns its result with the version of the database that its first read saw; `None` if no read found anything.
+    /// Runs `f`, and returns its result with the version of the database that its first read saw; `None` if no read found
+    /// anything.
     pub(in crate::engine) fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<i64>) {
         self.version_read.set(VersionRead::Asked);
         let value = f();
@@ -237,8 +238,9 @@ impl Connection {
         done.map_err(|error| self.meaning(error))
     }
 
-    /// Whether to run a statement once more on another connection. A statement that the server did not answer is not repeated, since the
-    /// server would not answer it again. If it had not answered an earlier one (`was_silent`), this one was never sent.
+    /// Whether to run a statement once more on another connection. A statement that the server did not answer is not repeated,
+    /// since the server would not answer it again. If it had not answered an earlier one (`was_silent`), this one was never
+    /// sent.
     fn may_try_again(&self, error: &postgres::Error, was_silent: bool) -> bool {
         self.transaction.get() == Transaction::None
             && is_lost(error)
@@ -275,8 +277,8 @@ impl Connection {
         }
     }
 
-    /// Waits until another connection commits: for at most [`TOLD`] if the server notifies of commits, else for `limit`. Returns whether
-    /// there may have been a commit.
+    /// Waits until another connection commits: for at most [`TOLD`] if the server notifies of commits, else for `limit`.
+    /// Returns whether there may have been a commit.
     pub(in crate::engine) fn wait(&self, limit: Duration) -> Result<bool> {
         // On a lost connection no notification arrives, and the wait would end at once.
         if !self.is_told.get() || self.is_closed() {

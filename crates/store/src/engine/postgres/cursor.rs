@@ -8,8 +8,8 @@ use super::transaction::in_transaction;
 use crate::engine::{Intent, Sql, Value};
 use mcpkg_base::error::Result;
 
-/// Implements [`crate::Db::each`]: hands `f` the rows of a query, in their order and in batches; `f` may run statements. If all rows fit
-/// into one batch, that takes one round trip. Otherwise the query runs again through a cursor, within a transaction.
+/// Implements [`crate::Db::each`]: hands `f` the rows of a query, in their order and in batches; `f` may run statements. If all
+/// rows fit into one batch, that takes one round trip. Otherwise the query runs again through a cursor, within a transaction.
 pub(in crate::engine) fn each(
     connection: &Connection,
     sql: Sql,

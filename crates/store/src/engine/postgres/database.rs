@@ -49,8 +49,8 @@ impl Database {
         Location::of_server(&address.shown, address.has_password)
     }
 
-    /// The path next to which this machine keeps its own files: its locks, and the databases that a restore replaced. The file itself does
-    /// not exist.
+    /// The path next to which this machine keeps its own files: its locks, and the databases that a restore replaced. The file
+    /// itself does not exist.
     pub(crate) fn local(&self) -> &Path {
         &self.local
     }

@@ -1,8 +1,8 @@
 //! Ends statements whose deadline has passed.
 //!
 //! A statement runs in the server, and its caller blocks until the answer comes. So one thread of this process watches all
-//! connections that have a deadline, and asks the server to cancel a statement that runs too long. If the server does not cancel it,
-//! the connection is dropped.
+//! connections that have a deadline, and asks the server to cancel a statement that runs too long. If the server does not
+//! cancel it, the connection is dropped.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -33,8 +33,8 @@ struct State {
     given_up: Arc<Notify>,
     /// When the server was first asked to cancel what runs.
     cancelled_at: Option<Instant>,
-    /// Whether a request to cancel is under way. The statement counts as running until that has ended, or the request could cancel the next
-    /// statement.
+    /// Whether a request to cancel is under way. The statement counts as running until that has ended, or the request could
+    /// cancel the next statement.
     is_asking: bool,
     has_passed: Box<dyn FnMut() -> bool + Send>,
 }

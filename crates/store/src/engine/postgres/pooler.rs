@@ -1,7 +1,7 @@
 //! Detects poolers between this program and a server, such as pgbouncer.
 //!
-//! A pooler in transaction mode gives each transaction a different connection, so that locks, settings and prepared statements are
-//! silently lost. A pooler in session mode gives each client a connection of its own, and is as good as the server itself.
+//! A pooler in transaction mode gives each transaction a different connection, so that locks, settings and prepared statements
+//! are silently lost. A pooler in session mode gives each client a connection of its own, and is as good as the server itself.
 
 use super::connect::Connector;
 use super::connection::Connection;

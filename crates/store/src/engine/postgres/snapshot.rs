@@ -18,8 +18,8 @@ pub(super) fn of(snapshot: &str) -> i64 {
     xxh3_64(snapshot.as_bytes()).cast_signed()
 }
 
-/// Returns a query whose rows have one more column at the end: the snapshot that the query saw. PostgreSQL evaluates it once for all
-/// rows, and keeps their order.
+/// Returns a query whose rows have one more column at the end: the snapshot that the query saw. PostgreSQL evaluates it once
+/// for all rows, and keeps their order.
 pub(super) fn with_snapshot(query: &str) -> String {
     format!("SELECT found.*, ({LOOK}) FROM ({query}) AS found")
 }

@@ -61,8 +61,8 @@ impl Statements {
 
 /// A statement to run.
 pub(super) enum Statement {
-    /// It is sent together with its parameters. Each except bytes is sent as text without a type, so that the server infers the type as it
-    /// does for a prepared statement.
+    /// It is sent together with its parameters. Each except bytes is sent as text without a type, so that the server infers the
+    /// type as it does for a prepared statement.
     Text(String),
     Prepared(postgres::Statement),
 }

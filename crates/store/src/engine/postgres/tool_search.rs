@@ -33,8 +33,8 @@ macro_rules! has_tags {
     };
 }
 
-/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined as `joined` says, and that have all tags of a JSON
-/// array. Returns the results and the number of all such tools.
+/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined as `joined` says, and that have all tags
+/// of a JSON array. Returns the results and the number of all such tools.
 ///
 /// # Errors
 /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -63,7 +63,8 @@ pub(crate) fn find<T>(
     counted(db, sql, params![registry, tags, terms.join(joined), limit], f)
 }
 
-/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the number of all such tools.
+/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the number of all
+/// such tools.
 pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,

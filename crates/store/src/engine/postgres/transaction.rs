@@ -11,9 +11,10 @@ use mcpkg_base::error::{Code, Error, Result};
 
 /// Runs `f` in one transaction. Commits if `f` returns `Ok`, else changes nothing.
 ///
-/// A reading transaction sees one moment of the database. A writing one takes a lock first, so that each of its statements sees the
-/// commits of all writers that the lock excludes: every other writer, as with SQLite, or only writers to the same project. Either way,
-/// events are numbered in the order of their commits: writers to one project append them under a separate lock (`lock_events`).
+/// A reading transaction sees one moment of the database. A writing one takes a lock first, so that each of its statements sees
+/// the commits of all writers that the lock excludes: every other writer, as with SQLite, or only writers to the same project.
+/// Either way, events are numbered in the order of their commits: writers to one project append them under a separate lock
+/// (`lock_events`).
 pub(in crate::engine) fn in_transaction<T>(
     connection: &Connection,
     intent: Intent,

@@ -164,7 +164,8 @@ impl Retries {
     }
 }
 
-/// Takes a lock; `None` if somebody else holds it. `base` is the path next to which this machine keeps its lock files for the database.
+/// Takes a lock; `None` if somebody else holds it. `base` is the path next to which this machine keeps its lock files for the
+/// database.
 pub(in crate::engine::postgres) fn take(
     connector: &Connector,
     base: &Path,
