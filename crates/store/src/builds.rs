@@ -51,7 +51,7 @@ pub struct Row {
     pub success: bool,
     /// Whether it was skipped because another one failed.
     pub skipped: bool,
-    /// The exit status; `None` if it was killed.
+    /// The exit status, if the command ended by itself.
     pub exit_code: Option<i64>,
     /// The duration in milliseconds.
     pub duration_ms: i64,

@@ -14,7 +14,7 @@ pub struct Changes {
     pub reach: Reach,
 }
 
-/// Who may see a change.
+/// The clients that may see a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// The clients that are served the event's project.

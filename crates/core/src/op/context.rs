@@ -20,7 +20,7 @@ use mcpkg_store::{Db, Store, events};
 /// Reports the progress of long work: what is being done, how much is done, and the total.
 pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 
-/// Reports messages of long work, besides its progress.
+/// Reports messages of long work, in addition to its progress.
 pub type Say = dyn Fn(&str) + Send + Sync;
 
 /// Shows a part of an answer that continues, such as that of `events --follow`. An error ends it.
@@ -33,7 +33,7 @@ pub enum Confirmation {
     Given,
     /// A person at a terminal, who is asked.
     Ask,
-    /// Nobody: there is no terminal. Also for agents, which confirm in their arguments.
+    /// Nobody, because there is no terminal, or because the caller is an agent, which confirms in its arguments.
     Nobody,
 }
 
@@ -92,7 +92,7 @@ pub struct Context {
     pub answered: Option<Uuid>,
     /// Called before waiting for another host, to release what other calls of a server may be waiting for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
-    /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
+    /// Folders that config repos may read files from, in addition to their own (`serve --allow-outside`).
     pub allow_outside: Vec<PathBuf>,
     /// The path of the database that `store` stands in for, if it does not exist and a read must not create it.
     pub stands_for: Option<PathBuf>,

@@ -308,26 +308,25 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
 #[derive(schemars::JsonSchema)]
 pub struct NoOutput {}
 
-/// What an operation answers.
+/// The answer of an operation: a body for people, and data for programs.
 #[derive(Debug)]
 pub struct Reply {
     pub body: Body,
-    /// For programs: `--json`, structuredContent.
+    /// The data for programs, which becomes the output of `--json` and structuredContent.
     pub data: Value,
-    /// The data as the JSON that an agent gets, where it was written as that; `data` is null then.
+    /// The data as JSON text for an agent, from [`Reply::written`]; `data` is null in that case.
     pub json: Option<String>,
-    /// What is known also, for `_meta` of a tool's result: a key and its value.
+    /// An entry for `_meta` in a tool's result: a key and its value.
     pub meta: Option<(&'static str, Value)>,
-    /// What to do next; the shell writes them to stderr.
+    /// What to do next. The shell prints them to stderr.
     pub hints: Vec<String>,
-    /// What the user should know though it went well.
+    /// What the user should know although the operation succeeded.
     pub warnings: Vec<String>,
-    /// Lines for who wants to know more; the shell writes them to stderr with `-v`, and leaves [`LISTED_BY_VERBOSE`] out of
-    /// its hints then.
+    /// Further details. The shell prints them to stderr with `-v`, and then omits [`LISTED_BY_VERBOSE`] from its hints.
     pub details: Vec<String>,
-    /// Whether something differs where `--check` asked: the shell's exit status is 3.
+    /// Whether `--check` found differences. If so, the shell exits with status 3.
     pub differs: bool,
-    /// Whether what was looked at is not well: the shell's exit status is 1.
+    /// Whether a check found a problem. If so, the shell exits with status 1.
     pub failed: bool,
 }
 

@@ -41,25 +41,25 @@ pub fn is_spaceless(c: char) -> bool {
 /// Whether a character is in the ranges of such scripts, even if it is not a letter.
 fn is_in_script(c: char) -> bool {
     matches!(c,
-        '\u{e00}'..='\u{eff}'             // Thai, Lao
-        | '\u{1000}'..='\u{109f}'         // Myanmar
-        | '\u{1100}'..='\u{11ff}'         // decomposed Hangul
-        | '\u{1780}'..='\u{17ff}'         // Khmer
-        | '\u{3005}'..='\u{3007}'         // marks that repeat a Han letter, and zero
-        | '\u{3031}'..='\u{3035}'         // marks that repeat kana
-        | '\u{303b}'..='\u{303c}'         // marks that repeat kana
-        | '\u{3040}'..='\u{318f}'         // Hiragana, Katakana, Bopomofo, Hangul
-        | '\u{31a0}'..='\u{31bf}'         // Bopomofo
-        | '\u{31f0}'..='\u{31ff}'         // Katakana
-        | '\u{3400}'..='\u{4dbf}'         // Han
-        | '\u{a960}'..='\u{a97f}'         // Hangul
-        | '\u{a9e0}'..='\u{a9ff}'         // Myanmar
-        | '\u{aa60}'..='\u{aa7f}'         // Myanmar
-        | '\u{d7a4}'..='\u{d7ff}'         // Hangul
-        | '\u{f900}'..='\u{faff}'         // Han
-        | '\u{ff66}'..='\u{ffdc}'         // half-width Katakana and Hangul
-        | '\u{1aff0}'..='\u{1b16f}'       // Katakana, Hiragana
-        | '\u{20000}'..='\u{3ffff}'       // Han
+        '\u{e00}'..='\u{eff}'         // Thai, Lao
+        | '\u{1000}'..='\u{109f}'     // Myanmar
+        | '\u{1100}'..='\u{11ff}'     // decomposed Hangul
+        | '\u{1780}'..='\u{17ff}'     // Khmer
+        | '\u{3005}'..='\u{3007}'     // marks that repeat a Han letter, and zero
+        | '\u{3031}'..='\u{3035}'     // marks that repeat kana
+        | '\u{303b}'..='\u{303c}'     // marks that repeat kana
+        | '\u{3040}'..='\u{318f}'     // Hiragana, Katakana, Bopomofo, Hangul
+        | '\u{31a0}'..='\u{31bf}'     // Bopomofo
+        | '\u{31f0}'..='\u{31ff}'     // Katakana
+        | '\u{3400}'..='\u{4dbf}'     // Han
+        | '\u{a960}'..='\u{a97f}'     // Hangul
+        | '\u{a9e0}'..='\u{a9ff}'     // Myanmar
+        | '\u{aa60}'..='\u{aa7f}'     // Myanmar
+        | '\u{d7a4}'..='\u{d7ff}'     // Hangul
+        | '\u{f900}'..='\u{faff}'     // Han
+        | '\u{ff66}'..='\u{ffdc}'     // half-width Katakana and Hangul
+        | '\u{1aff0}'..='\u{1b16f}'   // Katakana, Hiragana
+        | '\u{20000}'..='\u{3ffff}'   // Han
     )
 }
 

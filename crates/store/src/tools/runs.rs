@@ -44,7 +44,7 @@ pub struct Ended {
     pub runner: Option<String>,
     /// `ok`, or the error code.
     pub outcome: String,
-    /// The exit status; `None` if it was killed.
+    /// The exit status, if the tool ended by itself.
     pub exit_code: Option<i64>,
     /// How many bytes it printed to standard output.
     pub stdout_size: i64,

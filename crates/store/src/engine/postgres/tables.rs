@@ -16,7 +16,7 @@ pub(in crate::engine) fn empty(connection: &Connection, tables: &[Table]) -> Res
     connection.run_text(&text)
 }
 
-/// Hands `f` each row of a table.
+/// Calls `f` with each row of a table.
 pub(in crate::engine) fn each(
     connection: &Connection,
     table: &Table,

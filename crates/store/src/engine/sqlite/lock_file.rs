@@ -44,7 +44,7 @@ pub(crate) struct FileLock {
 impl Drop for FileLock {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // Remove the file while it is still locked: nobody else can hold the old file then, except for the moment until
+            // Remove the file while it is still locked: nobody else can then hold the old file, except for the moment until
             // they notice.
             let _ = fs::remove_file(path);
         }

@@ -38,7 +38,7 @@ pub(in crate::engine) fn empty(connection: &Connection, tables: &[Table]) -> Res
     tables.iter().try_for_each(|table| connection.execute_batch(&format!("DELETE FROM {}", table.name)).map_err(failed))
 }
 
-/// Hands `f` each row of a table.
+/// Calls `f` with each row of a table.
 pub(in crate::engine) fn each(
     connection: &Connection,
     table: &Table,
