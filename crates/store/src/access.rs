@@ -83,7 +83,6 @@ pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Key>> {
     Ok(page.slice(db.all(sql, params![page.after, page.fetch()], from_row)?))
 }
 
-/// Returns the key called `name`.
 pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
     let sql = sql!("SELECT ", columns!(), " FROM access_key WHERE name = ?1");
     match db.one(sql, params![name], from_row)? {

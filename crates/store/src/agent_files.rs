@@ -9,7 +9,6 @@ use super::{Db, blobs, revisions};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The purpose of a file for its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -49,7 +48,6 @@ pub struct AgentFile {
     /// The path relative to the import; unique in its project.
     pub path: String,
     pub kind: Kind,
-    /// The agent that reads it.
     pub agent: String,
     /// Whether the imported file was executable.
     pub executable: bool,
@@ -66,7 +64,6 @@ pub struct New<'a> {
     /// The path relative to the import.
     pub path: &'a str,
     pub kind: Kind,
-    /// The agent that reads it.
     pub agent: &'a str,
     /// Whether the imported file was executable.
     pub executable: bool,
@@ -127,7 +124,6 @@ pub fn put(db: &Db<'_>, project: i64, new: New<'_>, content: &NewContent, now: M
     Ok(())
 }
 
-/// Removes a kept file.
 pub fn delete(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
     let file = get(db, project, path)?;
     db.run(sql!("DELETE FROM agent_file WHERE id = ?1"), params![file.id])?;

@@ -386,7 +386,6 @@ pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM blob WHERE id = ?1 AND ", unreferenced!()), params![id]).map(drop)
 }
 
-/// Returns the SHA-256 of the blob with key `id`.
 pub fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
     db.single(sql!("SELECT sha256 FROM blob WHERE id = ?1"), params![id], |row| row.get(0))
 }

@@ -41,7 +41,6 @@ pub struct Ended<'a> {
     pub rows: &'a [Row],
 }
 
-/// A command of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub repo: String,

@@ -22,7 +22,6 @@ pub struct Facts {
     pub openapi: String,
     /// Where the document came from: a file's path, or a URL.
     pub source: String,
-    /// The document's SHA-256.
     pub sha256: [u8; 32],
     /// The base URL of its paths, if known.
     pub base_url: Option<String>,
@@ -50,7 +49,6 @@ pub struct CatalogRow {
     pub refreshed_at: Millis,
 }
 
-/// A command of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRow {
     /// The method, in upper case.

@@ -29,7 +29,6 @@ pub enum Needs {
     Person,
 }
 
-/// The states of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Nobody has decided yet, or a token is unused.
@@ -194,7 +193,6 @@ fn waiting(db: &Db<'_>, asker: &str, now: Millis, most: i64) -> Result<i64> {
     Ok(waiting)
 }
 
-/// Returns the row of a token.
 pub fn of_token(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<Request>> {
     db.one(sql!("SELECT ", columns!(), " FROM consent WHERE sha256 = ?1"), params![sha256], from_row)
 }

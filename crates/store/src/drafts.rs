@@ -22,7 +22,6 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// The states of a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It waits for a person's decision.
@@ -90,7 +89,6 @@ pub struct Draft {
     pub created_at: Millis,
     /// When a person last edited it.
     pub edited_at: Option<Millis>,
-    /// The person who decided.
     pub decided_by: Option<String>,
     pub decided_at: Option<Millis>,
 }

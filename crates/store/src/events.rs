@@ -10,7 +10,6 @@ use super::text::plain;
 use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::error::Result;
 
-/// An event to append.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
     pub at: Millis,

@@ -79,7 +79,6 @@ pub struct New<'a> {
     pub now: Millis,
 }
 
-/// A step of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepRow {
     pub repo: String,
@@ -184,7 +183,6 @@ pub fn between(db: &Db<'_>, workspace: i64, first: Uuid, last: Uuid) -> Result<V
     db.all(sql, params![workspace, first, last], from_row)
 }
 
-/// Returns the steps of a run, in order.
 pub fn steps(db: &Db<'_>, id: i64) -> Result<Vec<StepRow>> {
     db.all(sql!("SELECT repo, tidies, step FROM flow_step WHERE run_id = ?1 ORDER BY seq"), params![id], |row| {
         let step: String = row.get(2)?;

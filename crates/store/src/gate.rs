@@ -66,7 +66,6 @@ pub fn list(db: &Db<'_>, workspace: i64) -> Result<Vec<Model>> {
     db.all(sql!(models!(), " WHERE m.workspace_id = ?1 ORDER BY m.name"), params![workspace], model)
 }
 
-/// Returns a model of a workspace.
 pub fn find(db: &Db<'_>, workspace: i64, name: &str) -> Result<Option<Model>> {
     db.one(sql!(models!(), " WHERE m.workspace_id = ?1 AND m.name = ?2"), params![workspace, name], model)
 }

@@ -54,7 +54,6 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
     db.all(sql!(module!(), " ORDER BY item"), params![project], from_row)
 }
 
-/// Returns the row of an item.
 pub fn get(db: &Db<'_>, project: i64, item: &str) -> Result<Option<Row>> {
     db.one(sql!(module!(), " AND item = ?2"), params![project, item], from_row)
 }

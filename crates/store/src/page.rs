@@ -9,7 +9,6 @@ pub struct Page {
     pub limit: usize,
 }
 
-/// One page of a list.
 #[derive(Clone, Debug)]
 pub struct Slice<T> {
     /// The rows, at most the page's limit.

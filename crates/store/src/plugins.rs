@@ -39,7 +39,6 @@ pub struct PluginRow {
     pub listed_at: Option<Millis>,
 }
 
-/// A tool of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRow {
     pub name: String,
@@ -125,7 +124,6 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<PluginRow>> 
     })
 }
 
-/// Returns the names of a project's plugins.
 pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     let sql = sql!(
         "SELECT s.name FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE s.project_id = ?1 ORDER BY s.name"

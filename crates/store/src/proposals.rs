@@ -198,7 +198,6 @@ pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
     db.all(sql, params![project, all], from_row)
 }
 
-/// Returns a proposal of a project.
 pub fn get(db: &Db<'_>, project: i64, id: i64) -> Result<Option<Proposal>> {
     let sql = sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND id = ?2");
     db.one(sql, params![project, id], from_row)

@@ -11,7 +11,6 @@ use mcpkg_base::error::{Code, Error, Result};
 
 const NAME: Unique = Unique::new("source", &["project_id", "name"]);
 
-/// The kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -67,7 +66,6 @@ pub struct SourceRow {
     pub id: i64,
     pub origin: Origin,
     pub added_at: Millis,
-    /// When its items were last read.
     pub updated_at: Millis,
 }
 
@@ -189,7 +187,6 @@ pub fn has_shared(db: &Db<'_>, id: i64) -> Result<bool> {
     Ok(db.one(sql, params![id], |_| Ok(()))?.is_some())
 }
 
-/// Returns how many items a source has.
 pub fn count(db: &Db<'_>, id: i64) -> Result<i64> {
     db.single(sql!("SELECT count(*) FROM source_item WHERE source_id = ?1"), params![id], |row| row.get(0))
 }

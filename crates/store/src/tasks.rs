@@ -61,7 +61,6 @@ pub struct Task {
     /// The server process that works or worked on it.
     pub runner: Uuid,
     pub status: Status,
-    /// A message about the status.
     pub message: Option<String>,
     /// The result or the error, as JSON, if it completed or failed.
     pub outcome: Option<String>,
@@ -77,7 +76,6 @@ pub struct Task {
 pub struct End<'a> {
     /// Any status except for `Working`.
     pub status: Status,
-    /// A message about the status.
     pub message: Option<&'a str>,
     /// The result or the error, as JSON; `None` if it was cancelled.
     pub outcome: Option<&'a str>,

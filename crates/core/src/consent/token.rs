@@ -32,11 +32,9 @@ pub struct Plan<'a> {
     pub inputs: &'a Value,
     /// The SHA-256 of the plan, in hex.
     pub hash: &'a str,
-    /// What it does, in one sentence.
     pub summary: &'a str,
 }
 
-/// Why a token is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// This asker has no such token for this operation.

@@ -47,7 +47,8 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
             };
             return Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg prune")));
         }
-        // Sequence numbers are assigned one by one, so their difference is about the number of rows. Counting would read all rows.
+        // Sequence numbers are assigned one by one, so their difference is about the number of rows. Counting would read all
+        // rows.
         let trail = events::newest(db)? - events::oldest(db)?;
         if trail < MANY || events::GROWING.limits(db)? != Limits::NONE {
             return Ok(None);

@@ -78,7 +78,6 @@ impl InstallScope {
 /// What an access key allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The key's name, for the trail.
     pub key: String,
     /// The only project that it reaches; `None` for all projects.
     pub project: Option<Uuid>,
@@ -98,7 +97,6 @@ pub struct Grant {
     pub expires_at: Option<Millis>,
 }
 
-/// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
     /// Change what the database holds. Without this right, a caller gets no confirm token either.
@@ -137,7 +135,6 @@ impl Caller {
         matches!(self, Caller::Shell)
     }
 
-    /// Returns what the caller may do.
     pub fn rights(&self) -> Rights {
         match self {
             // At a shell, consent is asked for at the terminal, if there is one.
@@ -164,7 +161,6 @@ impl Caller {
         self.publishing().iter().any(|namespace| namespace.covers(tool))
     }
 
-    /// Returns the namespaces that the caller may publish in.
     pub fn publishing(&self) -> &[Namespace] {
         self.grant().map_or(&[], |grant| &grant.publish)
     }

@@ -89,7 +89,6 @@ impl Domain {
         health: |_| Vec::new(),
     };
 
-    /// Returns its operations, in documentation order.
     pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
         self.operations.iter().copied().flatten()
     }

@@ -336,7 +336,6 @@ pub const LISTED_BY_VERBOSE: &str = "; `-v` lists them";
 /// The part of a reply for people.
 #[derive(Debug)]
 pub enum Body {
-    /// One sentence, without a final period.
     Sentence(String),
     Table(Table),
     /// Verbatim text, such as a prompt's content.

@@ -18,7 +18,6 @@ pub struct Projected {
     /// A title for people.
     pub title: Option<String>,
     pub description: String,
-    /// The JSON Schema of its arguments.
     pub input_schema: Arc<Map<String, Value>>,
     /// The JSON Schema of its data, if known.
     pub output_schema: Option<Arc<Map<String, Value>>>,

@@ -67,7 +67,6 @@ pub struct Asked<'a> {
     pub selection: &'a Selection,
     /// The requested URI.
     pub uri: &'a str,
-    /// The values of the template's variables.
     pub values: Values,
     /// The most bytes of content in one answer.
     pub max_answer: u64,

@@ -10,7 +10,6 @@ pub(super) fn envelope(command: &str, reply: &Reply) -> Value {
     whole(command, true, &reply.data, &reply.warnings, &[])
 }
 
-/// Returns the envelope of a failure.
 pub(super) fn failure(command: &str, error: &Error) -> Value {
     let mut details = match error.details() {
         Some(Value::Object(details)) => details.clone(),

@@ -45,7 +45,6 @@ pub fn content(body: Body) -> Content {
     }
 }
 
-/// Whether a body is a table without rows.
 pub fn is_empty(body: &Body) -> bool {
     match body {
         Body::Table(table) => table.rows.is_empty(),

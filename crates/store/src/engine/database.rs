@@ -256,7 +256,6 @@ impl Engine {
         }
     }
 
-    /// Whether somebody holds a lock.
     pub(crate) fn holding(&self, subject: Subject) -> Holding {
         match self {
             Self::Sqlite(database) if sqlite::is_held(database.path(), subject) => Holding::Held,

@@ -20,7 +20,6 @@ impl Held {
         }
     }
 
-    /// Notes that the last stamp was written.
     pub(crate) fn stamped(&self) {
         if let Self::Session(lock) = self {
             lock.stamped();

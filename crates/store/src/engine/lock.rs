@@ -37,7 +37,6 @@ impl Subject {
     }
 }
 
-/// Whether somebody holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
     Held,

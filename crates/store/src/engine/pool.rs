@@ -20,7 +20,6 @@ const AGAIN: Duration = Duration::from_millis(100);
 /// The longest time for which dropping a pool waits for a connection that is being opened.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// A pool of connections to one database.
 pub(super) struct Pool<M: ManageConnection> {
     connections: r2d2::Pool<M>,
     opener: Arc<ScheduledThreadPool>,

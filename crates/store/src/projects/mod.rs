@@ -136,7 +136,6 @@ pub fn list(db: &Db<'_>, page: &Page) -> Result<Slice<Summary>> {
     Ok(page.slice(db.all(sql, params![page.after, page.fetch()], summary_from_row)?))
 }
 
-/// Counts what a project contains.
 pub fn summary(db: &Db<'_>, project: Project) -> Result<Summary> {
     db.single(sql!(summary!(), " WHERE id = ?1"), params![project.id], summary_from_row)
 }
@@ -171,7 +170,6 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Makes a project the selected one.
 pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
     let project = get(db, name)?;
     db.run(

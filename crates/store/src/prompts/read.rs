@@ -35,7 +35,6 @@ fn slice(
     Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
 }
 
-/// Returns the prompt `name` of a project.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Prompt> {
     find(db, project.id, name)?.ok_or_else(|| Kind::Prompt.missing(db, project, name))
 }

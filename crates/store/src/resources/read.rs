@@ -39,7 +39,6 @@ fn slice(
     Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], from_row)?))
 }
 
-/// Returns the resource `name` of a project.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Resource> {
     find(db, project.id, Key::Name(name))?.ok_or_else(|| Kind::Resource.missing(db, project, name))
 }

@@ -12,7 +12,6 @@ pub struct Attributes {
     pub uri: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The resource's MIME type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// Whether the content is served as text; else as a base64 blob.

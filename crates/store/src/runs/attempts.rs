@@ -30,7 +30,6 @@ pub struct Begun {
     pub started_at: Millis,
 }
 
-/// The outcome of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// `ok`, or the error code.
@@ -74,7 +73,6 @@ pub fn begin(db: &Db<'_>, run: i64, begun: &Begun) -> Result<()> {
     db.run(sql, values).map(drop)
 }
 
-/// Records the outcome of an attempt.
 pub fn end(db: &Db<'_>, run: i64, seq: i64, number: i64, ended: &Ended) -> Result<()> {
     let Ended { outcome, status, bytes, sha256, excerpt, reason, ended_at } = ended;
     let sql = sql!(

@@ -31,7 +31,6 @@ pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<Server> {
     Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg mcp list` shows the existing servers"))
 }
 
-/// Returns the names of a project's servers.
 pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     db.all(sql!("SELECT name FROM mcp_server WHERE project_id = ?1 ORDER BY name"), params![project], |row| row.get(0))
 }

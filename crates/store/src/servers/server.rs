@@ -55,7 +55,6 @@ pub enum Part {
 }
 
 impl Part {
-    /// Returns a reference to a variable.
     pub fn env(name: impl Into<String>) -> Self {
         Self::Env { env: name.into(), default: None }
     }
@@ -106,7 +105,6 @@ impl Text {
 /// Names with their texts, in order: variables or headers.
 pub type Named = Vec<(String, Text)>;
 
-/// The definition of a server: a program to start, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     pub transport: Transport,

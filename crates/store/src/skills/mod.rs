@@ -14,11 +14,9 @@ mod name;
 
 pub use name::{MAX_NAME, name};
 
-/// A file of a skill.
 #[derive(Clone, Debug)]
 pub struct File {
     pub resource: Resource,
-    /// The SHA-256 of its content.
     pub sha256: [u8; 32],
 }
 

@@ -87,7 +87,6 @@ impl State {
 pub struct NewSnapshot<'a> {
     pub uuid: Uuid,
     pub place: i64,
-    /// The action that made it.
     pub kind: Kind,
     /// The targets that were requested.
     pub targets: &'a [String],

@@ -4,7 +4,6 @@ use crate::Db;
 use crate::engine::{params, sql};
 use mcpkg_base::error::Result;
 
-/// Returns the tool of an alias.
 pub fn get(db: &Db<'_>, alias: &str) -> Result<Option<String>> {
     db.one(sql!("SELECT tool FROM tool_alias WHERE alias = ?1"), params![alias], |row| row.get(0))
 }
@@ -14,7 +13,6 @@ pub fn all(db: &Db<'_>) -> Result<Vec<(String, String)>> {
     db.all(sql!("SELECT alias, tool FROM tool_alias ORDER BY alias"), params![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Sets the tool of an alias.
 pub fn set(db: &Db<'_>, alias: &str, tool: &str) -> Result<()> {
     let sql = sql!(
         "INSERT INTO tool_alias (alias, tool) VALUES (?1, ?2) ON CONFLICT (alias) DO UPDATE SET tool = excluded.tool"

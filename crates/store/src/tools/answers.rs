@@ -8,7 +8,6 @@ use mcpkg_base::error::Result;
 /// The most answers to keep for one registry. Older ones are deleted.
 pub const KEPT: u32 = 2000;
 
-/// An answer of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The registry's ETag for this version of the answer.

@@ -60,7 +60,6 @@ pub fn remove(db: &Db<'_>, package: &[u8; 32], sha256: &[u8; 32]) -> Result<()> 
 pub struct Archive {
     pub registry: String,
     pub version: String,
-    /// The archive's SHA-256.
     pub sha256: [u8; 32],
     /// Whether the archive itself is stored.
     pub kept: bool,

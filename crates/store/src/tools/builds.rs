@@ -5,7 +5,6 @@ use crate::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The result of building an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     /// The SHA-256 of the archive that was built.

@@ -43,7 +43,6 @@ pub struct Grant {
     pub granted_at: Millis,
 }
 
-/// Adds a grant, unless it exists.
 pub fn insert(db: &Db<'_>, grant: &Grant) -> Result<()> {
     let sql = sql!(
         "INSERT INTO tool_grant (tool, publisher, kind, value, granted_at) VALUES (?1, ?2, ?3, ?4, ?5)

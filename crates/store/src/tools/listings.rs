@@ -19,7 +19,6 @@ pub struct Listing {
     /// A summary of one line.
     pub description: String,
     pub tags: Vec<String>,
-    /// When the version was published.
     pub published_at: Millis,
 }
 

@@ -16,7 +16,6 @@ use mcpkg_base::hex;
 
 const VERSION: Unique = Unique::new("tool_package", &["registry", "name", "version"]);
 
-/// Who can see a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
     /// Everyone, and searches find it.
@@ -38,7 +37,6 @@ impl Visibility {
         }
     }
 
-    /// Returns the visibility for a word.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Public, Self::Unlisted, Self::Private].into_iter().find(|visibility| visibility.word() == word)
     }
@@ -181,7 +179,6 @@ pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
     Err(Error::new(Code::DigestChanged, why).with_details(details).hint(hint))
 }
 
-/// Returns a registry's version of a tool.
 pub fn get(db: &Db<'_>, registry: &str, name: &str, version: &str) -> Result<Option<PackageRow>> {
     let sql = sql!(packages!(), " WHERE registry = ?1 AND name = ?2 AND version = ?3");
     db.one(sql, params![registry, name, version], from_row)
@@ -257,7 +254,6 @@ pub fn set_visibility(db: &Db<'_>, id: i64, visibility: Visibility) -> Result<()
     db.run(sql, params![id, visibility.word()]).map(drop)
 }
 
-/// Counts a download of a version's archive.
 pub fn count_download(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("UPDATE tool_package SET downloads = downloads + 1 WHERE id = ?1"), params![id]).map(drop)
 }

@@ -14,7 +14,6 @@ pub const PATH: &str = "path";
 
 const NAME: Unique = Unique::new("registry", &["name"]);
 
-/// The kinds of registries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A folder on this machine.

@@ -30,14 +30,12 @@ pub struct Begun {
     pub version: Option<String>,
     pub action: String,
     pub sha256: Option<[u8; 32]>,
-    /// The SHA-256 of the arguments.
     pub input_hash: [u8; 32],
     /// The verdict on the archive: `verified`, `approved`, `unverified` or `refused`.
     pub verdict: String,
     pub started_at: Millis,
 }
 
-/// The outcome of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// The runner; `None` if nothing was started.
@@ -109,7 +107,6 @@ pub fn begin(db: &Db<'_>, run: &Begun) -> Result<()> {
     .map(drop)
 }
 
-/// Records the outcome of a run.
 pub fn end(db: &Db<'_>, uuid: Uuid, ended: &Ended) -> Result<()> {
     db.run(
         sql!(

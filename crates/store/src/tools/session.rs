@@ -15,7 +15,6 @@ pub struct SessionInstalls {
     now: Mutex<Arc<Vec<Kept>>>,
 }
 
-/// An install of a session.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) id: i64,
@@ -50,7 +49,6 @@ impl SessionInstalls {
         self.id
     }
 
-    /// Whether nothing is installed for the session.
     pub fn is_empty(&self) -> bool {
         self.now().is_empty()
     }

@@ -79,7 +79,6 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Toolset> {
     ))
 }
 
-/// Returns the active toolset, if there is one.
 pub fn active(db: &Db<'_>) -> Result<Option<Toolset>> {
     db.one(sql!(select!(), "WHERE active = 1"), params![], from_row)
 }

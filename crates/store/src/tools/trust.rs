@@ -36,7 +36,6 @@ impl TrustedPart {
         }
     }
 
-    /// Returns the role for a word.
     pub fn of_word(word: &str) -> Option<Self> {
         [Self::Publisher, Self::Auditor, Self::Both].into_iter().find(|part| part.word() == word)
     }

@@ -23,7 +23,6 @@ pub(crate) use workflow_columns;
 
 const SUMMED: Range<usize> = 0..10;
 
-/// Returns the checksum of a row.
 pub(super) fn sum(project: i64, workflow: &Workflow) -> i64 {
     let Workflow { uuid, name, summary, sha256, revision, created_at, updated_at, .. } = workflow;
     let Summary { title, description, model_hash } = summary;

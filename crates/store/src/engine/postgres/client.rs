@@ -97,7 +97,6 @@ impl Client {
         })
     }
 
-    /// Whether the connection is known to be lost.
     pub(super) fn is_closed(&self) -> bool {
         self.line.messages.is_none() || self.client.is_closed()
     }
@@ -155,7 +154,6 @@ impl Client {
         self.line.block_on(self.client.simple_query(text))
     }
 
-    /// Runs statements without parameters.
     pub(super) fn batch_execute(&mut self, text: &str) -> Result<(), Error> {
         self.line.block_on(self.client.batch_execute(text))
     }

@@ -19,7 +19,6 @@ use mcpkg_base::error::{Error, Result};
 /// instead of one after the other.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Opens connections to one database.
 #[derive(Clone)]
 pub(super) struct Connector {
     pub(super) address: Arc<Address>,

@@ -20,7 +20,6 @@ use mcpkg_base::error::{Code, Error, Result};
 /// How long a connection that the server notifies of commits waits until it checks by itself.
 const TOLD: Duration = Duration::from_millis(500);
 
-/// A connection to a server.
 pub(crate) struct Connection {
     pub(super) connector: Connector,
     client: RefCell<Client>,
@@ -65,7 +64,6 @@ impl Connection {
         })
     }
 
-    /// Whether the connection is known to be lost.
     pub(super) fn is_closed(&self) -> bool {
         self.client.borrow().is_closed()
     }

@@ -113,7 +113,6 @@ impl Database {
         lock::take(&self.connector, self.locks()?, subject, mode)
     }
 
-    /// Whether somebody holds a lock.
     pub(crate) fn holding(&self, subject: Subject) -> Result<Holding> {
         lock::holding(&*self.pooled_reader()?, self.locks()?, subject)
     }

@@ -59,7 +59,6 @@ impl Statements {
     }
 }
 
-/// A statement to run.
 pub(super) enum Statement {
     /// It is sent together with its parameters. Each except bytes is sent as text without a type, so that the server infers the
     /// type as it does for a prepared statement.
@@ -83,7 +82,6 @@ impl Statement {
         }
     }
 
-    /// Returns the number of changed rows.
     pub(super) fn execute(&self, client: &mut Client, params: &[Value<'_>]) -> Result<u64, Error> {
         match self {
             Statement::Text(text) => client.execute_typed(text, &typed(params)),

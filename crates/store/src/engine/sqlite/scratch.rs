@@ -33,7 +33,6 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a scratch folder in `parent` for work on `database`.
     pub(super) fn make(database: &Path, parent: &Path) -> Result<Self> {
         let name = format!("{PREFIX}{}", mcpkg_base::clock::unique().simple());
         let parent = std::path::absolute(parent).map_err(|error| Error::file("resolve", parent, error))?;

@@ -21,7 +21,6 @@ const ABSENT: i64 = 45_000;
 /// How often a holder renews its claim to show that it is alive.
 pub(super) const BEAT: Duration = Duration::from_secs(5);
 
-/// The row of a holder.
 #[derive(Debug)]
 pub(super) struct Claim {
     held: String,
@@ -53,7 +52,6 @@ impl Stamp {
         }
     }
 
-    /// Whether the stamp was written.
     pub(crate) fn is_there(&self, db: &Db<'_>) -> Result<bool> {
         let sql = sql!("SELECT 1 FROM setting WHERE key = ?1 AND value = ?2");
         Ok(db.one(sql, params![self.key, self.after], |_| Ok(()))?.is_some())

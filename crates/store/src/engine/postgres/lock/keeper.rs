@@ -76,7 +76,6 @@ impl SessionLock {
         self.kept.claim.as_ref().map(|claim| claim.stamp(state.stamps))
     }
 
-    /// Notes that the last stamp was written.
     pub(in crate::engine) fn stamped(&self) {
         self.kept.state().stamps += 1;
     }
