@@ -1,4 +1,4 @@
-//! Cleans texts from others for the trail and for messages.
+//! Cleans texts that users or agents wrote, for the trail and for messages.
 
 use super::engine::{Row, Value};
 

@@ -52,7 +52,7 @@ pub(super) fn is_good(note: &Value, now: Millis) -> bool {
     }
 }
 
-/// Returns the name of the record: a hash of what it is bound to.
+/// Returns the name of the record: a hash of the asker, the project, the catalog and its address.
 pub(super) fn digest(asker: &str, project: &str, catalog: &str, base_url: Option<&str>) -> String {
     hex::encode(&disk::sha256(json!([asker, project, catalog, base_url]).to_string().as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! Backs up a database into a file, and restores it from one.
+//! Backs up a database on a PostgreSQL server into a file, and restores it from one.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Connects to a server.
+//! Connects to a PostgreSQL server: to the first host of the address that answers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

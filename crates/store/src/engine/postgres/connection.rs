@@ -1,4 +1,4 @@
-//! A connection: its statements, its transaction, and how it reconnects after a loss.
+//! A connection to a PostgreSQL server: its statements, its transaction, and how it reconnects after a loss.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

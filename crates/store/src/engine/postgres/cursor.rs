@@ -1,4 +1,4 @@
-//! Fetches the rows of large queries in batches.
+//! Fetches the rows of large queries from PostgreSQL in batches.
 
 use super::connection::{Connection, Transaction};
 use super::rows::Row;

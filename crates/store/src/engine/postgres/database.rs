@@ -1,4 +1,4 @@
-//! The open database: its connections.
+//! An open database on a PostgreSQL server: its connection pools and its locks.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! The schema `mcpkg` of a database: finds its version, and migrates it to the newest one.
+//! The schema `mcpkg` of a database on a PostgreSQL server: finds its version, and migrates it to the newest one.
 
 use postgres::{Client, NoTls};
 

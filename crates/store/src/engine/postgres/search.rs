@@ -17,7 +17,8 @@ use crate::revisions::Kind;
 use crate::search::{Ends, Hit, asked, cut, is_spaceless};
 use mcpkg_base::error::Result;
 
-/// The maximum bytes of words in a row of the index. PostgreSQL allows 1 MiB with what it adds. Words beyond that are not found.
+/// The maximum bytes of words in a row of the index. PostgreSQL allows 1 MiB, including its own overhead. Further words are not
+/// found.
 const MOST: usize = 640 * 1024;
 
 /// The maximum bytes of a word; the rest is ignored.

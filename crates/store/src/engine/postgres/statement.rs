@@ -1,4 +1,4 @@
-//! Runs a statement on a connection: in one round trip the first time, and prepared from the second time on.
+//! Runs a statement on PostgreSQL: in one round trip the first time, and prepared from the second time on.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,7 +11,7 @@ use super::snapshot;
 use super::sql::{cut, translated};
 use crate::engine::{Sql, Value};
 
-/// The form in which a statement is sent.
+/// How a statement's text is changed before it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Form {
     /// Whether [`cut`] limits its rows.

@@ -1,4 +1,5 @@
-//! TLS: verifies the server's certificate with the system's roots or with those that the address names.
+//! TLS for connections to PostgreSQL: verifies the server's certificate with the system's roots or with those that the address
+//! names.
 
 use std::path::Path;
 use std::sync::Arc;

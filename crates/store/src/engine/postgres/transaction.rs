@@ -1,4 +1,4 @@
-//! Transactions.
+//! Transactions on PostgreSQL.
 
 use postgres::SimpleQueryMessage;
 
@@ -9,7 +9,7 @@ use super::lock::{GUARD, MOVED, WRITERS};
 use crate::engine::Intent;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Runs `f` in one transaction. Commits if `f` returns `Ok`, else changes nothing.
+/// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing.
 ///
 /// A reading transaction sees one moment of the database. A writing one takes a lock first, so that each of its statements sees
 /// the commits of all writers that the lock excludes: every other writer, as with SQLite, or only writers to the same project.

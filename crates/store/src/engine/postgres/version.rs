@@ -1,4 +1,4 @@
-//! Detects commits.
+//! Detects commits of any connection to a PostgreSQL server.
 
 use super::connection::Connection;
 use super::rows::single;

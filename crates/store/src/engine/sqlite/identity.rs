@@ -1,4 +1,4 @@
-//! Whether a file is still the one that was opened.
+//! Detects that a path no longer leads to the file that was opened.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Lock files next to the database.
+//! Locks on files next to the database, which end with the process that holds them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
