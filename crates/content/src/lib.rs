@@ -5,29 +5,29 @@
 //! [`formats`] (the file formats of agents), [`names`], [`proposals`] (changes that wait for a person's decision),
 //! [`servers`] (arguments and output of MCP servers), [`skills`] (the rules for skills) and [`uri`].
 
-pub mod agent_files;
+mod agent_files;
 pub mod answer;
-pub mod argument;
+mod argument;
 pub mod command;
 pub mod completions;
 pub mod cursor;
-pub mod export;
+mod export;
 pub mod files;
 pub mod formats;
-pub mod history;
+mod history;
 pub mod import;
-pub mod media;
-pub mod merge;
-pub mod projects;
-pub mod prompts;
+mod media;
+mod merge;
+mod projects;
+mod prompts;
 pub mod proposals;
-pub mod resources;
-pub mod search;
+mod resources;
+mod search;
 pub mod servers;
 pub mod skills;
-pub mod source;
+mod source;
 pub mod stored;
-pub mod sync;
+mod sync;
 pub mod template;
 pub mod uri;
 

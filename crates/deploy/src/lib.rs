@@ -1,17 +1,17 @@
 //! Implements contract 000: deploys the files of a project or a config repo to where agents read them. A deploy is
 //! planned, confirmed and applied, and can be rolled back.
 
-pub mod answer;
-pub mod apply;
-pub mod confirm;
+mod answer;
+mod apply;
+mod confirm;
 pub mod desired;
 pub mod module;
-pub mod operations;
-pub mod plan;
+mod operations;
+mod plan;
 pub mod project;
 pub mod repo;
-pub mod rollback;
-pub mod source;
+mod rollback;
+mod source;
 pub mod targets;
 
 mod completions;

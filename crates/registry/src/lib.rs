@@ -1,19 +1,19 @@
 //! Contract 002: tools that agents find in registries, check, install and run in a sandbox.
 
-pub mod alias;
-pub mod backend;
-pub mod config;
-pub mod doctor;
-pub mod import;
+mod alias;
+mod backend;
+mod config;
+mod doctor;
+mod import;
 pub mod installed;
 pub mod package;
-pub mod prune;
+mod prune;
 pub mod run;
 #[cfg(test)]
 #[path = "../../../tests/support/seed.rs"]
 #[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
 mod seed;
-pub mod served;
+mod served;
 pub mod trust;
 
 use mcpkg_core::op::{Domain, Group, Listed};

@@ -1,7 +1,6 @@
 //! Merges content in three ways: the last common version (base), their version and ours.
 //!
-//! [`merge`] merges one item and [`merge_all`] a set of items. Versions are compared by name, attributes and SHA-256; content
-//! is loaded only if both sides changed it. No line of either side is lost: if two changes do not merge, the result is
+//! Versions are compared by name, attributes and SHA-256; content is loaded only if both sides changed it. No line of either side is lost: if two changes do not merge, the result is
 //! [`Outcome::Conflict`]. Then our version stays, and the caller proposes theirs ([`crate::proposals`]).
 
 mod attributes;
@@ -9,8 +8,6 @@ mod lines;
 
 #[cfg(test)]
 mod tests;
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use crate::import::manifest::Entry;
 use mcpkg_base::error::Result;
@@ -91,22 +88,6 @@ pub fn merge(
         (None, Some(theirs), Some(ours)) => Outcome::Conflict(differences(theirs, ours)),
         (Some(base), Some(theirs), Some(ours)) => both_changed(base, theirs, ours, load)?,
     })
-}
-
-/// Merges each item of a set. `load` returns the content of a side's item.
-pub fn merge_all<K: Ord + Clone>(
-    base: &BTreeMap<K, Version<'_>>,
-    theirs: &BTreeMap<K, Version<'_>>,
-    ours: &BTreeMap<K, Version<'_>>,
-    mut load: impl FnMut(Side, &K) -> Result<Vec<u8>>,
-) -> Result<BTreeMap<K, Outcome>> {
-    let keys: BTreeSet<&K> = base.keys().chain(theirs.keys()).chain(ours.keys()).collect();
-    keys.into_iter()
-        .map(|key| {
-            let [base, theirs, ours] = [base, theirs, ours].map(|versions| versions.get(key).copied());
-            Ok((key.clone(), merge(base, theirs, ours, |side| load(side, key))?))
-        })
-        .collect()
 }
 
 /// Returns the names of the parts in which two versions without a common base differ.

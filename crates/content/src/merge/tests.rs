@@ -1,7 +1,5 @@
 //! Property tests of the merge.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -108,19 +106,12 @@ fn parts_come_from_the_side_that_changed_them() {
 }
 
 #[test]
-fn a_set_is_merged_by_key() {
+fn an_item_that_one_side_alone_touched_is_as_that_side_has_it() {
     let (a, b) = (Item::new(b"a\n"), Item::new(b"b\n"));
-    let base = BTreeMap::from([("same", a.version()), ("theirs", a.version()), ("gone", a.version())]);
-    let theirs = BTreeMap::from([("same", a.version()), ("theirs", b.version()), ("new", a.version())]);
-    let ours = BTreeMap::from([("same", a.version()), ("theirs", a.version()), ("gone", a.version())]);
-    let outcomes = merge_all(&base, &theirs, &ours, |_, _| Err(Error::internal("loaded"))).expect("merged");
-    let expected = BTreeMap::from([
-        ("gone", Outcome::DeletedThere { changed: false }),
-        ("new", Outcome::Taken),
-        ("same", Outcome::Unchanged),
-        ("theirs", Outcome::Taken),
-    ]);
-    assert_eq!(outcomes, expected);
+    assert_eq!(merged(Some(&a), None, Some(&a)), Outcome::DeletedThere { changed: false });
+    assert_eq!(merged(None, Some(&a), None), Outcome::Taken);
+    assert_eq!(merged(Some(&a), Some(&a), Some(&a)), Outcome::Unchanged);
+    assert_eq!(merged(Some(&a), Some(&b), Some(&a)), Outcome::Taken);
 }
 
 /// An edit of a text: the position, how many lines to delete, and how many to insert.

@@ -12,17 +12,9 @@ use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::{attestations, packages};
 
-/// An archive with a verified digest, and its unverified attestations.
-#[derive(Clone, Debug)]
-pub struct Download {
-    pub archive: NewContent,
-    /// The attestations, each a bundle as JSON: unverified claims.
-    pub attestations: Vec<String>,
-}
-
 /// Returns the archive of a version from this database, or from its registry if it is not stored here. The
 /// registry's attestations are stored, so that a failed audit is never lost.
-pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
+pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     let sha256 = resolved.version.sha256;
     let kept = context.store.read(|db| match packages::kept(db, &sha256)? {
         Some(row) => packages::archive(db, &row),
@@ -38,12 +30,12 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
         }
     };
     let archive = checked(resolved, archive)?;
-    let attestations = claims(context, registry, resolved)?;
-    Ok(Download { archive, attestations })
+    claims(context, registry, resolved)?;
+    Ok(archive)
 }
 
-/// Fetches a registry's attestations of a version, and returns all known ones. An unreachable registry adds none.
-pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<Vec<String>> {
+/// Fetches and stores a registry's attestations of a version. An unreachable registry adds none.
+pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<()> {
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
@@ -77,8 +69,8 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
         .hint("mcpkg discarded the archive; report this to the registry's maintainers"))
 }
 
-/// Stores a registry's attestations, and returns all known ones. Attestations that are too large are skipped.
-fn keep(context: &Context, sha256: &disk::Sha, offered: Vec<String>) -> Result<Vec<String>> {
+/// Stores the attestations that are not known yet. Attestations that are too large are skipped.
+fn keep(context: &Context, sha256: &disk::Sha, offered: Vec<String>) -> Result<()> {
     let fits = |bundle: &String| bundle.len() as u64 <= ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(ATTESTATIONS).collect();
     let known = context.store.read(|db| bundles(db, sha256))?;
@@ -89,5 +81,5 @@ fn keep(context: &Context, sha256: &disk::Sha, offered: Vec<String>) -> Result<V
             new.iter().try_for_each(|bundle| attestations::insert(db, sha256, bundle, None, now).map(drop))
         })?;
     }
-    Ok(known.into_iter().chain(new).collect())
+    Ok(())
 }

@@ -24,11 +24,10 @@ pub mod wire;
 
 mod listed;
 
-pub use download::{Download, download};
+pub use download::download;
 pub use known::Known;
 pub use operations::OPS;
-pub use query::{Found, Hit, Query};
-pub use registry::Registry;
+pub use query::{Hit, Query};
 pub use resolve::{Choice, Resolved, release, resolve};
 pub use tool::{Listed, Publication, ToolInfo, VersionInfo};
 pub use wire::sha256;

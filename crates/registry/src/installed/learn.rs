@@ -85,7 +85,7 @@ fn installed(context: &Context, reference: &Reference) -> Result<Option<(Subject
 fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Manifest>)> {
     (context.step_aside)();
     let resolved = resolve(context, reference, Choice::default())?;
-    let archive = download(context, &resolved)?.archive;
+    let archive = download(context, &resolved)?;
     let sha256 = archive.sha256();
     let manifest = checked::of_archive(&sha256, || Ok(archive))?;
     let subject = checked::subject_of(&resolved, &manifest, sha256)?;

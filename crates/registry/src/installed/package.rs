@@ -24,7 +24,7 @@ pub struct Package {
 impl Package {
     /// Fetches and opens the archive of a version. Fails if the manifest does not match the request.
     pub fn fetch(context: &Context, resolved: &Resolved) -> Result<Self> {
-        let opened = archive::open(download(context, resolved)?.archive)?;
+        let opened = archive::open(download(context, resolved)?)?;
         let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
         Ok(Self { subject, opened })
     }

@@ -246,7 +246,7 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
             false => error,
         }
     })?;
-    let archive = download(context, &resolved)?.archive;
+    let archive = download(context, &resolved)?;
     let manifest = checked::of_archive(&archive.sha256(), || Ok(archive.clone()))?;
     let subject = checked::subject_of(&resolved, &manifest, archive.sha256())?;
     Ok(Chosen { subject, manifest, action, tree: Tree::Fetched(archive), folder: None, published_before })

@@ -125,7 +125,7 @@ impl Target {
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), allow_yanked: true, ..Choice::default() };
         let resolved = resolve(context, &Reference::parse(&alias::expanded(context, &self.tool)?)?, choice)?;
-        let found = Found::of(&archive::open(download(context, &resolved)?.archive)?)?;
+        let found = Found::of(&archive::open(download(context, &resolved)?)?)?;
         let wanted = (resolved.version.name.as_str(), resolved.version.version.to_string());
         if (found.subject.name.as_str(), &found.subject.version) == (wanted.0, &wanted.1) {
             return Ok(found);
@@ -188,7 +188,7 @@ fn ask(context: &Context, subject: &Subject, archive: &Archive) -> Result<()> {
     let choice = Choice { registry: Some(&archive.registry), pre: true, allow_yanked: true, ..Choice::default() };
     let resolved = resolve(context, &reference, choice)?;
     match archive.kept {
-        true => claims(context, Known::named(context, &resolved.registry)?.open(context), &resolved).map(drop),
+        true => claims(context, Known::named(context, &resolved.registry)?.open(context), &resolved),
         false => download(context, &resolved).map(drop),
     }
 }

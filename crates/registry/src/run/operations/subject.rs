@@ -86,7 +86,7 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
         _ => error,
     })?;
     // Downloading also stores the attestations, which the verdict needs.
-    let sha256 = download(context, &resolved)?.archive.sha256();
+    let sha256 = download(context, &resolved)?.sha256();
     let (name, version) = (resolved.version.name.to_string(), resolved.version.version.to_string());
     let subject = Subject { name: name.clone(), version: version.clone(), sha256 };
     let verdict = context.store.read(|db| trust::judge(db, context, &subject))?;
