@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::*;
-use crate::support::{set_mode, skipped};
+use crate::support::{runs_all, set_mode, skipped};
 
 /// Files that people wrote, for a key that holds servers.
 fn json_files(key: &str) -> Vec<(&'static str, String)> {
@@ -48,28 +48,30 @@ fn toml_files() -> Vec<(&'static str, String)> {
 
 #[test]
 fn every_agents_file_comes_back_to_the_byte() {
-    for case in cases() {
+    for (turn, case) in cases().iter().enumerate() {
         let ground = Ground::new();
         let files = if case.is_toml() { toml_files() } else { json_files(case.key) };
-        for (what, before) in files {
+        // Otherwise the agents whose files have the same format take turns with them.
+        let stride = if runs_all() || case.is_toml() { 1 } else { 4 };
+        for (what, before) in files.into_iter().skip(turn % stride).step_by(stride) {
             let what = format!("{} {} {what}", case.agent, case.scope);
             let path = case.put(&ground, &before);
             set_mode(&path, 0o640);
-            assert_eq!(data(&ground, &scoped("add", &case))["outcome"], "added", "{what}");
+            assert_eq!(data(&ground, &scoped("add", case))["outcome"], "added", "{what}");
             let after = std::fs::read(&path).expect("a file");
             assert_ne!(after, before.as_bytes(), "{what}");
             let seen = std::fs::metadata(&path).expect("a file");
             assert_eq!(seen.mode() & 0o7777, 0o640, "{what}");
             // Again: nothing is written, the file is the same one.
-            assert_eq!(data(&ground, &scoped("add", &case))["outcome"], "already", "{what}");
+            assert_eq!(data(&ground, &scoped("add", case))["outcome"], "already", "{what}");
             let again = std::fs::metadata(&path).expect("a file");
             assert_eq!((again.ino(), again.mtime_nsec()), (seen.ino(), seen.mtime_nsec()), "{what}");
-            let removed = data(&ground, &scoped("remove", &case));
+            let removed = data(&ground, &scoped("remove", case));
             assert_eq!(removed["file_deleted"], false, "{what}");
             assert_eq!(std::fs::read(&path).expect("a file"), before.as_bytes(), "{what}");
             let copy = std::fs::read(removed["backup"].as_str().expect("a copy")).expect("a copy");
             assert_eq!(copy, after, "{what}");
-            assert_eq!(run(&ground, &scoped("remove", &case)).status, 1, "{what}");
+            assert_eq!(run(&ground, &scoped("remove", case)).status, 1, "{what}");
         }
     }
 }

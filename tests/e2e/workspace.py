@@ -151,7 +151,7 @@ def push(ada):
 
 def kills():
     heading("5. kill -9 before and after each git call")
-    command = "env MCPKG_KILLS=all cargo test --locked --test main workspace::killed -- --nocapture"
+    command = "env MCPKG_TEST_ALL=1 cargo test --locked --test main workspace::killed -- --nocapture"
     print(f"$ {command}", flush=True)
     ran = subprocess.run(command.split(), capture_output=True, text=True)
     counts = re.findall(r"^(?:test .*\.\.\. )?([\w ]+: (\d+) kills, .*)$", ran.stdout + ran.stderr, re.MULTILINE)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{assert_sound, content_of, prompts};
-use crate::support::{Client, Scratch, eventually};
+use crate::support::{Client, Scratch, eventually, runs_all};
 
 #[test]
 fn f13_two_servers_and_a_shell_write_one_file_and_nothing_is_lost() {
@@ -110,7 +110,7 @@ fn f15_a_backup_beside_a_busy_writer_ends_and_is_sound() {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let writer = scope.spawn(|| busy_writer(&scratch, &done, &AtomicUsize::new(0)));
-        for n in 0..5 {
+        for n in 0..if runs_all() { 5 } else { 2 } {
             let file = format!("backup{n}.db");
             scratch.ok(&["backup", &file]);
             scratch.ok(&["--db", &file, "check", "--deep"]);

@@ -4,28 +4,28 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Random, machine};
+use super::{Random, machine, seed};
 
-/// Cases of one property: a fixed number, or as many as fit into `MCPKG_FUZZ_SECONDS`.
+/// Cases of one property: a number of them, or as many as fit into `MCPKG_FUZZ_SECONDS`.
 pub struct Cases {
     name: &'static str,
-    fixed: u32,
+    count: u32,
     until: Option<Instant>,
     done: u32,
     pub random: Random,
 }
 
 impl Cases {
-    /// Returns `fixed` cases, or cases for as many seconds as `MCPKG_FUZZ_SECONDS` says.
-    pub fn new(name: &'static str, fixed: u32) -> Self {
+    /// Returns as many of `all` cases as [`seed::cases`] says, or cases for as many seconds as `MCPKG_FUZZ_SECONDS` says.
+    pub fn new(name: &'static str, all: u32) -> Self {
         let seconds = std::env::var("MCPKG_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
         let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-        Self { name, fixed, until, done: 0, random: Random::new() }
+        Self { name, count: seed::cases(all), until, done: 0, random: Random::new() }
     }
 
     /// Whether another case is to be run; counts it.
     pub fn more(&mut self) -> bool {
-        let more = self.until.map_or(self.done < self.fixed, |until| Instant::now() < until);
+        let more = self.until.map_or(self.done < self.count, |until| Instant::now() < until);
         self.done += u32::from(more);
         more
     }

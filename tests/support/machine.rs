@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::seed::seed;
+use super::seed::{runs_all, seed};
 use super::{BINARY, eventually};
 
 /// Where `tool` stands, if the machine has it.
@@ -117,10 +117,10 @@ impl Drop for Mount {
     }
 }
 
-/// Every how many steps a sweep kills what it sweeps: at each one with `MCPKG_KILLS=all`, as `.ci/full` has it, else at every
-/// tenth, since sweeps of all of them take half an hour.
+/// Every how many steps a sweep kills what it sweeps: at each one if [`runs_all`], otherwise at every tenth, since sweeps of all
+/// of them take half an hour.
 pub fn kill_stride() -> usize {
-    if std::env::var_os("MCPKG_KILLS").is_some_and(|kills| kills == "all") { 1 } else { 10 }
+    if runs_all() { 1 } else { 10 }
 }
 
 /// Random numbers that a seed repeats (splitmix64).

@@ -22,14 +22,22 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Of how many random cases a property is shown: as many as `PROPTEST_CASES` says, else `usual`.
-pub fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+/// Whether `MCPKG_TEST_ALL=1` is set, as `.ci/full` does: then tests run all their random cases and every step of their sweeps.
+/// Otherwise they run a part that has each kind of case at least once.
+pub fn runs_all() -> bool {
+    std::env::var_os("MCPKG_TEST_ALL").is_some_and(|all| all == "1")
 }
 
-/// Returns how a property is shown: of `usual` random cases from the seed, and with nothing kept beside the sources. A counterexample
-/// becomes a test with a name.
-pub fn config(usual: u32) -> Config {
+/// How many random cases a property is tested with: `PROPTEST_CASES` if it is set, `all` if [`runs_all`], and otherwise a quarter
+/// of them, but at least eight.
+pub fn cases(all: u32) -> u32 {
+    let set = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    set.unwrap_or(if runs_all() { all } else { all.min(8).max(all / 4) })
+}
+
+/// Configures a property with [`cases`] of `all` from the seed, and keeps nothing beside the sources. A counterexample becomes a test
+/// with a name.
+pub fn config(all: u32) -> Config {
     let rng_seed = RngSeed::Fixed(seed());
-    Config { cases: cases(usual), rng_seed, failure_persistence: None, ..Config::default() }
+    Config { cases: cases(all), rng_seed, failure_persistence: None, ..Config::default() }
 }

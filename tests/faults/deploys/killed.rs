@@ -1,7 +1,7 @@
 //! Deploys and rollbacks whose process is killed.
 
 use super::{Big, counts, deployed, summary};
-use crate::support::{finds, kill_stride, skipped};
+use crate::support::{finds, runs_all, skipped};
 
 /// Commands of every kind: each of them finds what was left half done.
 const NEXT: [&[&str]; 7] = [
@@ -17,11 +17,18 @@ const NEXT: [&[&str]; 7] = [
 /// The files at which it dies: the first ones, the last ones, and some between.
 const AT: [usize; 18] = [1, 2, 3, 4, 11, 29, 58, 77, 100, 123, 150, 151, 188, 222, 241, 270, 299, 300];
 
+/// As many of them as there are commands of another kind.
+const FEW: [usize; NEXT.len()] = [1, 2, 58, 150, 151, 299, 300];
+
+fn at() -> &'static [usize] {
+    if runs_all() { &AT } else { &FEW }
+}
+
 #[test]
 fn kill_9_after_the_nth_of_300_files_leaves_none_of_them_deployed() {
     let big = Big::new();
     let mut in_the_middle = 0;
-    for (n, next) in AT.into_iter().zip(NEXT.iter().cycle()) {
+    for (n, next) in at().iter().zip(NEXT.iter().cycle()) {
         // Each file is linked once: the new one to its place, or the old one beside it.
         let Some(ran) = big.run_traced(&format!("linkat:signal=SIGKILL:when={n}"), &Big::deploy()) else {
             return skipped("there is no strace");
@@ -37,7 +44,7 @@ fn kill_9_after_the_nth_of_300_files_leaves_none_of_them_deployed() {
         assert_eq!(summary(&big.ground), counts(0, 0, 0));
         big.back();
     }
-    assert_eq!(in_the_middle, AT.len(), "each kill leaves a state between");
+    assert_eq!(in_the_middle, at().len(), "each kill leaves a state between");
 }
 
 #[test]
@@ -45,7 +52,7 @@ fn kill_9_in_the_middle_of_a_rollback_leaves_what_was_deployed() {
     let big = Big::new();
     deployed(&big.ground);
     let rollback = ["rollback", "--to", big.first.as_str(), "--yes"];
-    for (n, next) in AT.into_iter().step_by(2).zip(NEXT.iter().cycle().skip(1)) {
+    for (n, next) in at().iter().step_by(2).zip(NEXT.iter().cycle().skip(1)) {
         let Some(ran) = big.run_traced(&format!("linkat:signal=SIGKILL:when={n}"), &rollback) else {
             return skipped("there is no strace");
         };
@@ -72,11 +79,13 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
         ("fsync", &[1, 2, 4, 6, 8, 10, 12]),
         ("pwrite64", &[1, 20, 40, 60, 80, 100, 120]),
     ];
+    // A deploy and a rollback at each of them, or one after the other at every third.
+    let stride = if runs_all() { 1 } else { 3 };
     for (step, at) in steps {
-        for (turn, n) in at.iter().enumerate() {
-            // A deploy and a rollback at each of them, or one after the other.
-            let both = kill_stride() == 1;
-            for rolls_back in [false, true].into_iter().filter(|rolls_back| both || *rolls_back == (turn % 2 == 1)) {
+        for (turn, n) in at.iter().step_by(stride).enumerate() {
+            for rolls_back in
+                [false, true].into_iter().filter(|rolls_back| runs_all() || *rolls_back == (turn % 2 == 1))
+            {
                 let arguments: &[&str] =
                     if rolls_back { &["rollback", "--to", big.first.as_str(), "--yes"] } else { &Big::deploy() };
                 if rolls_back {
@@ -104,7 +113,8 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
         }
     }
     eprintln!("{before} kills left the state before, {after} the one after, {uncleaned} of them with old files beside");
-    assert!(before >= 8 && after >= 4 && uncleaned >= 2, "{before} before, {after} after, {uncleaned} with old files");
+    let enough = before * stride >= 8 && after * stride >= 4 && uncleaned * stride >= 2;
+    assert!(enough, "{before} before, {after} after, {uncleaned} with old files");
 }
 
 /// Ctrl-C waits for an undo, so it may not wait for the disk once for each file.

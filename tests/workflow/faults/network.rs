@@ -39,16 +39,7 @@ fn each(trouble: &[Trouble]) -> Value {
 #[test]
 fn what_was_sent_and_not_answered_is_uncertain_where_it_may_be_sent_once() {
     let length = |length: &str| vec![("content-length", length.to_owned())];
-    for trouble in [
-        Trouble::Drop,
-        Trouble::Half,
-        Trouble::Stall,
-        Trouble::HeadAlone,
-        Trouble::Garbage,
-        Trouble::NoJson,
-        Trouble::Large(9 << 20),
-        Trouble::Status(200, length("99999999"), "short"),
-    ] {
+    let is_uncertain = |trouble: Trouble| {
         let when = format!("{trouble:?}");
         let failed = json!(["E_STEP_FAILED", 1]);
         let expected = json!({ "safe": failed, "idempotent": failed, "key": failed, "none": ["E_STEP_UNCERTAIN", 1] });
@@ -60,7 +51,23 @@ fn what_was_sent_and_not_answered_is_uncertain_where_it_may_be_sent_once() {
             }
         }
         assert_eq!(found, expected, "{when}");
-    }
+    };
+    let troubles = [
+        Trouble::Drop,
+        Trouble::Half,
+        Trouble::Stall,
+        Trouble::HeadAlone,
+        Trouble::Garbage,
+        Trouble::NoJson,
+        Trouble::Large(9 << 20),
+        Trouble::Status(200, length("99999999"), "short"),
+    ];
+    // Most of it is waiting.
+    std::thread::scope(|scope| {
+        for trouble in troubles {
+            scope.spawn(|| is_uncertain(trouble));
+        }
+    });
 }
 
 #[test]
