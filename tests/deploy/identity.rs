@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
-use crate::support::{Tree, config, runs_all};
+use crate::support::{Scratch, Tree, config, runs_all};
 
 /// How instructions are said to apply.
 const SAYS: &[&[&str]] = &[
@@ -63,8 +63,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
 
 impl Wanted {
     fn place(&self) -> Place {
-        let place = Place::new();
-        place.ok(&["project", "create", "p"]);
+        let place = Place::on(Scratch::with_project_here());
         for (at, (says, described)) in self.instructions.iter().enumerate() {
             let (uri, text) = (format!("instructions://m{at}"), format!("Text {at}.\n"));
             let mut words = vec!["resource", "create", "x", &uri, &text];

@@ -2,6 +2,7 @@
 
 use crate::deploy::answers::word;
 use crate::deploy::place::{Place, Tree};
+use crate::support::Scratch;
 
 /// Instructions with the word `core` to be edited.
 const TEXTS: [&str; 11] = [
@@ -32,8 +33,7 @@ fn edited(place: &Place) -> Tree {
 #[test]
 fn of_a_project() {
     for text in TEXTS {
-        let place = Place::new();
-        place.ok(&["project", "create", "p"]);
+        let place = Place::on(Scratch::with_project_here());
         let file = place.write("text.md", text);
         let content = format!("@{}", file.display());
         place.ok(&["resource", "create", "a", "instructions://a", &content, "--mime-type", "text/markdown"]);

@@ -38,8 +38,7 @@ impl Place {
 
     /// A place with the selected project `p`: an instructions module, a command and a skill with a program.
     pub fn with_project() -> Self {
-        let place = Self::new();
-        place.ok(&["project", "create", "p"]);
+        let place = Self::on(Scratch::with_project_here());
         place.instructions("style", "Be brief.\n");
         place.prompt("review", "Review the change.\n");
         place.resource("skill://tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies up\n---\nTidy.\n");

@@ -25,8 +25,8 @@ const URIS: [&str; 7] = [
     "mcpkg://workflow/keep_note",
 ];
 
-/// In which nothing more may come; longer than the watch takes to look many times over.
-const WHILE: Duration = Duration::from_millis(150);
+/// In which nothing more may come: the watch looks four times. What comes later still is heard, and fails the next step.
+const WHILE: Duration = Duration::from_millis(80);
 
 /// What the shell has also, and why it is not walked.
 const ELSEWHERE: [(&[&str], &str); 18] = [
@@ -97,10 +97,10 @@ impl Listeners {
         loop {
             let complete = piped.is_superset(expected) && listened.is_superset(expected) || Instant::now() > until;
             piped.extend(self.pipe.seen.drain(..).filter_map(|line| what(&line)));
-            while let Wait::Line(line) = self.pipe.wait(if complete { WHILE } else { WHILE / 5 }) {
+            while let Wait::Line(line) = self.pipe.wait(if complete { WHILE } else { WHILE / 8 }) {
                 piped.extend(what(&line));
             }
-            listened.extend(self.events.messages(WHILE / 5).iter().filter_map(what));
+            listened.extend(self.events.messages(WHILE / 8).iter().filter_map(what));
             if complete {
                 return [piped, listened];
             }

@@ -236,7 +236,7 @@ proptest! {
 
     #[test]
     fn random_operations_agree_with_a_model(steps in steps()) {
-        let scratch = Scratch::new();
+        let scratch = Scratch::with_database();
         let context = scratch.context();
         let mut model = Model::default();
         for step in std::iter::once(&Step::Project(0)).chain(&steps) {

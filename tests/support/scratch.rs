@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use mcpkg_base::approved::Approved;
 use mcpkg_core::op::Context;
@@ -41,9 +41,40 @@ impl Scratch {
         Self::of(folder())
     }
 
+    /// Returns one whose database is there and holds nothing.
+    pub fn with_database() -> Self {
+        Self::new().and_database()
+    }
+
+    /// Puts a copy of an empty database in its place: to make the tables takes longer than most tests do.
+    fn and_database(self) -> Self {
+        static EMPTY: LazyLock<(Vec<u8>, String)> = LazyLock::new(|| {
+            let scratch = Scratch::of(folder());
+            let file = scratch.path().join("test.db");
+            drop(Store::open(&file).expect("the tables are made"));
+            let connection = rusqlite::Connection::open(&file).expect("the database opens");
+            let generation = "SELECT value FROM setting WHERE key = 'generation'";
+            let generation = connection.query_row(generation, [], |row| row.get(0)).expect("its generation");
+            connection.close().expect("it is all in one file");
+            (std::fs::read(&file).expect("the database"), generation)
+        });
+        if !self.db().starts_with(self.path()) {
+            return self;
+        }
+        let (mut bytes, generation) = EMPTY.clone();
+        let at = bytes.windows(generation.len()).position(|window| window == generation.as_bytes());
+        // No two databases have the same one.
+        let own = uuid::Uuid::new_v4().simple().to_string();
+        bytes[at.expect("its generation")..][..own.len()].copy_from_slice(own.as_bytes());
+        for (file, bytes) in [("test.db", &bytes[..]), ("test.db.lock", b"")] {
+            super::set_mode(&self.file(file, bytes), 0o600);
+        }
+        self
+    }
+
     /// Returns one whose database has the selected project `p`.
     pub fn with_project() -> Self {
-        let scratch = Self::new();
+        let scratch = Self::with_database();
         scratch.ok(&["project", "create", "p"]);
         scratch
     }
@@ -51,14 +82,14 @@ impl Scratch {
     /// As [`Scratch::with_project`], where temporary files go: below `/tmp`, its path is as long on every machine.
     pub fn with_project_in_tmp() -> Self {
         let folder = tempfile::Builder::new().prefix("mcpkg-test-").tempdir().expect("a scratch folder");
-        let scratch = Self::of(folder);
+        let scratch = Self::of(folder).and_database();
         scratch.ok(&["project", "create", "p"]);
         scratch
     }
 
     /// As [`Scratch::with_project`], made in this process.
     pub fn with_project_here() -> Self {
-        let scratch = Self::new();
+        let scratch = Self::with_database();
         let context = scratch.context();
         let create =
             mcpkg::DOMAINS.operations().find(|entry| entry.cli == ["project", "create"]).expect("an operation");

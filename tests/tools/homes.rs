@@ -20,7 +20,7 @@ pub struct Homes {
 
 impl Homes {
     pub fn new() -> Self {
-        let (author, user) = (Scratch::new(), Scratch::new());
+        let (author, user) = (Scratch::with_database(), Scratch::with_database());
         let identity = key(&author, "alice");
         author.ok(&["registry", "add", "team", "team-tools", "--create"]);
         let homes = Self { author, user, identity };

@@ -149,7 +149,7 @@ fn archive() -> Vec<u8> {
 
 /// A home that has a registry as `host`, with a token.
 fn home(registry: &Registry) -> Scratch {
-    let home = Scratch::new();
+    let home = Scratch::with_database();
     home.ok(&["registry", "add", "host", &registry.url, "--token", "env:HOST_TOKEN"]);
     home
 }

@@ -358,7 +358,7 @@ proptest! {
 
     #[test]
     fn random_changes_of_what_is_installed_agree_with_a_model(steps in steps()) {
-        let scratch = Scratch::new();
+        let scratch = Scratch::with_database();
         let context = scratch.context();
         run(&context, &["tool", "trust", "policy"], json!({ "policy": "require_attestation" })).expect("a stricter policy");
         let mut model = Model {

@@ -17,7 +17,7 @@ pub struct Team {
 impl Team {
     /// Starts one, with more arguments for `serve`.
     pub fn start(arguments: &[&str]) -> Self {
-        let scratch = Scratch::new();
+        let scratch = Scratch::with_database();
         let server = Self::serve(&scratch, arguments);
         Self { scratch, server }
     }
@@ -62,7 +62,7 @@ impl Team {
 
     /// A home of somebody else's that has the registry as `team`, with the token in the variable `TEAM_TOKEN`.
     pub fn home(&self) -> Scratch {
-        let home = Scratch::new();
+        let home = Scratch::with_database();
         home.ok(&["registry", "add", "team", &self.url(), "--token", "env:TEAM_TOKEN"]);
         home
     }

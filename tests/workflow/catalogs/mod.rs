@@ -45,7 +45,7 @@ fn imported(text: impl Into<Vec<u8>>, prefix: &str) -> mcpkg_base::error::Result
 
 /// A scratch database with the fixture imported as `hosting`, served at `base`.
 fn scratch(base: &str) -> Scratch {
-    let scratch = Scratch::new();
+    let scratch = Scratch::with_database();
     let document = fixture("hosting.json").display().to_string();
     scratch.ok(&["catalog", "import", &document, "--prefix", "hosting", "--base-url", base]);
     scratch

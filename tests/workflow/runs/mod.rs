@@ -34,7 +34,7 @@ pub struct Ground {
 
 impl Ground {
     pub fn new() -> Self {
-        Self::on(Scratch::new())
+        Self::on(Scratch::with_database())
     }
 
     /// As [`Ground::new`], in a folder that is there.
