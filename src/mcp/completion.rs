@@ -4,8 +4,8 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Referen
 
 use super::lookup::{no_variable, not_found};
 use super::{Config, live};
+use mcpkg_agents::template;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_content::template;
 use mcpkg_core::op::Completing;
 use mcpkg_store::{Db, blobs, prompts};
 

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::forms::rule::{GlobList, Switch};
+use mcpkg_agents::forms::subagent::{SubagentForm, ToolNames};
+use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_base::error::Code;
-use mcpkg_content::formats::rule::{GlobList, Switch};
-use mcpkg_content::formats::subagent::{SubagentForm, ToolNames};
 use mcpkg_deploy::targets::Target;
 use mcpkg_deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
 use mcpkg_workflow::finding::{Kind, Severity};

@@ -1,6 +1,6 @@
 //! MCP servers and the files of one agent alone: where a deploy writes them, what it leaves alone, who consents.
 
-use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_deploy::targets::Target;
 use serde_json::{Value, json};
 

@@ -1,7 +1,11 @@
 //! What coding agents read from this machine, and how mcpkg edits their files.
 
 pub mod client;
-pub mod mcp_servers;
+pub mod commands;
+pub mod forms;
+pub mod servers;
+pub mod template;
+
 #[cfg(test)]
 #[path = "../../../tests/support/seed.rs"]
 #[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]

@@ -130,7 +130,7 @@ pub fn declaration(argument: &str) -> Result<mcpkg_store::prompts::Argument> {
         None => (name, true),
     };
     let declared = mcpkg_store::prompts::Argument { name: name.to_owned(), description, required };
-    super::template::check_arguments(std::slice::from_ref(&declared))?;
+    mcpkg_agents::template::check_arguments(std::slice::from_ref(&declared))?;
     Ok(declared)
 }
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::import::free_name;
-use super::import::matter;
 use super::media::{self, Media};
 use super::uri;
+use mcpkg_agents::forms::matter;
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Result;
 use mcpkg_store::new_content::NewContent;

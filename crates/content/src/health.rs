@@ -1,6 +1,7 @@
 //! `mcpkg doctor` findings about stored templates: templates that exceed today's limits, or that use undeclared names.
 
-use super::{answer, template};
+use super::answer;
+use mcpkg_agents::template;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::{Db, blobs, prompts};

@@ -1,19 +1,16 @@
 //! Projects, prompts, resources and skills (contract 001), and everything around storing, importing and exporting them.
 //!
-//! Other domains may use [`answer`] (size limits of answers), [`command`] (writes a prompt as a slash command or as a
-//! skill), [`files`] (takes over files that were edited on disk), [`completions`] (names for the shell to complete),
-//! [`formats`] (the file formats of agents), [`names`], [`proposals`] (changes that wait for a person's decision),
+//! Other domains may use [`answer`] (size limits of answers), [`files`] (takes over files that were edited on disk), [`completions`] (names for the shell to complete),
+//! [`names`], [`proposals`] (changes that wait for a person's decision),
 //! [`servers`] (arguments and output of MCP servers), [`skills`] (the rules for skills) and [`uri`].
 
 mod agent_files;
 pub mod answer;
 mod argument;
-pub mod command;
 pub mod completions;
 pub mod cursor;
 mod export;
 pub mod files;
-pub mod formats;
 mod history;
 pub mod import;
 mod media;
@@ -28,7 +25,6 @@ pub mod skills;
 mod source;
 pub mod stored;
 mod sync;
-pub mod template;
 pub mod uri;
 
 mod edit;

@@ -1,7 +1,7 @@
 //! A deploy of MCP servers, imported again, is the same servers; and a rollback leaves every file as it was.
 
 use crate::support::config;
-use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_store::servers::{self, Definition, Origin, Part, Text, Transport};
 
 use super::*;

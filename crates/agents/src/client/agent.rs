@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::homes::Homes;
-use crate::mcp_servers::document::Document;
+use crate::servers::document::Document;
 
-pub use crate::mcp_servers::document::Format;
+pub use crate::servers::document::Format;
 
 /// An agent whose configuration supports MCP servers. Its facts are in its own file in `agents/`; everything else reads them
 /// from here.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::client::agent::Agent;
 use crate::client::agents;
 use crate::client::record::Record;
-use crate::mcp_servers::document::Change;
+use crate::servers::document::Change;
 
 const BOM: char = '\u{feff}';
 

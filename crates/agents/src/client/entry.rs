@@ -9,7 +9,7 @@ use super::agent::{Agent, Key, Url};
 use super::agents;
 use super::binary::{running, utf8};
 use super::config_file::Scope;
-use crate::mcp_servers::document::Change;
+use crate::servers::document::Change;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret;
 use mcpkg_core::op::{Context, Identity};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::config_file::{ConfigFile, Scope};
-use crate::mcp_servers::document::Fault;
+use crate::servers::document::Fault;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::file::{FileText, Modes, make_folders};
-use crate::mcp_servers::document::{Change, Document, Fault, Splice};
+use crate::servers::document::{Change, Document, Fault, Splice};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::hex;

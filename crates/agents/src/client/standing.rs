@@ -8,7 +8,7 @@ use super::file::{self, FileText};
 use super::our_entry::our_entries;
 use super::record::{Record, Records};
 use super::runs::Runs;
-use crate::mcp_servers::document::{Document, Fault};
+use crate::servers::document::{Document, Fault};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context};
 

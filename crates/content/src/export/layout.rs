@@ -3,13 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::command::dialect::Dialect;
+use crate::answer;
 use crate::import::free_name::digest;
 use crate::import::manifest::{self, Entry, What};
-use crate::import::matter;
 use crate::import::place::decode;
 use crate::import::scan::File;
-use crate::{answer, command};
+use mcpkg_agents::commands;
+use mcpkg_agents::commands::dialect::Dialect;
+use mcpkg_agents::forms::matter;
 use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
 use mcpkg_store::new_content::NewContent;
@@ -99,8 +100,8 @@ pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Optio
 fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent, is_listed: bool) -> Result<NewContent> {
     let text = answer::text(content.bytes()?.into_owned())?;
     let file = match is_listed {
-        true => command::to_list(&entry.name, attributes, &text),
-        false => command::exact(&entry.name, attributes, &text).unwrap_or_else(|| matter::write(attributes) + &text),
+        true => commands::to_list(&entry.name, attributes, &text),
+        false => commands::exact(&entry.name, attributes, &text).unwrap_or_else(|| matter::write(attributes) + &text),
     };
     // Keep `content` if nothing changed: it may be a file on disk that can be moved instead of written.
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
@@ -131,7 +132,7 @@ pub fn own_path(entry: &Entry) -> Option<String> {
                 Some(Dialect::OpenCode) => ".opencode/command",
                 Some(Dialect::Claude) | None => ".claude/commands",
             };
-            return Some(format!("{folder}/{}", command::path(&entry.name, attributes)));
+            return Some(format!("{folder}/{}", commands::path(&entry.name, attributes)));
         }
         What::Resource(attributes) => attributes,
         What::AgentFile { .. } | What::Server => return None,

@@ -3,8 +3,8 @@
 
 use crate::import::kept::{Found, says, without_inputs};
 use crate::import::manifest::{Entry, Server, What};
-use mcpkg_agents::mcp_servers::dialect::Dialect;
-use mcpkg_agents::mcp_servers::document::{Change, Fault};
+use mcpkg_agents::servers::dialect::Dialect;
+use mcpkg_agents::servers::document::{Change, Fault};
 use mcpkg_base::error::Result;
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::new_content::NewContent;

@@ -11,11 +11,11 @@ use super::manifest::{Origin, What};
 use super::place::Destination;
 use super::scan::File;
 use super::twins;
-use crate::command::skill::split_front;
-use crate::formats::sections::with_newline;
-use crate::formats::{self, Scope};
 use crate::media;
 use crate::uri::{decode, encode};
+use mcpkg_agents::commands::skill::split_front;
+use mcpkg_agents::forms::sections::with_newline;
+use mcpkg_agents::forms::{self, Scope};
 use mcpkg_base::error::Result;
 use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;
@@ -114,11 +114,11 @@ impl Understood {
                 continue;
             }
             let scope = Scope { applies: applies.clone(), ..Scope::default() };
-            let rule = PlainRule { stem: formats::stem(&name).to_owned(), text: with_newline(&text) };
+            let rule = PlainRule { stem: forms::stem(&name).to_owned(), text: with_newline(&text) };
             // A deploy writes such a rule to one file per folder, and each file has one of the globs.
             let known = self.says_the_same(&rule, &scope, deployed::covers)?;
             // A deploy may have changed characters of the name for its file.
-            let as_file = PlainRule { stem: formats::file_letters(&rule.stem), ..rule.clone() };
+            let as_file = PlainRule { stem: forms::file_letters(&rule.stem), ..rule.clone() };
             let known =
                 known.map_or_else(|| self.says_the_same(&as_file, &scope, deployed::covers), |at| Ok(Some(at)))?;
             if let Some(at) = known {
@@ -252,8 +252,8 @@ impl Understood {
     pub(super) fn is_fuller_rule(&mut self, file: &File, place: &Destination, scope: &Scope) -> Result<bool> {
         // For a file in a folder, a deploy names the rule after the file's path.
         let stem = match (place.role, place.form, place.scope.is_empty()) {
-            (Role::Instructions, Form::Rule(_), true) => formats::stem(&place.label).to_owned(),
-            (Role::Instructions, Form::Plain, false) => formats::file_letters(formats::stem(&file.relative)),
+            (Role::Instructions, Form::Rule(_), true) => forms::stem(&place.label).to_owned(),
+            (Role::Instructions, Form::Plain, false) => forms::file_letters(forms::stem(&file.relative)),
             _ => return Ok(false),
         };
         let text = with_newline(split_front(&file.content.bytes()?).1);

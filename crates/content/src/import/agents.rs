@@ -1,7 +1,7 @@
 //! The tables of import: what each agent reads, and from where.
 
-use crate::formats::RuleFormat;
-use crate::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+use mcpkg_agents::forms::RuleFormat;
+use mcpkg_agents::forms::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 use mcpkg_store::agent_files::Kind;
 
 /// What a file is to an agent.

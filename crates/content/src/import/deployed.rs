@@ -2,10 +2,10 @@
 //! format.
 
 use super::agents::Form;
-use crate::command::skill::split_front;
-use crate::formats::subagent::{self, Subagent};
-use crate::formats::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
-use crate::formats::{Scope, file_letters, sections, stem};
+use mcpkg_agents::commands::skill::split_front;
+use mcpkg_agents::forms::subagent::{self, Subagent};
+use mcpkg_agents::forms::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
+use mcpkg_agents::forms::{Scope, file_letters, sections, stem};
 use mcpkg_store::modules::Applies;
 
 /// A file with a managed block, taken apart.

@@ -10,7 +10,6 @@ use super::deployed::{self, PlainRule};
 use super::free_name;
 use super::kept::{KeptFile, KeptFiles};
 use super::manifest::{self, Entry, Origin, What};
-use super::matter::{self, Matter};
 use super::note::Note;
 use super::place::{Destination, InSkill, Kept};
 use super::reason::{LeftOut, Reason};
@@ -18,10 +17,12 @@ use super::scan::File;
 use super::strange;
 use super::twins;
 use crate::answer::text;
-use crate::command::{self, Read, toml_file};
-use crate::formats::read::unread;
-use crate::formats::{self, Scope};
-use crate::{argument, media, template, uri};
+use crate::{argument, media, uri};
+use mcpkg_agents::commands::{self, Read, toml_file};
+use mcpkg_agents::forms::matter::{self, Matter};
+use mcpkg_agents::forms::read::unread;
+use mcpkg_agents::forms::{self, Scope};
+use mcpkg_agents::template;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_store::modules::Applies;
@@ -168,7 +169,7 @@ impl Understood {
         let (mut entry, mut content) = (entry.clone(), file.content.clone());
         if let What::Prompt(attributes) = &mut entry.what {
             let written = argument::prompt(content.bytes()?.into_owned())?;
-            let (read, text) = command::listed(&written, attributes);
+            let (read, text) = commands::listed(&written, attributes);
             *attributes = read;
             if text != written {
                 content = text.into_bytes().into();
@@ -205,7 +206,7 @@ impl Understood {
             (_, Some(("subagent", name))) => (Role::Subagent, uri::decode(name).unwrap_or_default()),
             (_, Some(("instructions", name))) => {
                 let name = uri::decode(name).unwrap_or_default();
-                self.know_by(formats::stem(&name), formats::stem(&name));
+                self.know_by(forms::stem(&name), forms::stem(&name));
                 return;
             }
             _ => return,
@@ -254,7 +255,7 @@ impl Understood {
 
     fn prompt(&mut self, file: &File, place: &Destination, text: &str) -> Result<()> {
         let Read { mut attributes, content, odd } = match file.relative.ends_with(".toml") {
-            false => command::read(text, place.dialect),
+            false => commands::read(text, place.dialect),
             true => match toml_file::read(text) {
                 Ok((attributes, content)) => Read { attributes, content, odd: None },
                 Err(why) => {
@@ -305,7 +306,7 @@ impl Understood {
 
     /// Registers the next item, which are instructions, under the name of its file and under the file name that a deploy uses.
     pub(super) fn know_by(&mut self, stem: &str, name: &str) {
-        let deployed = formats::file_letters(name);
+        let deployed = forms::file_letters(name);
         if deployed != stem {
             self.stems.entry(deployed).or_default().push(self.items.len());
         }
@@ -378,7 +379,7 @@ impl Understood {
             (name, uri)
         };
         self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
-        self.know_by(formats::stem(&place.label), formats::stem(&name));
+        self.know_by(forms::stem(&place.label), forms::stem(&name));
         let origin = origin(file, place, applies);
         self.resource(file, name, uri, description, origin)
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::conflict;
-use crate::{argument, command, media, template};
+use crate::{argument, media};
+use mcpkg_agents::{commands, template};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
 use mcpkg_base::shell;
@@ -204,7 +205,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
             for argument in arguments {
                 names::check_text("The argument's description", argument.description.as_deref().unwrap_or_default())?;
             }
-            command::check_origin(front_matter.as_deref(), file.as_deref())?;
+            commands::check_origin(front_matter.as_deref(), file.as_deref())?;
             let text = argument::prompt(content.bytes()?.into_owned())?;
             if *template && dialect.is_none() { template::check(&text) } else { Ok(()) }
         }

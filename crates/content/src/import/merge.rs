@@ -9,10 +9,10 @@ use super::item::Item;
 use super::manifest::{Origin, Server, What};
 use super::{server_item, twins};
 use crate::answer::text;
-use crate::command;
-use crate::command::skill::split_front;
-use crate::formats::{self, sections::with_newline, skill};
 use crate::uri::decode;
+use mcpkg_agents::commands;
+use mcpkg_agents::commands::skill::split_front;
+use mcpkg_agents::forms::{self, sections::with_newline, skill};
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::agent_files::{self, New};
@@ -202,7 +202,7 @@ fn is_written_for_agents(db: &Db<'_>, item: &Item, existing: &Existing, blob: i6
         (What::Prompt(attributes), Existing::Prompt(prompt)) => {
             let before = blobs::content(db, blob)?;
             let now = text(item.content.bytes()?.into_owned())?;
-            let Ok(file) = command::source(&item.entry.name, attributes, &now) else { return Ok(false) };
+            let Ok(file) = commands::source(&item.entry.name, attributes, &now) else { return Ok(false) };
             Ok(twins::forms(&prompt.name, &prompt.attributes, &before).contains(&file))
         }
         (What::Resource(attributes), Existing::Resource(resource)) => {
@@ -240,10 +240,10 @@ fn is_skill_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool> {
 /// Finds the instructions from which a deploy wrote this rule: same file name, text and scope.
 fn rule_of(db: &Db<'_>, item: &Item, known: &Known<'_>) -> Result<Option<Resource>> {
     let Some(uri) = item.entry.what.uri().filter(|_| item.entry.origin.path.is_some()) else { return Ok(None) };
-    let Some(name) = uri.strip_prefix("instructions://").filter(|name| formats::stem(name) != *name) else {
+    let Some(name) = uri.strip_prefix("instructions://").filter(|name| forms::stem(name) != *name) else {
         return Ok(None);
     };
-    let own = format!("instructions://{}", formats::stem(name));
+    let own = format!("instructions://{}", forms::stem(name));
     let Some(resource) = resources::find(db, known.project.id, Key::Uri(&own))? else { return Ok(None) };
     let (before, now) = (blobs::get(db, resource.blob)?, item.content.bytes()?);
     let same_text = with_newline(split_front(&before).1) == with_newline(split_front(&now).1);

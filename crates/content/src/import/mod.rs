@@ -3,7 +3,7 @@
 //! Paths become files: [`scan`] walks folders ([`walk`]), follows [`links`], and reads the files ([`reading`]). [`place`]
 //! decides what each file is, from the tables of [`agents`] and the skills and plugins among the [`folders`].
 //!
-//! Files become items: [`item`] uses [`matter`], [`applies`], [`crate::command`] and an export's [`manifest`].
+//! Files become items: [`item`] uses [`mcpkg_agents::forms::matter`], [`mcpkg_agents::commands`] and an export's [`manifest`].
 //!
 //! Items are merged into the project ([`merge`]), and so are the MCP servers of agents' files ([`kept`], [`servers`]).
 //! Contents and their words are stored first ([`ahead`]), everything else in one transaction ([`write`]), including the
@@ -18,7 +18,6 @@ pub mod free_name;
 pub mod item;
 pub mod kept;
 pub mod manifest;
-pub mod matter;
 pub mod merge;
 pub mod place;
 pub(crate) mod reading;
@@ -60,7 +59,7 @@ use account::Account;
 use destination::Destination;
 use item::Item;
 use kept::KeptFiles;
-use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
 use mcpkg_store::projects;

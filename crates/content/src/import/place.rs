@@ -5,9 +5,9 @@ use super::folders::Folders;
 use super::free_name::letters;
 use super::reason::Reason;
 use super::walk;
-use crate::command::dialect::Dialect;
-use crate::formats::rule::CLAUDE_CODE;
 use crate::uri::encode;
+use mcpkg_agents::commands::dialect::Dialect;
+use mcpkg_agents::forms::rule::CLAUDE_CODE;
 use mcpkg_store::agent_files;
 
 pub use crate::uri::decode;

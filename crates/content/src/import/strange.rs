@@ -5,13 +5,13 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::matter;
 use super::note::Note;
 use super::reason::Reason;
 use super::scan::File;
-use mcpkg_agents::mcp_servers::dialect::DIALECTS;
-use mcpkg_agents::mcp_servers::document::{Document, Format};
-use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_agents::forms::matter;
+use mcpkg_agents::servers::dialect::DIALECTS;
+use mcpkg_agents::servers::document::{Document, Format};
+use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::Result;
 use mcpkg_base::process::utf16;
 use mcpkg_base::redact::{holds_token, is_secret_name};

@@ -1,7 +1,7 @@
 //! Generates the files that a deploy makes from a prompt, to recognize them in the folders of other agents.
 
-use crate::command::words::{self, Spelling};
-use crate::command::{self, convert_to, skill};
+use mcpkg_agents::commands::words::{self, Spelling};
+use mcpkg_agents::commands::{self, convert_to, skill};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::prompts::Attributes;
 
@@ -17,7 +17,7 @@ pub fn forms(name: &str, attributes: &Attributes, content: &NewContent) -> Vec<S
 /// Returns the skill that a deploy makes from a prompt for agents without commands: its name, and its SKILL.md.
 pub fn skill(name: &str, attributes: &Attributes, content: &NewContent) -> Option<(String, Vec<u8>)> {
     let own = claude(name, attributes, content)?;
-    let path = command::path(name, attributes);
+    let path = commands::path(name, attributes);
     let skill = skill::name(path.strip_suffix(".md").unwrap_or(&path));
     let main = skill::of_command(&skill, own.as_bytes(), &attributes.arguments);
     Some((skill, main))
@@ -25,5 +25,5 @@ pub fn skill(name: &str, attributes: &Attributes, content: &NewContent) -> Optio
 
 fn claude(name: &str, attributes: &Attributes, content: &NewContent) -> Option<String> {
     let content = content.bytes().ok().and_then(|bytes| String::from_utf8(bytes.into_owned()).ok())?;
-    command::to_file(name, attributes, &content).ok()
+    commands::to_file(name, attributes, &content).ok()
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{argument, command, template};
+use crate::argument;
+use mcpkg_agents::{commands, template};
 use mcpkg_base::error::Result;
 use mcpkg_core::names;
 use mcpkg_store::prompts::{Argument, Attributes};
@@ -57,7 +58,7 @@ pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>
 /// the content is a file. Any other content stays byte for byte. Returns hints for the user. Fails with
 /// `E_TEMPLATE_FAILED` if the text uses arguments that its front matter does not declare.
 pub(crate) fn declare(attributes: &mut Attributes, content: &mut String, is_file: bool) -> Result<Vec<String>> {
-    Ok(match command::declared(content, is_file || attributes.front_matter.is_some()) {
+    Ok(match commands::declared(content, is_file || attributes.front_matter.is_some()) {
         Ok(Some((declared, text))) => {
             let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
             let hint =
@@ -70,8 +71,8 @@ pub(crate) fn declare(attributes: &mut Attributes, content: &mut String, is_file
         }
         Err(error) if template::is_undeclared(&error) => return Err(error),
         other => {
-            command::drop_replaced(attributes, content);
-            command::recount(attributes, content);
+            commands::drop_replaced(attributes, content);
+            commands::recount(attributes, content);
             other.err().map(|error| format!("the content was stored unchanged: {error}")).into_iter().collect()
         }
     })

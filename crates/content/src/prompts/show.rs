@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::command::fill::{CommandText, fill};
 use crate::completions::PROMPTS;
-use crate::{GROUP, answer, argument, command, template};
+use crate::{GROUP, answer, argument};
+use mcpkg_agents::commands::fill::{CommandText, fill};
+use mcpkg_agents::{commands, template};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::shell;
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply};
@@ -113,7 +114,7 @@ impl Operation for Show {
             let mut known = match (template, dialect) {
                 (false, _) => Vec::new(),
                 (true, None) => template::variables(&content)?,
-                (true, Some(_)) => vec![command::LINE.to_owned()],
+                (true, Some(_)) => vec![commands::LINE.to_owned()],
             };
             known.extend(arguments.iter().map(|argument| argument.name.clone()));
             known.sort_unstable();

@@ -7,7 +7,8 @@ use super::data;
 use super::declared::{Declared, check, declare, declared, take};
 use crate::argument::Content;
 use crate::completions::PROMPTS;
-use crate::{GROUP, answer, command};
+use crate::{GROUP, answer};
+use mcpkg_agents::commands;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -85,7 +86,7 @@ impl Operation for Update {
                     (content, hints)
                 }
                 Some(content) => {
-                    command::drop_replaced(&mut prompt.attributes, &content);
+                    commands::drop_replaced(&mut prompt.attributes, &content);
                     // If new text comes with declared arguments, it is a Jinja template.
                     prompt.attributes.dialect = None;
                     (content, Vec::new())
@@ -103,7 +104,7 @@ impl Operation for Update {
             if !is_described_only {
                 check(&prompt.attributes, &content)?;
             }
-            command::refresh(&mut prompt.attributes, &content);
+            commands::refresh(&mut prompt.attributes, &content);
             let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
             hints.extend(answer::unchanged(before, prompt.revision));
             Ok((prompt, project.name.clone(), hints))

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::form;
-use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret;
 use mcpkg_core::names;

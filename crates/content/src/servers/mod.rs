@@ -9,7 +9,7 @@ mod show;
 
 use serde_json::{Map, Value, json};
 
-use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_base::clock::rfc3339;
 use mcpkg_core::op::Entry;
 use mcpkg_store::servers::{Named, Part, Server, Text};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{data, form, runs};
 use crate::GROUP;
 use crate::completions::MCP_SERVERS;
-use mcpkg_agents::mcp_servers::dialect::{DIALECTS, Dialect};
+use mcpkg_agents::servers::dialect::{DIALECTS, Dialect};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::servers;

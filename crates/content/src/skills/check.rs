@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::{MAIN, MAX_MAIN, path_of};
-use crate::command::skill::{MAX_DESCRIPTION, MAX_NAME, is_name};
-use crate::import::matter;
+use mcpkg_agents::commands::skill::{MAX_DESCRIPTION, MAX_NAME, is_name};
+use mcpkg_agents::forms::matter;
 
 /// A problem in a file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

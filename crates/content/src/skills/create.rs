@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::{GROUP, MAIN, Skill, check, uri_of};
 use crate::argument::Content;
-use crate::command::skill;
 use crate::files::{self, File};
-use crate::import::{matter, scan, skill_folder};
+use crate::import::{scan, skill_folder};
+use mcpkg_agents::commands::skill;
+use mcpkg_agents::forms::matter;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};

@@ -16,8 +16,8 @@ mod validate;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::command;
-use super::command::skill::{self, is_name};
+use mcpkg_agents::commands;
+use mcpkg_agents::commands::skill::{self, is_name};
 use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::Entry;
 use mcpkg_store::page::Page;
@@ -164,7 +164,7 @@ fn of_prompt(db: &Db<'_>, prompt: &Prompt) -> Result<Option<(Skill, Vec<u8>)>> {
         return Ok(None);
     }
     let content = super::answer::text(blobs::get(db, prompt.blob)?)?;
-    let file = match command::to_file(&prompt.name, &prompt.attributes, &content) {
+    let file = match commands::to_file(&prompt.name, &prompt.attributes, &content) {
         Ok(file) => file,
         // A template that does not render cannot act as a skill; it stays a prompt.
         Err(error) if matches!(error.code(), Code::TemplateFailed | Code::TooLarge) => return Ok(None),

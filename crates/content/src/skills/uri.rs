@@ -1,7 +1,7 @@
 //! The URIs of skills: `skill://NAME/PATH`.
 
-use crate::command::skill::is_name;
 use crate::uri;
+use mcpkg_agents::commands::skill::is_name;
 
 pub const SCHEME: &str = "skill://";
 

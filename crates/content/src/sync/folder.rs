@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::export::layout;
-use crate::formats::sections;
 use crate::import::conflict;
 use crate::import::item::{self, Understood};
 use crate::import::kept::{Found, KeptFiles};
@@ -17,6 +16,7 @@ use crate::import::scan::{self, File};
 use crate::import::server_item;
 use crate::import::walk::{self, Take};
 use crate::stored::{Item, Stored};
+use mcpkg_agents::forms::sections;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};

@@ -13,12 +13,12 @@ use super::remark::Remark;
 use crate::module::{Module, ModuleFile};
 use crate::targets::Target;
 use crate::targets::bases::innermost;
+use mcpkg_agents::commands::words::{self, Spelling};
+use mcpkg_agents::forms::sections;
 use mcpkg_base::disk::{self, RealFolders, Sha};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::inside::stays_inside;
-use mcpkg_content::command::words::{self, Spelling};
-use mcpkg_content::formats::sections;
 
 /// Collects the outputs of all targets.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::project::Broken;
 use crate::targets::Target;
-use mcpkg_agents::mcp_servers::loss::Unsayable;
+use mcpkg_agents::forms;
+use mcpkg_agents::servers::loss::Unsayable;
 use mcpkg_base::plural;
-use mcpkg_content::formats;
 
 /// A module that is meant for a target but not written for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,13 +59,13 @@ pub enum Reason {
     Broken,
 }
 
-impl From<formats::Unsayable> for Reason {
-    fn from(why: formats::Unsayable) -> Self {
+impl From<forms::Unsayable> for Reason {
+    fn from(why: forms::Unsayable) -> Self {
         match why {
-            formats::Unsayable::Globs => Self::Globs,
-            formats::Unsayable::ByDescription => Self::ByDescription,
-            formats::Unsayable::ByHand => Self::ByHand,
-            formats::Unsayable::NoDescription => Self::NoDescription,
+            forms::Unsayable::Globs => Self::Globs,
+            forms::Unsayable::ByDescription => Self::ByDescription,
+            forms::Unsayable::ByHand => Self::ByHand,
+            forms::Unsayable::NoDescription => Self::NoDescription,
         }
     }
 }

@@ -9,9 +9,9 @@ use super::left_out::LeftOut;
 use super::remark::Remark;
 use crate::module::{Layer, Module, ModuleFile};
 use crate::targets::Target;
+use mcpkg_agents::commands::skill::split_front;
+use mcpkg_agents::commands::words::Spelling;
 use mcpkg_base::disk::{RealFolders, Sha};
-use mcpkg_content::command::skill::split_front;
-use mcpkg_content::command::words::Spelling;
 use mcpkg_store::prompts::Argument;
 
 /// How a file is made from its modules.

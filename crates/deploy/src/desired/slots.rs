@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use mcpkg_agents::mcp_servers::dialect::Dialect;
-use mcpkg_agents::mcp_servers::document::{Change, Fault};
-use mcpkg_agents::mcp_servers::intake::INPUTS;
+use mcpkg_agents::servers::dialect::Dialect;
+use mcpkg_agents::servers::document::{Change, Fault};
+use mcpkg_agents::servers::intake::INPUTS;
 
 /// Entries and questions, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

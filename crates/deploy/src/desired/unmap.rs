@@ -1,10 +1,10 @@
 //! Maps a deployed file that a user changed back to the modules that it came from.
 
 use crate::desired::{Form, Output, Part};
-use mcpkg_content::command::skill::{self, split_front};
-use mcpkg_content::command::words::{self, Spelling};
-use mcpkg_content::formats::sections;
-use mcpkg_content::formats::toml_text::{self, INSTRUCTIONS, PROMPT};
+use mcpkg_agents::commands::skill::{self, split_front};
+use mcpkg_agents::commands::words::{self, Spelling};
+use mcpkg_agents::forms::sections;
+use mcpkg_agents::forms::toml_text::{self, INSTRUCTIONS, PROMPT};
 
 /// The new content of a module's file, as the user's change implies it.
 #[derive(Clone, Debug, PartialEq, Eq)]

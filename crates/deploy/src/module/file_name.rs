@@ -1,8 +1,8 @@
 //! Converts module ids to parts of file names.
 
+use mcpkg_agents::forms::file_letters;
 use mcpkg_base::disk;
 use mcpkg_base::hex;
-use mcpkg_content::formats::file_letters;
 
 /// Returns an id as a part of a file name: everything except letters, digits, `_` and `-` becomes `_`.
 pub fn sanitise(id: &str) -> String {

@@ -2,9 +2,9 @@
 
 use crate::desired::Output;
 use crate::plan::{After, entries};
+use mcpkg_agents::forms::sections;
 use mcpkg_base::disk::{self, Found};
 use mcpkg_base::error::Result;
-use mcpkg_content::formats::sections;
 use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::snapshots::{self, File};
 use mcpkg_store::{Db, blobs};

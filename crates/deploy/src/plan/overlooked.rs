@@ -8,7 +8,7 @@ use crate::desired::{Desired, Output};
 use crate::source::Site;
 use crate::targets::facts::{AgentsMd, Commands};
 use crate::targets::{Layout, Target, TargetConfig};
-use mcpkg_agents::mcp_servers::dialect::Dialect;
+use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 

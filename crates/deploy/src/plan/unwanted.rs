@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::plan::{After, Change, Drift, Keep, Op, RowChange, op_of};
 use crate::plan::{block, entries};
+use mcpkg_agents::forms::sections;
 use mcpkg_base::disk::{self, Found};
 use mcpkg_base::error::Result;
-use mcpkg_content::formats::sections;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{Deployed, Image};
 

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use crate::module::Kind;
 use crate::targets::Target;
+use mcpkg_agents::commands;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_content::command;
 use mcpkg_content::uri;
 use mcpkg_store::Db;
 use mcpkg_store::agent_files::{self, AgentFile};
@@ -206,7 +206,7 @@ impl Catalog {
         let path = match kind {
             Kind::Instructions => "AGENTS.md".to_owned(),
             Kind::Command => {
-                let path = command::path(&prompt.name, &prompt.attributes);
+                let path = commands::path(&prompt.name, &prompt.attributes);
                 if is_inside(&path) && self.commands.insert(path.to_lowercase()) { path } else { own }
             }
             Kind::Prompt | Kind::Skill | Kind::Subagent | Kind::McpServer | Kind::AgentFile => own,

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use self::catalog::{Item, Listed, Part};
 use crate::module::{About, Kind, Layer, Module, ModuleFile, ServerFile};
 use crate::targets::Target;
+use mcpkg_agents::commands;
+use mcpkg_agents::commands::skill::{keys, split_front};
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_content::command;
-use mcpkg_content::command::skill::{keys, split_front};
 use mcpkg_content::files;
 use mcpkg_store::agent_files::{self, New};
 use mcpkg_store::projects::Project;
@@ -154,10 +154,10 @@ fn edit(
     let before = text(db, &Contents::new(), &prompt)?;
     let (attributes, content) = match kind {
         Kind::Instructions => {
-            command::check_text(edited)?;
+            commands::check_text(edited)?;
             (prompt.attributes.clone(), edited.to_owned())
         }
-        _ => command::from_file(edited, &prompt.attributes, &before)?,
+        _ => commands::from_file(edited, &prompt.attributes, &before)?,
     };
     if before != content || prompt.attributes != attributes {
         prompt.attributes = attributes;
@@ -212,14 +212,14 @@ fn file(db: &Db<'_>, contents: &Contents, listed: &Listed, part: &Part) -> Resul
 
 /// Returns the file that a prompt was imported from, if Claude Code gets a different one.
 fn own_form(prompt: &Prompt, text: &str, written: &[u8]) -> Option<Arc<[u8]>> {
-    let own = command::source(&prompt.name, &prompt.attributes, text).ok();
+    let own = commands::source(&prompt.name, &prompt.attributes, text).ok();
     own.filter(|own| own.as_bytes() != written).map(|own| own.into_bytes().into())
 }
 
 /// Returns the file of a prompt.
 fn written(listed: &Listed, prompt: &Prompt, text: &str) -> Result<String> {
     if listed.kind != Kind::Instructions {
-        return command::to_file(&prompt.name, &prompt.attributes, text).map_err(|error| {
+        return commands::to_file(&prompt.name, &prompt.attributes, text).map_err(|error| {
             let (name, id) = (&prompt.name, &listed.id);
             Error::new(error.code(), format!("Prompt '{name}' cannot be written as a file: {}", error.message())).hint(
                 format!(

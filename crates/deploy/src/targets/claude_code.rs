@@ -2,8 +2,8 @@
 
 use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
-use mcpkg_content::formats::subagent;
-use mcpkg_content::formats::rule::CLAUDE_CODE;
+use mcpkg_agents::forms::subagent;
+use mcpkg_agents::forms::rule::CLAUDE_CODE;
 use crate::module::Kind;
 
 /// What keeps it from reading AGENTS.md.

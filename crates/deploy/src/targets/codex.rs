@@ -2,8 +2,8 @@
 
 use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
-use mcpkg_content::formats::skill::Fault;
-use mcpkg_content::formats::subagent;
+use mcpkg_agents::forms::skill::Fault;
+use mcpkg_agents::forms::subagent;
 use crate::module::Kind;
 
 pub(super) const TARGET: Target = Target::new(&Facts {

@@ -2,9 +2,9 @@
 
 use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, ListedCommands, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
-use mcpkg_content::formats::skill::Fault;
-use mcpkg_content::formats::subagent;
-use mcpkg_content::formats::rule::COPILOT;
+use mcpkg_agents::forms::skill::Fault;
+use mcpkg_agents::forms::subagent;
+use mcpkg_agents::forms::rule::COPILOT;
 
 /// Below the deploy root, it also reads everything that VS Code reads.
 pub(super) const TARGET: Target = Target::new(&Facts {

@@ -2,8 +2,8 @@
 
 use super::facts::{AgentsMd, Commands, Facts, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
-use mcpkg_content::formats::subagent;
-use mcpkg_content::formats::rule::CURSOR;
+use mcpkg_agents::forms::subagent;
+use mcpkg_agents::forms::rule::CURSOR;
 
 /// Rules apply always, for globs, by their description, or by hand; Cursor reads their front matter line by line.
 const RULES: Rules = Rules {

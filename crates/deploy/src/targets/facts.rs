@@ -1,9 +1,9 @@
 //! The types for the facts about a target.
 
 use crate::module::Kind;
-use mcpkg_content::formats::RuleFormat;
-use mcpkg_content::formats::skill::Fault;
-use mcpkg_content::formats::subagent::SubagentForm;
+use mcpkg_agents::forms::RuleFormat;
+use mcpkg_agents::forms::skill::Fault;
+use mcpkg_agents::forms::subagent::SubagentForm;
 
 /// Everything that is different about a target.
 pub struct Facts {

@@ -2,7 +2,7 @@
 
 use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
-use mcpkg_content::formats::subagent;
+use mcpkg_agents::forms::subagent;
 
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "opencode",

@@ -5,8 +5,8 @@ use super::facts::{
     Rules, Subagents, UserPlaces,
 };
 use super::target::Target;
-use mcpkg_content::formats::subagent;
-use mcpkg_content::formats::rule::COPILOT;
+use mcpkg_agents::forms::subagent;
+use mcpkg_agents::forms::rule::COPILOT;
 
 pub(super) const TARGET: Target = Target::new(&Facts {
     name: "vscode",

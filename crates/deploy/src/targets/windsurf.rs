@@ -2,7 +2,7 @@
 
 use super::facts::{AgentsMd, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, UserPlaces};
 use super::target::Target;
-use mcpkg_content::formats::rule::WINDSURF;
+use mcpkg_agents::forms::rule::WINDSURF;
 
 /// Rules apply always, for globs, by their description, or by hand.
 const RULES: Rules = Rules { folder: ".windsurf/rules", ending: ".md", format: &WINDSURF };

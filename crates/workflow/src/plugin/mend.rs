@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use mcpkg_agents::mcp_servers::dialect::Dialect;
-use mcpkg_agents::mcp_servers::secrets::Secrets;
+use mcpkg_agents::servers::dialect::Dialect;
+use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_store::servers::Definition;
 
 /// The converted content of a file.

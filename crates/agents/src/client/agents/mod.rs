@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_forms_of_mcp_servers_are_of_the_same_files() {
-        use crate::mcp_servers::dialect::DIALECTS;
+        use crate::servers::dialect::DIALECTS;
 
         let root = Path::new("/code/p");
         for dialect in DIALECTS {

@@ -10,10 +10,10 @@ use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module, ModuleFile};
 use crate::targets::Target;
 use crate::targets::facts::Commands;
+use mcpkg_agents::commands::convert_to::{self, Unsayable};
+use mcpkg_agents::commands::skill;
+use mcpkg_agents::commands::words::Spelling;
 use mcpkg_base::error::Result;
-use mcpkg_content::command::convert_to::{self, Unsayable};
-use mcpkg_content::command::skill;
-use mcpkg_content::command::words::Spelling;
 
 /// Adds the commands of a target below `base`, the deploy root or the home folder.
 pub(super) fn add(

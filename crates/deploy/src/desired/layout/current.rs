@@ -11,8 +11,8 @@ use crate::module::{Kind, Module};
 use crate::targets::bases::Bases;
 use crate::targets::facts::Commands;
 use crate::targets::{Target, TargetConfig};
+use mcpkg_agents::commands::words::{self, Spelling};
 use mcpkg_base::error::Result;
-use mcpkg_content::command::words::{self, Spelling};
 
 /// Adds the files of all targets that use the current places.
 pub(super) fn add(

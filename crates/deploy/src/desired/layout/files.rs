@@ -6,10 +6,10 @@ use crate::desired::builder::Builder;
 use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module, sanitise};
 use crate::targets::Target;
+use mcpkg_agents::commands::words::Spelling;
+use mcpkg_agents::forms::{self, sections};
 use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
-use mcpkg_content::command::words::Spelling;
-use mcpkg_content::formats::{self, sections};
 
 /// Returns the modules of a kind that are for a target.
 pub(super) fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl Iterator<Item = &Module> {
@@ -102,7 +102,7 @@ pub(super) fn is_longer(file: &[u8], most: usize) -> bool {
 /// Returns a module's name as a file name, without the extension.
 fn own_name(module: &Module, ending: &str) -> String {
     let name = file_name(module.name());
-    format!("{}{ending}", sanitise(formats::stem(name)))
+    format!("{}{ending}", sanitise(forms::stem(name)))
 }
 
 fn rule_head(description: &str) -> String {

@@ -8,9 +8,9 @@ use crate::desired::builder::Builder;
 use crate::module::Module;
 use crate::targets::Target;
 use crate::targets::facts::AgentsMd;
+use mcpkg_agents::forms::sections;
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
-use mcpkg_content::formats::sections;
 
 /// The instructions file that most agents read.
 pub(super) const AGENTS_MD: &str = "AGENTS.md";

@@ -14,9 +14,9 @@ use crate::module::{Kind, Module};
 use crate::targets::bases::Bases;
 use crate::targets::facts::{AgentsMd, OwnInstructions, Rules};
 use crate::targets::{Target, TargetConfig};
+use mcpkg_agents::commands::skill::{self, split_front};
+use mcpkg_agents::forms::rule::Switch;
 use mcpkg_base::error::{Error, Result};
-use mcpkg_content::command::skill::{self, split_front};
-use mcpkg_content::formats::rule::Switch;
 use mcpkg_store::modules::Applies;
 
 /// The blocks of agents' own files, by folder and file, with the targets that want them.

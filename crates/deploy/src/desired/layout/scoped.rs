@@ -13,9 +13,9 @@ use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module};
 use crate::targets::facts::{AgentsMd, Rules};
 use crate::targets::{Target, TargetConfig};
+use mcpkg_agents::commands::skill::split_front;
 use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
-use mcpkg_content::command::skill::split_front;
 use mcpkg_store::modules::Applies;
 
 /// The instruction files of folders, by folder and name, with the targets that read them.

@@ -10,8 +10,8 @@ use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module, ModuleFile};
 use crate::targets::Target;
 use crate::targets::facts::{CalledBy, Manual, SkillReading};
+use mcpkg_agents::forms::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
 use mcpkg_base::error::Result;
-use mcpkg_content::formats::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
 
 /// The file that makes a folder a skill.
 const MAIN: &str = "SKILL.md";

@@ -9,8 +9,8 @@ use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module};
 use crate::targets::Target;
 use crate::targets::facts::Subagents;
+use mcpkg_agents::forms::subagent::{self, Subagent, SubagentForm};
 use mcpkg_base::error::Result;
-use mcpkg_content::formats::subagent::{self, Subagent, SubagentForm};
 
 /// Adds the files of a target below the deploy root.
 pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {

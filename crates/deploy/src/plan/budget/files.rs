@@ -14,10 +14,10 @@ use crate::plan::{After, Change};
 use crate::targets::bases::Bases;
 use crate::targets::facts::{AgentsMd, OwnInstructions, Reading, Rules};
 use crate::targets::{Target, TargetConfig};
+use mcpkg_agents::forms::skill::Main;
 use mcpkg_base::disk::folder::Kind;
 use mcpkg_base::disk::{self, RealFolders, Sha};
 use mcpkg_base::error::Result;
-use mcpkg_content::formats::skill::Main;
 use mcpkg_store::modules::Applies;
 
 const AGENTS_MD: &str = "AGENTS.md";

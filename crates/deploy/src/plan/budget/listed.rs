@@ -8,7 +8,7 @@ use super::amount::Listed;
 use super::files::Files;
 use crate::targets::facts::{CalledBy, Manual, SkillReading};
 use crate::targets::{Target, TargetConfig};
-use mcpkg_content::formats::skill::{self, Main, OPENAI_YAML};
+use mcpkg_agents::forms::skill::{self, Main, OPENAI_YAML};
 
 /// The file that makes a folder a skill.
 const MAIN: &str = "/SKILL.md";

@@ -4,8 +4,8 @@
 use super::dialect::{self, Dialect, Piece};
 use super::shell_lines::starts_of_shell;
 use super::words::{self, Spelling};
-use crate::formats::toml_text;
-use crate::import::matter;
+use crate::forms::matter;
+use crate::forms::toml_text;
 use mcpkg_store::prompts::Argument;
 
 /// The reason why a command cannot be written for an agent.

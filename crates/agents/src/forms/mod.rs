@@ -2,6 +2,7 @@
 //! share one table of each agent's rules ([`rule`]).
 
 pub mod cursor_front;
+pub mod matter;
 pub mod read;
 pub mod rule;
 pub mod sections;

@@ -124,7 +124,7 @@ fn parsed(yaml: &str) -> Result<Keys> {
 }
 
 /// Parses YAML 1.2, as agents do: `yes` and `1_000` are texts.
-pub(super) fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
+pub fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
         underscored_numbers_as_strings: true,

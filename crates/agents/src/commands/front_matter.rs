@@ -6,7 +6,7 @@ use super::convert;
 use super::dialect::{self, Dialect};
 use super::toml_file;
 use super::word_names::{LINE, Names, number_of};
-use crate::import::matter::{self, Matter};
+use crate::forms::matter::{self, Matter};
 use mcpkg_base::error::Result;
 use mcpkg_store::prompts::{Argument, Attributes};
 

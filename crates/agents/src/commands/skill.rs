@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::words::{self, Spelling};
-use crate::import::matter;
+use crate::forms::matter;
 use mcpkg_store::prompts::Argument;
 pub use mcpkg_store::skills::{MAX_NAME, name};
 

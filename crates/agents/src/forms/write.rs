@@ -135,7 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+    use crate::forms::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 
     const ALL: [RuleFormat; 4] = [CLAUDE_CODE, COPILOT, CURSOR, WINDSURF];
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::command::skill::{self, MAX_DESCRIPTION};
-use crate::import::matter;
+use crate::commands::skill::{self, MAX_DESCRIPTION};
+use crate::forms::matter;
 
 /// The file in a skill's folder that tells Codex whether it may use the skill on its own.
 pub const OPENAI_YAML: &str = "agents/openai.yaml";

@@ -1,7 +1,7 @@
 //! Names the words of a command: the MCP argument names of its placeholders.
 
 use super::dialect::Dialect;
-use crate::import::matter;
+use crate::forms::matter;
 use crate::template;
 use mcpkg_store::prompts::Argument;
 

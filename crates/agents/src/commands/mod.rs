@@ -19,8 +19,8 @@ mod front_matter;
 mod shell_lines;
 mod word_names;
 
-use super::import::matter;
-use super::template;
+use crate::forms::matter;
+use crate::template;
 use arguments::{known_of, taken};
 use dialect::{Dialect, Piece};
 use front_matter::{Parts, described, front_matter, front_of, kept, split};

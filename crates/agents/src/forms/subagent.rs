@@ -5,7 +5,7 @@ use toml_edit::Item;
 
 use super::toml_text::{self, INSTRUCTIONS};
 use super::write::Unsayable;
-use crate::command::skill::{self, keys, split_front};
+use crate::commands::skill::{self, keys, split_front};
 
 /// The format of a subagent's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::dialect::{self, Dialect, Piece, Placeholder};
 use super::shell_lines::{shell_from_gemini, shell_to_gemini};
 use super::word_names::Names;
 use super::words::{self, Spelling};
-use crate::formats::toml_text::{self, PROMPT};
+use crate::forms::toml_text::{self, PROMPT};
 use mcpkg_store::prompts::Attributes;
 
 /// Gemini's only placeholder: the whole typed line.

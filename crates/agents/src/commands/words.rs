@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::dialect::{self, Dialect, Piece, Placeholder};
 use super::shell_lines::{shell_from_gemini, shell_to_gemini};
 use super::word_names::LINE;
-use crate::import::matter;
+use crate::forms::matter;
 use mcpkg_store::prompts::Argument;
 
 /// The form in which a command's arguments are written for an agent.

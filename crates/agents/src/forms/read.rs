@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::cursor_front::{Front, unquoted};
 use super::rule::{RuleFormat, Switch, split};
-use crate::import::matter::{self, Keys};
+use crate::forms::matter::{self, Keys};
 use mcpkg_store::modules::Applies;
 
 /// The metadata of a rule or other file of instructions.
@@ -249,7 +249,7 @@ fn line_of(yaml: &str, key: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+    use crate::forms::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
 
     fn globs(patterns: &[&str]) -> Applies {
         Applies::Globs(patterns.iter().map(|pattern| (*pattern).to_owned()).collect())
