@@ -3,12 +3,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use mcpkg_agents::agents::places::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
 use mcpkg_agents::forms::rule::{GlobList, Switch};
 use mcpkg_agents::forms::subagent::{SubagentForm, ToolNames};
-use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_base::error::Code;
 use mcpkg_deploy::targets::Target;
-use mcpkg_deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
 use mcpkg_workflow::finding::{Kind, Severity};
 
 pub(super) fn check(name: &str, text: &str) {
@@ -163,7 +162,7 @@ fn docs_of_the_targets_are_current() {
          If several instructions modules go into one file, each is a block between two marker lines. Agents that read a folder's\n\
          `AGENTS.md` share the one that is written for Codex, and get no copy of their own.\n",
     );
-    for target in Target::ALL {
+    for target in Target::all() {
         let facts = target.facts();
         let (project, user) = (&facts.project, &facts.user);
         let shared = match project.agents_md {
@@ -193,16 +192,16 @@ fn docs_of_the_targets_are_current() {
         let instructions = user
             .instructions
             .map_or_else(|| "none".to_owned(), |file| format!("`~/{}/{file}`{moved}", facts.own_folder));
-        writeln!(page, "\n## {} (`{}`)\n\n| what | project | user |\n| --- | --- | --- |", facts.title, facts.name)
+        writeln!(page, "\n## {} (`{}`)\n\n| what | project | user |\n| --- | --- | --- |", facts.title, facts.id)
             .expect("text");
-        let servers = Dialect::of(facts.name).map(|dialect| {
+        let servers = {
+            let dialect = &facts.servers;
             let below = dialect.project.map_or_else(|| "left out".to_owned(), |file| format!("`{file}`"));
             let hidden = dialect.hidden_by.map_or(String::new(), |file| format!("; not read beside `{file}`"));
             let key = dialect.document.key();
-            let of_user = if facts.name == "claude_code" { "left out" } else { "its own file for the user" };
+            let of_user = if facts.id == "claude_code" { "left out" } else { "its own file for the user" };
             format!("| MCP servers, below `{key}` | {below}{hidden} | {of_user} |")
-        });
-        let servers = servers.unwrap_or_else(|| "| MCP servers | left out | left out |".to_owned());
+        };
         if facts.servers_only {
             writeln!(page, "{servers}").expect("text");
             continue;
@@ -266,7 +265,8 @@ fn docs_of_the_targets_are_current() {
                 let what = match place.form {
                     OriginalForm::Instructions(file) => format!("`{base}{}`", joined(place.folder, file)),
                     OriginalForm::CursorRules => format!("`{base}{}/ID.mdc`", place.folder),
-                    OriginalForm::Files(kind) => format!("`{base}{}` ({}s)", place.folder, kind.word()),
+                    OriginalForm::Commands => format!("`{base}{}` (commands)", place.folder),
+                    OriginalForm::Prompts => format!("`{base}{}` (prompts)", place.folder),
                     OriginalForm::PromptFiles => format!("`{base}{}` (prompt files)", place.folder),
                     OriginalForm::Skills => format!("`{base}{}` (skills)", place.folder),
                 };
@@ -292,13 +292,13 @@ fn joined(folder: &str, file: &str) -> String {
 fn docs_of_the_agents_name_every_place_of_their_targets() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/agents.md");
     let page = std::fs::read_to_string(path).expect("a page");
-    for target in Target::ALL {
+    for target in Target::all() {
         let facts = target.facts();
-        let begin = format!("## {} (`{}`), ", facts.title, facts.name);
+        let begin = format!("## {} (`{}`), ", facts.title, facts.id);
         let from = page.find(&begin).unwrap_or_else(|| panic!("no section begins with {begin:?}"));
         let section = page[from + 3..].split("\n## ").next().unwrap_or_default();
         let (project, user) = (&facts.project, &facts.user);
-        let servers = Dialect::of(facts.name).and_then(|dialect| dialect.project);
+        let servers = facts.servers.project;
         assert!(servers.is_none_or(|file| section.contains(&format!("`{file}`"))), "{begin} names no file of servers");
         if facts.servers_only {
             continue;

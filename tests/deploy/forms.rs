@@ -349,7 +349,7 @@ fn module(name: usize) -> impl Strategy<Value = Module> {
         "---\ndescription: d\n---\n",
         "---\npaths: [\n---\n",
     ];
-    let targets = prop::collection::vec(proptest::sample::select(Target::ALL.to_vec()), 0..3);
+    let targets = prop::collection::vec(proptest::sample::select(Target::all().to_vec()), 0..3);
     let agent = proptest::option::of(proptest::sample::select(vec!["cursor", "claude_code", "copilot", "windsurf"]));
     let description = proptest::option::of(proptest::sample::select(vec!["d", "a --- b", " "]));
     (applies(), agent, proptest::sample::select(fronts), targets, description).prop_map(
@@ -384,7 +384,7 @@ proptest! {
     #[test]
     fn when_instructions_apply_is_never_widened(
         modules in (module(0), module(1), module(2)),
-        chosen in proptest::sample::subsequence(Target::ALL.to_vec(), 1..=Target::ALL.len()),
+        chosen in proptest::sample::subsequence(Target::all().to_vec(), 1..=Target::all().len()),
     ) {
         let modules = [modules.0, modules.1, modules.2];
         let folder = folder();
@@ -393,7 +393,7 @@ proptest! {
         let config = |target: &Target| TargetConfig {
             target: *target, user: false, project: true, layout: Layout::Current, options: serde_json::Map::new(),
         };
-        let configs: Vec<TargetConfig> = Target::ALL.iter().map(config).collect();
+        let configs: Vec<TargetConfig> = Target::all().iter().map(config).collect();
         let desired = layout::desired(&modules, &configs, &chosen, &chosen, &bases).expect("a layout");
         let mut given: BTreeSet<(&str, Target)> = BTreeSet::new();
         for output in desired.outputs.values() {
@@ -411,7 +411,7 @@ proptest! {
                         prop_assert!(globs.iter().any(|glob| glob.trim_start_matches("./").starts_with(folder)));
                         continue;
                     }
-                    let mut all = Target::ALL.iter().filter_map(|target| target.facts().project.scoped_rules);
+                    let mut all = Target::all().iter().filter_map(|target| target.facts().project.scoped_rules);
                     let rules = all.find(|rules| path.starts_with(&format!("{}/", rules.folder))).expect("a rule");
                     let facts = &target.facts().project;
                     let own = facts.scoped_rules.is_some_and(|own| own.folder == rules.folder);

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcpkg_agents::agents::places::Commands;
 use mcpkg_deploy::targets::Target;
-use mcpkg_deploy::targets::facts::Commands;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -46,15 +46,15 @@ fn wanted() -> impl Strategy<Value = Wanted> {
     let instructions = prop::collection::vec((0..SAYS.len(), any::<bool>()), 0..4);
     let commands = proptest::sample::subsequence((0..COMMANDS.len()).collect::<Vec<_>>(), 0..=COMMANDS.len());
     let targets = prop_oneof![
-        1 => proptest::sample::select(Target::ALL.to_vec()).prop_map(|target| vec![target]),
-        2 => proptest::sample::subsequence(Target::ALL.to_vec(), 1..=Target::ALL.len()),
-        1 => Just(Target::ALL.to_vec()),
+        1 => proptest::sample::select(Target::all().to_vec()).prop_map(|target| vec![target]),
+        2 => proptest::sample::subsequence(Target::all().to_vec(), 1..=Target::all().len()),
+        1 => Just(Target::all().to_vec()),
     ];
     (instructions, commands, prop::option::of(0..TOOLS.len()), any::<bool>(), targets).prop_map(
         |(instructions, commands, tools, skill, mut targets)| {
             // Without Claude Code's own file nobody can tell that two agents' lossy forms of a command are one.
-            if !commands.is_empty() && targets.len() > 1 && !targets.contains(&Target::ALL[0]) {
-                targets.insert(0, Target::ALL[0]);
+            if !commands.is_empty() && targets.len() > 1 && !targets.contains(&Target::all()[0]) {
+                targets.insert(0, Target::all()[0]);
             }
             Wanted { instructions, commands, tools, skill, targets }
         },
@@ -204,10 +204,10 @@ fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
 
 #[test]
 fn instructions_for_two_agents_are_imported_once() {
-    for (at, first) in Target::ALL.iter().enumerate() {
+    for (at, first) in Target::all().iter().enumerate() {
         // All pairs, or each agent with the next one.
         let seconds = if runs_all() { usize::MAX } else { 1 };
-        for second in Target::ALL[at + 1..].iter().take(seconds) {
+        for second in Target::all()[at + 1..].iter().take(seconds) {
             let (instructions, targets) = (vec![(0, false), (0, true)], vec![*first, *second]);
             let wanted = Wanted { instructions, commands: Vec::new(), tools: None, skill: false, targets };
             comes_back(&wanted).unwrap_or_else(|error| panic!("{error}"));

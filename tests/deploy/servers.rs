@@ -1,6 +1,6 @@
 //! MCP servers and the files of one agent alone: where a deploy writes them, what it leaves alone, who consents.
 
-use mcpkg_agents::servers::dialect::Dialect;
+use mcpkg_agents::agents;
 use mcpkg_deploy::targets::Target;
 use serde_json::{Value, json};
 
@@ -149,7 +149,7 @@ fn every_target_gets_servers_in_its_own_file_and_form() {
     place.ok(&[&["target", "enable"][..], &Target::all_names()].concat());
     let targets = of_targets();
     let (with_form, without): (Vec<_>, Vec<_>) =
-        Target::all_names().into_iter().partition(|target| Dialect::of(target).is_some());
+        Target::all_names().into_iter().partition(|target| agents::dialect_of(target).is_some());
     assert_eq!(targets.iter().map(|target| target.0).collect::<Vec<_>>(), with_form);
     let left_out = |scope: &[&str]| {
         let plan = place.data(&[&["plan"], scope].concat());

@@ -1,5 +1,6 @@
 //! What coding agents read from this machine, and how mcpkg edits their files.
 
+pub mod agents;
 pub mod client;
 pub mod commands;
 pub mod forms;

@@ -1,7 +1,7 @@
 //! A deploy of MCP servers, imported again, is the same servers; and a rollback leaves every file as it was.
 
 use crate::support::config;
-use mcpkg_agents::servers::dialect::Dialect;
+use mcpkg_agents::agents::{self, Agent};
 use mcpkg_store::servers::{self, Definition, Origin, Part, Text, Transport};
 
 use super::*;
@@ -47,11 +47,11 @@ fn definition() -> impl Strategy<Value = Definition> {
 }
 
 /// A server as its agent says it.
-fn server() -> impl Strategy<Value = (&'static Dialect, Definition)> {
-    let agents = proptest::sample::select(vec!["claude_code", "codex", "cursor", "vscode"]);
-    (agents, definition()).prop_filter_map("its agent says it", |(agent, definition)| {
-        let dialect = Dialect::of(agent)?;
-        Some((dialect, dialect.as_read(&definition, true)?))
+fn server() -> impl Strategy<Value = (&'static Agent, Definition)> {
+    let ids = proptest::sample::select(vec!["claude_code", "codex", "cursor", "vscode"]);
+    (ids, definition()).prop_filter_map("its agent says it", |(agent, definition)| {
+        let agent = agents::with_id(agent)?;
+        Some((agent, agent.servers.as_read(&definition, true)?))
     })
 }
 
@@ -80,10 +80,10 @@ proptest! {
             std::fs::write(ground.root().join(".cursor/mcp.json"), text).expect("a file");
         }
         let before = ground.tree();
-        for (name, (dialect, definition)) in &servers {
+        for (name, (agent, definition)) in &servers {
             let origin = Origin {
-                agent: Some(dialect.agent.to_owned()),
-                path: dialect.project.map(str::to_owned),
+                agent: Some(agent.id.to_owned()),
+                path: agent.servers.project.map(str::to_owned),
                 entry: None,
             };
             let (uuid, definition) = (context.clock.uuid(), definition.clone());

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::agent::Agent;
 use super::binary::on_path;
-use super::homes::Homes;
+use crate::agents::agent::Agent;
+use crate::agents::homes::Homes;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
@@ -59,10 +59,10 @@ impl ConfigFile {
                 return Err(Error::new(Code::InvalidArgument, "--root applies only to entries with --scope project")
                     .hint("add --scope project"));
             }
-            return Ok(Self { agent, scope, path: (agent.user_file)(&homes), root: None });
+            return Ok(Self { agent, scope, path: agent.user_file(&homes), root: None });
         }
         let root = project_root(context, &homes, root)?;
-        let Some(path) = agent.project_file.map(|file| file(&root)) else {
+        let Some(path) = agent.project_file(&root) else {
             let title = agent.title;
             return Err(Error::new(Code::InvalidArgument, format!("{title} does not read per-project configuration"))
                 .with_details(json!({ "agent": agent.name, "scopes": ["user"] }))
@@ -77,9 +77,9 @@ impl ConfigFile {
     /// `E_ROOT_REQUIRED` where HOME is not set.
     pub fn all(context: &Context, agent: &'static Agent) -> Result<Vec<Self>> {
         let homes = Homes::find()?;
-        let user = Self { agent, scope: Scope::User, path: (agent.user_file)(&homes), root: None };
+        let user = Self { agent, scope: Scope::User, path: agent.user_file(&homes), root: None };
         let project = project_root(context, &homes, None).ok().and_then(|root| {
-            let path = agent.project_file?(&root);
+            let path = agent.project_file(&root)?;
             Some(Self { agent, scope: Scope::Project, path, root: Some(root) })
         });
         Ok(std::iter::once(user).chain(project).collect())
@@ -123,5 +123,5 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
 
 /// Returns whether an agent seems to be on this machine: its folder, its file, or its program on PATH.
 pub fn is_installed(agent: &Agent, homes: &Homes) -> bool {
-    (agent.folder)(homes).is_dir() || (agent.user_file)(homes).exists() || on_path(agent.program).is_some()
+    (agent.client.folder)(homes).is_dir() || agent.user_file(homes).exists() || on_path(agent.client.program).is_some()
 }

@@ -1,12 +1,13 @@
 //! Property tests with random files in many styles: an edit changes nothing but the entry.
 
+use crate::client::fields;
 use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::client::agent::Agent;
-use crate::client::agents;
+use crate::agents;
+use crate::agents::agent::Agent;
 use crate::client::record::Record;
 use crate::servers::document::Change;
 
@@ -19,7 +20,7 @@ fn agent(name: &str) -> &'static Agent {
 fn change(replaces: bool) -> Change {
     let fields =
         vec![("command".to_owned(), json!("/bin/mcpkg")), ("args".to_owned(), json!(["serve", "--db", "ü \"x\""]))];
-    Change { fields, replaces, decided: agents::written_fields() }
+    Change { fields, replaces, decided: fields::written_fields() }
 }
 
 /// What stands between two tokens, by a random byte.

@@ -1,14 +1,14 @@
 //! The entry that makes an agent start mcpkg, or talk to its URL, in that agent's own form.
 
+use crate::client::fields;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::address::Address;
-use super::agent::{Agent, Key, Url};
-use super::agents;
 use super::binary::{running, utf8};
 use super::config_file::Scope;
+use crate::agents::agent::{Agent, Key, Url};
 use crate::servers::document::Change;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret;
@@ -97,8 +97,8 @@ impl Wanted {
     /// `E_INVALID_ARGUMENT` if the agent's file supports no URLs.
     pub fn entry(&self, agent: &Agent) -> Result<Vec<(String, Value)>> {
         let fields = match self {
-            Wanted::Start { program, args } => (agent.start)(program, args),
-            Wanted::Url { url, key } => match agent.url {
+            Wanted::Start { program, args } => (agent.client.start)(program, args),
+            Wanted::Url { url, key } => match agent.client.url {
                 Url::Refused { why, hints } => {
                     return Err(hints
                         .iter()
@@ -109,7 +109,7 @@ impl Wanted {
                     match (key, form) {
                         (Some(key), Key::Header(form)) => {
                             let bearer = form.replace("NAME", key);
-                            fields[agents::HEADERS] = json!({ "Authorization": format!("Bearer {bearer}") });
+                            fields[fields::HEADERS] = json!({ "Authorization": format!("Bearer {bearer}") });
                         }
                         (Some(key), Key::Field(field)) => fields[field] = json!(key),
                         (None, _) => {}
@@ -189,7 +189,7 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
         (name, value)
     };
     let fields = fields.into_iter().map(kept).collect();
-    let change = Change { fields, replaces, decided: agents::written_fields() };
+    let change = Change { fields, replaces, decided: fields::written_fields() };
     let is_there = |old: &Map<String, Value>| {
         let same = change.fields.iter().all(|(name, value)| old.get(name) == Some(value));
         same && change.unwanted().all(|name| name == "cwd" || !old.contains_key(name))
@@ -219,14 +219,14 @@ mod tests {
     }
 
     fn url(name: &str) -> Value {
-        let agent = agents::named(name).expect("an agent");
+        let agent = crate::agents::named(name).expect("an agent");
         let wanted = wanted("https://tools.example/mcp", None).expect("a URL");
         Value::Object(wanted.entry(agent).expect("an entry").into_iter().collect())
     }
 
     #[test]
     fn each_agent_takes_the_key_from_the_environment_in_its_own_words() {
-        for agent in agents::ALL.iter().filter(|agent| matches!(agent.url, Url::Entry { .. })) {
+        for agent in crate::agents::ALL.iter().filter(|agent| matches!(agent.client.url, Url::Entry { .. })) {
             let entry = url(agent.name).to_string();
             assert!(entry.contains("MCPKG_KEY"), "{entry}");
         }

@@ -1,9 +1,9 @@
 //! The agent checks of `mcpkg doctor`.
 
-use super::agents;
 use super::binary::Binary;
 use super::config_file::ConfigFile;
 use super::our_entry::our_entries;
+use crate::agents;
 use mcpkg_base::error::Error;
 use mcpkg_core::op::{Context, Finding, Health};
 

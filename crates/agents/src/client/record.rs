@@ -167,14 +167,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::client::agent::Agent;
-    use crate::client::agents;
+    use crate::agents;
+    use crate::agents::agent::Agent;
+    use crate::client::fields;
 
     fn change() -> Change {
         Change {
             fields: vec![("command".to_owned(), json!("/m")), ("args".to_owned(), json!(["serve"]))],
             replaces: false,
-            decided: agents::written_fields(),
+            decided: fields::written_fields(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! What an entry makes its agent do.
 
+use crate::client::fields;
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::agents;
 use mcpkg_base::shell;
 
 /// What an entry makes an agent do.
@@ -27,7 +27,7 @@ impl Runs {
             }
             // OpenCode's is the whole line.
             words @ Value::Array(_) => texts(words).filter(|words| !words.is_empty()).map(Self::Command),
-            _ => agents::url_fields()
+            _ => fields::url_fields()
                 .into_iter()
                 .find_map(|field| entry[field].as_str())
                 .map(|url| Self::Url(url.to_owned(), headers(entry))),
@@ -61,7 +61,7 @@ fn headers(entry: &Value) -> Vec<(String, String)> {
         .flatten()
         .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
         .collect();
-    for variable in agents::variable_fields().into_iter().filter_map(|field| entry[field].as_str()) {
+    for variable in fields::variable_fields().into_iter().filter_map(|field| entry[field].as_str()) {
         headers.push(("Authorization".to_owned(), format!("Bearer ${{{variable}}}")));
     }
     headers

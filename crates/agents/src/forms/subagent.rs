@@ -63,19 +63,6 @@ pub const OPENCODE: SubagentForm =
 pub const VSCODE: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true, name: SubagentName::Key };
 
-/// Returns an agent's format for subagents, by the agent's name in import.
-pub fn form_of(agent: &str) -> Option<SubagentForm> {
-    Some(match agent {
-        "claude_code" => CLAUDE_CODE,
-        "codex" => CODEX,
-        "cursor" => CURSOR,
-        "gemini" => GEMINI,
-        "opencode" => OPENCODE,
-        "vscode" => VSCODE,
-        _ => return None,
-    })
-}
-
 /// A tool with its names in several agents.
 struct Tool {
     /// Claude Code's names for it. Only the first ones are written; the number says how many.

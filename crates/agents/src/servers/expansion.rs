@@ -7,15 +7,15 @@ use mcpkg_store::servers::{Part, Text};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expansion {
     /// `$NAME`.
-    pub(super) bare: bool,
+    pub bare: bool,
     /// `${NAME}` and `${NAME:-default}`.
-    pub(super) braced: bool,
+    pub braced: bool,
     /// How a variable begins that ends with `}`: `${env:` or `{env:`.
-    pub(super) named: Option<&'static str>,
+    pub named: Option<&'static str>,
     /// `${input:id}`.
-    pub(super) inputs: bool,
+    pub inputs: bool,
     /// `{file:path}`.
-    pub(super) files: bool,
+    pub files: bool,
 }
 
 const INPUT: &str = "${input:";
@@ -23,7 +23,13 @@ const FILE: &str = "{file:";
 
 impl Expansion {
     /// None at all.
-    pub(super) const NONE: Self = Self { bare: false, braced: false, named: None, inputs: false, files: false };
+    pub const NONE: Self = Self { bare: false, braced: false, named: None, inputs: false, files: false };
+    /// `${NAME}`.
+    pub const BRACED: Self = Self { braced: true, ..Self::NONE };
+    /// `$NAME` and `${NAME}`.
+    pub const BARE: Self = Self { bare: true, ..Self::BRACED };
+    /// `${env:NAME}`.
+    pub const NAMED: Self = Self { named: Some("${env:"), ..Self::NONE };
 
     /// Whether it asks its user for values.
     pub(super) fn has_inputs(self) -> bool {

@@ -4,12 +4,12 @@
 
 pub mod dialect;
 pub mod document;
+pub mod expansion;
 pub mod intake;
 pub mod loss;
 pub mod read;
 pub mod secrets;
 pub mod write;
 
-mod expansion;
 #[cfg(test)]
 mod tests;

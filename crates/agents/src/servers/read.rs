@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::dialect::{Dialect, Form};
+use super::dialect::{Dialect, EntryForm};
 use super::expansion::Expansion;
 use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 
@@ -27,9 +27,9 @@ impl Dialect {
         let Value::Object(entry) = entry else { return Err("is not an object".to_owned()) };
         let mut reading = Reading { dialect: self, rest: entry.clone() };
         let mut definition = match self.form {
-            Form::Common => reading.common()?,
-            Form::Codex => reading.codex()?,
-            Form::OpenCode => reading.opencode()?,
+            EntryForm::Common => reading.common()?,
+            EntryForm::Codex => reading.codex()?,
+            EntryForm::OpenCode => reading.opencode()?,
         };
         let enabled = match self.switch {
             Some((key, on)) => match reading.rest.shift_remove(key) {

@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{DIALECTS, Dialect};
+use super::dialect::Dialect;
 use super::loss::{Lost, Unsayable};
 use super::read::Read;
 use super::secrets::Secrets;
+use crate::agents;
 
 use mcpkg_store::servers::{Definition, Part, Text, Transport};
 
 fn dialect(agent: &str) -> &'static Dialect {
-    Dialect::of(agent).expect("an agent")
+    agents::dialect_of(agent).expect("an agent")
 }
 
 fn read(agent: &str, entry: Value) -> Definition {
@@ -87,15 +88,16 @@ fn a33_a_text_that_is_a_variables_name_is_not_given_to_copilot() {
 
 #[test]
 fn a38_what_an_agent_says_it_says_again() {
-    for dialect in DIALECTS {
+    for agent in agents::ALL {
+        let dialect = &agent.servers;
         let stdio = Definition {
             args: vec![Text::plain("-y"), Text::plain("a b \"c\"")],
             ..Definition::stdio(Text::plain("npx"))
         };
-        assert_eq!(dialect.as_read(&stdio, true).as_ref(), Some(&stdio), "{}", dialect.agent);
+        assert_eq!(dialect.as_read(&stdio, true).as_ref(), Some(&stdio), "{agent:?}");
         let remote = Definition::remote(Transport::Http, Text::plain("https://a/mcp"));
         if dialect.speaks.contains(&Transport::Http) {
-            assert_eq!(dialect.as_read(&remote, true).as_ref(), Some(&remote), "{}", dialect.agent);
+            assert_eq!(dialect.as_read(&remote, true).as_ref(), Some(&remote), "{agent:?}");
         }
     }
     let entry = json!({ "command": "a", "env": { "A": "${env:A}" }, "timeout": 5, "alwaysAllow": ["x"] });

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::dialect::{Dialect, Form};
+use super::dialect::{Dialect, EntryForm};
 use super::expansion::is_variable;
 use super::loss::{Lost, Unsayable};
 use super::read::{AUTHORIZATION, BEARER};
@@ -27,7 +27,7 @@ impl Dialect {
         }
         let mut writing = Writing { dialect: self, fields: Vec::new(), lost: Vec::new() };
         match (self.form, definition.transport) {
-            (Form::OpenCode, Transport::Stdio) => writing.opencode(definition)?,
+            (EntryForm::OpenCode, Transport::Stdio) => writing.opencode(definition)?,
             (_, Transport::Stdio) => writing.program(definition)?,
             (_, _) => writing.address(definition)?,
         }
@@ -90,7 +90,7 @@ impl Writing<'_> {
             let args = self.list(&definition.args)?;
             self.put("args", args);
         }
-        if self.dialect.form == Form::Codex {
+        if self.dialect.form == EntryForm::Codex {
             self.codex_variables(definition)?;
         } else if !definition.env.is_empty() {
             let is_name = |(_, text): &(String, Text)| text.literal().is_some_and(is_variable);
@@ -147,7 +147,7 @@ impl Writing<'_> {
         let (_, says_type) = self.dialect.types;
         let by_field = self.dialect.urls.iter().find(|(_, usual)| *usual == transport);
         let field = by_field.or(self.dialect.urls.first()).map(|(field, _)| *field).ok_or(Unsayable::Transport)?;
-        if self.dialect.form == Form::OpenCode {
+        if self.dialect.form == EntryForm::OpenCode {
             self.put("type", "remote");
         } else if says_type || by_field.is_none() {
             self.put("type", transport.word());
@@ -156,7 +156,7 @@ impl Writing<'_> {
             let url = self.text(url)?;
             self.put(field, url);
         }
-        if self.dialect.form == Form::Codex {
+        if self.dialect.form == EntryForm::Codex {
             return self.codex_headers(definition);
         }
         if !definition.headers.is_empty() {

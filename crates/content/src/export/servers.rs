@@ -3,6 +3,7 @@
 
 use crate::import::kept::{Found, says, without_inputs};
 use crate::import::manifest::{Entry, Server, What};
+use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Change, Fault};
 use mcpkg_base::error::Result;
@@ -58,6 +59,6 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
 fn dialect(entry: &Entry) -> Option<(Dialect, &str, &str)> {
     let What::AgentFile { holds: kind @ (Kind::Servers | Kind::Plugin), .. } = &entry.what else { return None };
     let (agent, path) = (entry.origin.agent.as_deref()?, entry.origin.path.as_deref()?);
-    let dialect = Dialect::of(agent)?;
+    let dialect = agents::dialect_of(agent)?;
     Some((if *kind == Kind::Plugin { dialect.in_manifest() } else { *dialect }, agent, path))
 }

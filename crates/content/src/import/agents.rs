@@ -1,35 +1,16 @@
-//! The tables of import: what each agent reads, and from where.
+//! What a file is by its path, from the places where agents read.
 
-use mcpkg_agents::forms::RuleFormat;
-use mcpkg_agents::forms::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+use std::sync::LazyLock;
+
+use mcpkg_agents::agents::imports::{Also, At, Kept};
+use mcpkg_agents::agents::places::{Commands, OwnInstructions};
+use mcpkg_agents::agents::{ALL, Agent};
 use mcpkg_store::agent_files::Kind;
 
-/// What a file is to an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// A slash command or prompt.
-    Prompt,
-    /// A file of a skill, `SKILL.md` among them.
-    Skill,
-    /// Text that an agent loads by itself.
-    Instructions,
-    Subagent,
-    /// A file of one agent alone: MCP servers, hooks, settings.
-    Kept,
-    File,
-}
-
-/// How an agent finds out when instructions apply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// It loads them always.
-    Plain,
-    Rule(&'static RuleFormat),
-    /// No agent reads them there.
-    Unread,
-}
+pub use mcpkg_agents::agents::imports::{Form, Role};
 
 /// A folder in which an agent looks for something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The agent, if the folder belongs to one.
     pub agent: Option<&'static str>,
@@ -41,125 +22,103 @@ pub struct Place {
     pub ending: &'static str,
 }
 
-const fn place(agent: &'static str, folder: [&'static str; 2], role: Role, form: Form, ending: &'static str) -> Place {
-    Place { agent: Some(agent), folder, role, form, ending }
+/// The folder of skills that several agents share.
+const SHARED: &str = ".agents";
+
+/// Folders of an agent that mcpkg only imports from.
+pub const CLINE: &str = ".clinerules";
+
+/// Returns the folders in which agents look. A file that a row's ending leaves to a later one is that one's.
+pub fn places() -> &'static [Place] {
+    static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
+        let shared =
+            Place { agent: None, folder: [SHARED, "skills"], role: Role::Skill, form: Form::Plain, ending: "" };
+        ALL.iter().flat_map(|agent| of(agent)).chain([shared]).collect()
+    });
+    &PLACES
 }
 
-const fn prompts(agent: &'static str, folder: [&'static str; 2], ending: &'static str) -> Place {
-    place(agent, folder, Role::Prompt, Form::Plain, ending)
+/// Returns the places in an agent's own folders.
+fn of(agent: &'static Agent) -> Vec<Place> {
+    let mut places = Vec::new();
+    let mut add = |folder: &'static str, role: Role, form: Form, ending: &'static str| {
+        let Some((first, second)) = folder.split_once('/') else { return };
+        let place = Place { agent: Some(agent.id), folder: [first, second], role, form, ending };
+        if agent.imports.folders.contains(&first) && !places.contains(&place) {
+            places.push(place);
+        }
+    };
+    let project = &agent.project;
+    match project.commands {
+        Commands::Files(folder) | Commands::FilesInWords { folder, .. } | Commands::Numbered(folder) => {
+            add(folder, Role::Prompt, Form::Plain, ".md");
+        }
+        Commands::Toml(folder) => add(folder, Role::Prompt, Form::Plain, ".toml"),
+        Commands::Skills => {}
+    }
+    if let Some(folder) = project.prompt_files {
+        add(folder, Role::Prompt, Form::Plain, ".prompt.md");
+    }
+    for folder in std::iter::once(&project.skills).chain(project.also_skills) {
+        add(folder, Role::Skill, Form::Plain, "");
+    }
+    let own = match project.own_instructions {
+        Some(OwnInstructions::Rules(rules)) => Some(rules),
+        _ => None,
+    };
+    for rules in own.into_iter().chain(project.scoped_rules) {
+        add(rules.folder, Role::Instructions, Form::Rule(rules.format), rules.ending);
+    }
+    if let Some(subagents) = &agent.subagents {
+        // A file there is one under any name, such as VS Code's without its `.agent`.
+        let ending = if subagents.ending.ends_with(".md") { ".md" } else { subagents.ending };
+        add(subagents.project, Role::Subagent, Form::Plain, ending);
+    }
+    let also = agent.imports.also.iter();
+    places.extend(also.map(|Also(folder, role, form, ending)| Place {
+        agent: Some(agent.id),
+        folder: *folder,
+        role: *role,
+        form: *form,
+        ending,
+    }));
+    places
 }
 
-const fn skills(agent: &'static str, folder: [&'static str; 2]) -> Place {
-    place(agent, folder, Role::Skill, Form::Plain, "")
-}
-
-const fn rules(agent: &'static str, folder: [&'static str; 2], form: Form, ending: &'static str) -> Place {
-    place(agent, folder, Role::Instructions, form, ending)
-}
-
-const fn subagents(agent: &'static str, folder: [&'static str; 2]) -> Place {
-    place(agent, folder, Role::Subagent, Form::Plain, ".md")
-}
-
-/// The folders in which agents look. A file that a row's ending leaves to a later one is that one's.
-pub const PLACES: &[Place] = &[
-    prompts("claude_code", [".claude", "commands"], ".md"),
-    prompts("opencode", [".opencode", "command"], ".md"),
-    prompts("opencode", [".opencode", "commands"], ".md"),
-    prompts("codex", [".codex", "prompts"], ".md"),
-    prompts("cursor", [".cursor", "commands"], ".md"),
-    prompts("vscode", [".github", "prompts"], ".prompt.md"),
-    prompts("windsurf", [".windsurf", "workflows"], ".md"),
-    skills("claude_code", [".claude", "skills"]),
-    Place { agent: None, folder: [".agents", "skills"], role: Role::Skill, form: Form::Plain, ending: "" },
-    skills("codex", [".codex", "skills"]),
-    skills("cursor", [".cursor", "skills"]),
-    skills("vscode", [".github", "skills"]),
-    skills("gemini", [".gemini", "skills"]),
-    skills("opencode", [".opencode", "skill"]),
-    skills("opencode", [".opencode", "skills"]),
-    skills("windsurf", [".windsurf", "skills"]),
-    skills("windsurf", [".devin", "skills"]),
-    rules("claude_code", [".claude", "rules"], Form::Rule(&CLAUDE_CODE), ".md"),
-    rules("claude_code", [".claude", "rules"], Form::Unread, ".mdc"),
-    rules("cursor", [".cursor", "rules"], Form::Rule(&CURSOR), ".mdc"),
-    rules("cursor", [".cursor", "rules"], Form::Unread, ".md"),
-    rules("windsurf", [".windsurf", "rules"], Form::Rule(&WINDSURF), ".md"),
-    rules("windsurf", [".devin", "rules"], Form::Rule(&WINDSURF), ".md"),
-    rules("vscode", [".github", "instructions"], Form::Rule(&COPILOT), ".instructions.md"),
-    subagents("claude_code", [".claude", "agents"]),
-    subagents("cursor", [".cursor", "agents"]),
-    subagents("vscode", [".github", "agents"]),
-    subagents("vscode", [".github", "chatmodes"]),
-    subagents("opencode", [".opencode", "agent"]),
-    subagents("opencode", [".opencode", "agents"]),
-    subagents("gemini", [".gemini", "agents"]),
-    prompts("gemini", [".gemini", "commands"], ".toml"),
-    place("codex", [".codex", "agents"], Role::Subagent, Form::Plain, ".toml"),
-];
-
-/// Agents' folders, and other folders that contain only files that mcpkg knows.
-const FOLDERS: &[&str] = &[
-    ".agents",
-    ".claude",
-    ".claude-plugin",
-    ".clinerules",
-    ".codex",
-    ".codex-plugin",
-    ".copilot",
-    ".cursor",
-    ".cursor-plugin",
-    ".devin",
-    ".gemini",
-    ".github",
-    ".opencode",
-    ".vscode",
-    ".windsurf",
-];
-
-/// Whether a folder of this name is an agent's.
+/// Whether a folder of this name is an agent's, or contains only files that mcpkg knows.
 pub fn is_folder(name: &str) -> bool {
-    FOLDERS.contains(&name)
+    let known = |agent: &&Agent| agent.imports.folders.contains(&name) || agent.imports.plugins.contains(&name);
+    name == SHARED || name == CLINE || ALL.iter().any(known)
 }
 
 /// The agent that owns the folder of this name.
 pub fn of_folder(name: &str) -> Option<&'static str> {
-    PLACES.iter().find(|place| place.folder[0] == name).and_then(|place| place.agent)
+    places().iter().find(|place| place.folder[0] == name).and_then(|place| place.agent)
 }
 
 /// Returns the agent whose instructions a file of this name is, with when they apply at the root of a project; `None`
 /// for any other file.
 pub fn instructions(name: &str) -> Option<(Option<&'static str>, Form)> {
-    Some(match name {
-        "AGENTS.md" => (None, Form::Plain),
-        "AGENTS.override.md" => (Some("codex"), Form::Plain),
-        "CLAUDE.md" | "CLAUDE.local.md" => (Some("claude_code"), Form::Plain),
-        "GEMINI.md" => (Some("gemini"), Form::Plain),
-        _ => (Some(old_rules(name)?), Form::Plain),
-    })
+    if name == "AGENTS.md" {
+        return Some((None, Form::Plain));
+    }
+    let reads = |agent: &&&Agent| agent.imports.instructions.contains(&name);
+    let agent = ALL.iter().find(reads).map(|agent| agent.id).or_else(|| old_rules(name))?;
+    Some((Some(agent), Form::Plain))
 }
 
 /// Returns the agent that reads the file of this name at the root alone.
 pub fn old_rules(name: &str) -> Option<&'static str> {
-    match name {
-        ".cursorrules" => Some("cursor"),
-        ".windsurfrules" => Some("windsurf"),
-        ".clinerules" => Some("cline"),
-        _ => None,
-    }
+    let own = ALL.iter().find(|agent| agent.imports.at_root.contains(&name)).map(|agent| agent.id);
+    own.or_else(|| (name == CLINE).then_some("cline"))
 }
 
 /// Returns what a file is by its ending, wherever it lies, with the agent whose ending that is.
 pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)> {
-    [
-        (Role::Prompt, Form::Plain, "vscode", ".prompt.md"),
-        (Role::Instructions, Form::Rule(&COPILOT), "vscode", ".instructions.md"),
-        (Role::Subagent, Form::Plain, "vscode", ".agent.md"),
-        (Role::Subagent, Form::Plain, "vscode", ".chatmode.md"),
-        (Role::Instructions, Form::Rule(&CURSOR), "cursor", ".mdc"),
-    ]
-    .into_iter()
-    .find(|(.., ending)| name.len() > ending.len() && name.ends_with(ending))
+    let known = ALL
+        .iter()
+        .flat_map(|agent| agent.imports.endings.iter().map(|(role, form, ending)| (*role, *form, agent.id, *ending)));
+    known.into_iter().find(|(.., ending)| name.len() > ending.len() && name.ends_with(ending))
 }
 
 /// Returns what the file at this path is to one agent alone, and to which, where it is such a file. `in_plugin` says
@@ -167,62 +126,42 @@ pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)>
 pub fn kept(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<(Kind, &'static str)> {
     let (name, above) = parts.split_last()?;
     let last = above.last().copied().unwrap_or_default();
-    let lies_in = |folder: &[&str]| above.windows(folder.len()).any(|window| window == folder);
-    let lies_below = |folder: &'static str| above.contains(&folder);
-    let manifests = [(".claude-plugin", "claude_code"), (".codex-plugin", "codex"), (".cursor-plugin", "cursor")];
-    if let Some((_, agent)) = manifests.into_iter().find(|(folder, _)| lies_below(folder)) {
-        return Some((Kind::Plugin, agent));
-    }
-    if lies_in(&[".github", "plugin"]) {
-        return Some((Kind::Plugin, "copilot"));
-    }
-    let hooks: [(&[&str], &str); 5] = [
-        (&[".claude", "hooks"], "claude_code"),
-        (&[".cursor", "hooks"], "cursor"),
-        (&[".github", "hooks"], "vscode"),
-        (&[".opencode", "plugin"], "opencode"),
-        (&[".opencode", "plugins"], "opencode"),
-    ];
-    if let Some((_, agent)) = hooks.into_iter().find(|(folder, _)| lies_in(folder)) {
-        return Some((Kind::Hook, agent));
-    }
-    if in_plugin(&["hooks"]) {
-        return Some((Kind::Hook, "claude_code"));
-    }
-    if lies_in(&[".codex", "rules"]) {
-        return Some((Kind::Permission, "codex"));
-    }
-    if lies_in(&[".gemini", "policies"]) {
-        return Some((Kind::Permission, "gemini"));
-    }
-    Some(match (*name, last) {
-        ("gemini-extension.json", _) => (Kind::Plugin, "gemini"),
-        ("hooks.json", ".cursor") => (Kind::Hook, "cursor"),
-        ("hooks.json", ".windsurf" | ".devin") => (Kind::Hook, "windsurf"),
-        ("hooks.json", ".codex") => (Kind::Hook, "codex"),
-        ("hooks.json", ".claude") => (Kind::Hook, "claude_code"),
-        ("cli.json", ".cursor") => (Kind::Permission, "cursor"),
-        (".mcp.json" | ".claude.json", _) => (Kind::Servers, "claude_code"),
-        ("claude_desktop_config.json", _) => (Kind::Servers, "claude_desktop"),
-        ("mcp.json", ".vscode") => (Kind::Servers, "vscode"),
-        ("mcp.json", ".cursor") => (Kind::Servers, "cursor"),
-        ("mcp.json", ".github") | ("mcp-config.json", ".copilot") => (Kind::Servers, "copilot"),
-        ("mcp.json" | "mcp_config.json", ".windsurf" | ".devin" | "windsurf") => (Kind::Servers, "windsurf"),
-        ("opencode.json" | "opencode.jsonc", _) => (Kind::Servers, "opencode"),
-        ("settings.json", ".gemini") => (Kind::Servers, "gemini"),
-        ("config.toml", ".codex") => (Kind::Servers, "codex"),
-        ("settings.json" | "settings.local.json", ".claude") => (Kind::Settings, "claude_code"),
-        (".cursorignore" | ".cursorindexingignore", _) => (Kind::Ignore, "cursor"),
-        (".geminiignore", _) => (Kind::Ignore, "gemini"),
-        (".codeiumignore" | ".devinignore", _) => (Kind::Ignore, "windsurf"),
-        (".claudeignore", _) => (Kind::Ignore, "claude_code"),
-        _ => return None,
+    let is_below = |folder: &[&str]| above.windows(folder.len()).any(|window| window == folder);
+    let lies = |at: At| match at {
+        At::Below(folder) => is_below(folder),
+        At::In(names, folders) => names.contains(name) && folders.contains(&last),
+        At::Anywhere(names) => names.contains(name),
+    };
+    let find = |is_wanted: &dyn Fn(&Kept) -> bool| {
+        ALL.iter().find_map(|agent| {
+            let found = agent.imports.kept.iter().find(|kept| is_wanted(kept) && lies(kept.at))?;
+            Some((found.kind, agent.id))
+        })
+    };
+    let folder_of = |kind: Kind| find(&|kept| kept.kind == kind && matches!(kept.at, At::Below(_)));
+    let manifest = ALL.iter().find(|agent| agent.imports.plugins.iter().any(|folder| above.contains(folder)));
+    manifest
+        .map(|agent| (Kind::Plugin, agent.id))
+        .or_else(|| folder_of(Kind::Plugin))
+        .or_else(|| folder_of(Kind::Hook))
+        .or_else(|| in_plugin(&["hooks"]).then_some((Kind::Hook, "claude_code")))
+        .or_else(|| folder_of(Kind::Permission))
+        .or_else(|| find(&|kept| !matches!(kept.at, At::Below(_))))
+        .or_else(|| ALL.iter().find(|agent| is_servers(agent, name, last)).map(|agent| (Kind::Servers, agent.id)))
+}
+
+/// Whether a file of this name in a folder of that name is an agent's file of MCP servers.
+fn is_servers(agent: &Agent, name: &str, folder: &str) -> bool {
+    agent.servers.project.is_some_and(|file| match file.rsplit_once('/') {
+        Some((own_folder, own_name)) => (own_folder, own_name) == (folder, name),
+        None => file == name,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcpkg_agents::forms::rule::CURSOR;
 
     #[test]
     fn what_is_one_agents_alone_is_known_by_its_path() {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::agents::{self, PLACES, Role};
+use super::agents::{self, Role};
 use super::place::{COPILOT, Places};
 
 /// Returns the folder that paths are relative to, if `path` belongs to an agent's folder. For example, `/p` for
 /// `/p/.claude/commands/a.md`.
 pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
-    let is_place = |path: &Path| PLACES.iter().any(|place| path.ends_with(place.folder.join("/")));
+    let is_place = |path: &Path| agents::places().iter().any(|place| path.ends_with(place.folder.join("/")));
     if let Some(place) = path.ancestors().filter(|ancestor| is_place(ancestor)).last() {
         return place.ancestors().nth(2).map(Path::to_path_buf);
     }

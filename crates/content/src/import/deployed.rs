@@ -2,8 +2,9 @@
 //! format.
 
 use super::agents::Form;
+use mcpkg_agents::agents;
 use mcpkg_agents::commands::skill::split_front;
-use mcpkg_agents::forms::subagent::{self, Subagent};
+use mcpkg_agents::forms::subagent::Subagent;
 use mcpkg_agents::forms::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
 use mcpkg_agents::forms::{Scope, file_letters, sections, stem};
 use mcpkg_store::modules::Applies;
@@ -81,11 +82,11 @@ fn bare(glob: &str) -> String {
 
 /// Returns whether `file` is exactly what a deploy writes for this agent from the subagent `own`.
 pub fn is_form_of(name: &str, described: Option<&str>, own: &[u8], agent: &str, file: &[u8]) -> bool {
-    let Some(form) = subagent::form_of(agent) else { return false };
+    let Some(places) = agents::with_id(agent).and_then(|agent| agent.subagents) else { return false };
     let is_toml = toml_text::parse(own).is_ok_and(|document| toml_text::text(&document, INSTRUCTIONS_KEY).is_some());
     let subagent = Subagent::of(name, described, is_toml, own);
     let Ok(body) = std::str::from_utf8(split_front(own).1) else { return false };
-    subagent.file(&form, body).is_ok_and(|written| written == file)
+    subagent.file(&places.form, body).is_ok_and(|written| written == file)
 }
 
 #[cfg(test)]

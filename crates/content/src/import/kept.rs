@@ -11,6 +11,7 @@ use super::place::{Destination, Kept};
 use super::reason::Reason;
 use super::scan::File;
 use super::strange::{self, MAX_READ};
+use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Document, Fault, Format};
 use mcpkg_agents::servers::intake::Taken;
@@ -99,7 +100,7 @@ impl KeptFiles {
                 None => Err((Reason::Secret, note("was skipped, because it may contain a secret".to_owned()))),
             }));
         }
-        let Some(dialect) = Dialect::of(agent) else { return self.whole(file, kept.kind) };
+        let Some(dialect) = agents::dialect_of(agent) else { return self.whole(file, kept.kind) };
         let dialect = if is_manifest { dialect.in_manifest() } else { *dialect };
         if is_manifest && !holds_servers(&dialect, &text) {
             return self.whole(file, kept.kind);
@@ -213,7 +214,7 @@ pub fn says(more: &Server, less: &Server) -> bool {
     if more.definition == less.definition {
         return true;
     }
-    let dialect = less.origin.agent.as_deref().and_then(Dialect::of);
+    let dialect = less.origin.agent.as_deref().and_then(agents::dialect_of);
     let own = more.origin.agent == less.origin.agent;
     dialect.and_then(|dialect| dialect.as_read(&more.definition, own)).as_ref() == Some(&less.definition)
 }

@@ -1,6 +1,6 @@
 //! Decides what the file at a path becomes (a prompt, a skill's file, instructions, a subagent or a plain file), and its name.
 
-use super::agents::{self, Form, PLACES, Place, Role};
+use super::agents::{self, Form, Place, Role};
 use super::folders::Folders;
 use super::free_name::letters;
 use super::reason::Reason;
@@ -210,7 +210,7 @@ impl Places {
     fn in_agents_folder(&self, before: &[&str], here: &[&str]) -> Option<Destination> {
         let scope = before.join("/");
         let known = |place: &&Place| here.starts_with(&place.folder) && here.len() > 2;
-        for place in PLACES.iter().filter(known) {
+        for place in agents::places().iter().filter(known) {
             let inner = &here[2..];
             let takes = inner.last().is_some_and(|name| name.ends_with(place.ending));
             if takes && let Some(found) = self.at(place, before, inner) {

@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use super::agents::{PLACES, Role};
+use super::agents::{self, Role};
 use super::free_name;
 use super::item::{Item, MAX_DESCRIBED, Understood, naming};
 use super::manifest::{Origin, What};
@@ -228,6 +228,6 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
 fn is_in_group(folder: &str) -> bool {
     let parts: Vec<&str> = folder.split('/').collect();
     let is_of_skills =
-        |window: &[&str]| PLACES.iter().any(|place| place.role == Role::Skill && place.folder == *window);
+        |window: &[&str]| agents::places().iter().any(|place| place.role == Role::Skill && place.folder == *window);
     parts.windows(2).position(is_of_skills).is_some_and(|at| parts.len() > at + 3)
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::note::Note;
 use super::reason::Reason;
 use super::scan::File;
+use mcpkg_agents::agents;
 use mcpkg_agents::forms::matter;
-use mcpkg_agents::servers::dialect::DIALECTS;
 use mcpkg_agents::servers::document::{Document, Format};
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::Result;
@@ -205,7 +205,7 @@ fn is_server(key: &str, entry: &Map<String, Value>) -> bool {
 /// Returns whether an entry contains values that must not be served: no agent's format reads it without removing a secret.
 fn has_values(name: &str, entry: &Map<String, Value>, secrets: &Secrets) -> bool {
     let entry = Value::Object(entry.clone());
-    !DIALECTS.iter().filter_map(|dialect| dialect.read(&entry, &[]).ok()).any(|read| {
+    !agents::ALL.iter().filter_map(|agent| agent.servers.read(&entry, &[]).ok()).any(|read| {
         let mut definition = read.definition.clone();
         let out = secrets.clone().take_out(name, &mut definition);
         out.notes.is_empty() && definition == read.definition

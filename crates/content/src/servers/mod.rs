@@ -9,6 +9,7 @@ mod show;
 
 use serde_json::{Map, Value, json};
 
+use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_base::clock::rfc3339;
 use mcpkg_core::op::Entry;
@@ -102,7 +103,9 @@ fn variables(server: &Server) -> Vec<&str> {
     names
 }
 
-/// Returns the syntax of references on the command line, which is Claude Code's.
+/// The agent whose syntax references on the command line have.
+const FORM: &str = "claude_code";
+
 fn form() -> Option<&'static Dialect> {
-    Dialect::of("claude_code")
+    agents::dialect_of(FORM)
 }

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{data, form, runs};
+use super::{FORM, data, runs};
 use crate::GROUP;
 use crate::completions::MCP_SERVERS;
-use mcpkg_agents::servers::dialect::{DIALECTS, Dialect};
+use mcpkg_agents::agents;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::servers;
@@ -38,17 +38,16 @@ impl Operation for Show {
         let (server, project) =
             context.read(|db, project| Ok((servers::get(db, project, &self.name)?, project.name.clone())))?;
         let named = self.agent.as_deref().map(|agent| agent.replace('-', "_"));
-        let dialect = match &named {
-            Some(agent) => Dialect::of(agent).ok_or_else(|| unknown(agent))?,
-            None => form().ok_or_else(|| Error::internal("Claude Code's file format is unknown"))?,
-        };
-        let own = server.origin.agent.as_deref() == Some(dialect.agent);
+        let id = named.as_deref().unwrap_or(FORM);
+        let agent = agents::with_id(id).ok_or_else(|| unknown(id))?;
+        let dialect = &agent.servers;
+        let own = server.origin.agent.as_deref() == Some(agent.id);
         let text = match dialect.write(&server.definition, own) {
             Ok(written) => dialect.document.snippet(&server.name, written.fields),
             // The default is Claude Code's format, which can express most servers. For the others, show the command line or URL.
             Err(_) if named.is_none() => format!("{}\n", runs(&server)),
             Err(why) => {
-                let message = format!("{} cannot use MCP server '{}': {}", dialect.agent, server.name, why.text());
+                let message = format!("{} cannot use MCP server '{}': {}", agent.id, server.name, why.text());
                 return Err(Error::new(Code::InvalidArgument, message));
             }
         };
@@ -57,7 +56,7 @@ impl Operation for Show {
 }
 
 fn unknown(agent: &str) -> Error {
-    let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.agent).collect();
+    let names: Vec<&str> = agents::by_id().iter().map(|agent| agent.id).collect();
     let error = Error::new(Code::TargetUnsupported, format!("Unknown agent '{}'", agent.escape_debug()));
     error.suggest(agent, names.iter().copied(), format!("the agents are {}", names.join(", ")))
 }

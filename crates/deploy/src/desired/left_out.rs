@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn many_modules_that_are_left_out_for_one_reason_take_one_line() {
         let left_out = |n: usize| -> Vec<LeftOut> {
-            let one = |n| LeftOut { module_id: format!("m{n}"), target: Target::ALL[0], reason: Reason::ByHand };
+            let one = |n| LeftOut { module_id: format!("m{n}"), target: Target::all()[0], reason: Reason::ByHand };
             (1..=n).map(one).collect()
         };
-        let title = Target::ALL[0].facts().title;
+        let title = Target::all()[0].facts().title;
         let why = format!("written for {title}: the agent cannot apply rules manually");
         assert_eq!(lines(&left_out(1)), [format!("module 'm1' is not {why}")]);
         assert_eq!(lines(&left_out(3)).len(), 3);

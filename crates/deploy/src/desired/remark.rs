@@ -40,7 +40,7 @@ mod tests {
     fn what_is_said_of_many_modules_takes_one_line() {
         let of = |target: usize, n: usize| Remark {
             module_id: format!("m{n}"),
-            target: Target::ALL[target],
+            target: Target::all()[target],
             said: "its model is lost".to_owned(),
         };
         let few: Vec<Remark> = (1..=2).flat_map(|n| [of(0, n), of(1, n)]).collect();

@@ -323,7 +323,7 @@ impl Comparing<'_> {
             true => output.targets.contains(target),
             false => kept(target),
         };
-        Target::ALL.iter().copied().filter(keeps)
+        Target::all().iter().copied().filter(keeps)
     }
 
     fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {

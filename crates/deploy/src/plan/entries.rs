@@ -7,6 +7,7 @@ use super::safety::{DRIFTED, FOREIGN, MANAGED, Safety};
 use crate::desired::Output;
 use crate::desired::slots::{Slot, Slots};
 use crate::plan::Drift;
+use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::Fault;
 use mcpkg_base::error::{Code, Error, Result};
@@ -16,12 +17,12 @@ use mcpkg_store::{Db, blobs, snapshots};
 /// Returns the dialect of a file in which mcpkg manages only entries; `None` for any other file.
 pub fn dialect(targets: &[String], module_ids: &[String]) -> Option<&'static Dialect> {
     let are_servers = !module_ids.is_empty() && module_ids.iter().all(|id| id.starts_with("mcp_server:"));
-    targets.iter().filter(|_| are_servers).find_map(|target| Dialect::of(target))
+    targets.iter().filter(|_| are_servers).find_map(|target| agents::dialect_of(target))
 }
 
 /// Returns the dialect of an output's file.
 pub fn dialect_of(output: &Output) -> Result<&'static Dialect> {
-    let found = output.targets.iter().find_map(|target| Dialect::of(target.name()));
+    let found = output.targets.first().map(|target| &target.facts().servers);
     found.ok_or_else(|| Error::internal("the target for MCP servers does not say which file format to write"))
 }
 

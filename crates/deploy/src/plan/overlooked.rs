@@ -6,9 +6,8 @@ use std::path::Path;
 use crate::desired::layout::hidden;
 use crate::desired::{Desired, Output};
 use crate::source::Site;
-use crate::targets::facts::{AgentsMd, Commands};
 use crate::targets::{Layout, Target, TargetConfig};
-use mcpkg_agents::servers::dialect::Dialect;
+use mcpkg_agents::agents::places::{AgentsMd, Commands};
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 
@@ -37,7 +36,7 @@ pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
     let chosen = site.configs.iter().filter(|config| config.project && config.layout == Layout::Current);
     let chosen = chosen.map(|config| config.target).filter(|target| site.selected.contains(target));
     let hidden = chosen.filter_map(|target| {
-        let dialect = Dialect::of(target.name())?;
+        let dialect = &target.facts().servers;
         let (own, other) = (dialect.project?, dialect.hidden_by?);
         (stands(own) && stands(other))
             .then(|| format!("{} reads `{other}` and ignores `{own}` if both exist", target.facts().title))

@@ -276,7 +276,7 @@ impl Catalog {
 
     /// Adds a file of one agent for the targets that read the file at the root.
     fn agent_file(&mut self, file: AgentFile) {
-        let targets = Target::ALL.iter().filter(|target| target.is_called(&file.agent));
+        let targets = Target::all().iter().filter(|target| target.is_called(&file.agent));
         let targets: Vec<String> = targets.map(|target| target.name().to_owned()).collect();
         let reads = match file.kind {
             agent_files::Kind::Hook | agent_files::Kind::Permission | agent_files::Kind::Settings => {

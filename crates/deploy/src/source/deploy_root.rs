@@ -85,7 +85,7 @@ pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>>
 /// Whether a folder is the home folder, above it, or an agent's own.
 fn is_an_agents_own(folder: &Path, home: &Path, moved: &BTreeMap<Target, PathBuf>) -> bool {
     let home = real(home);
-    let mut own = Target::ALL.iter().map(|target| target.facts().own_folder).chain(AGENTS_FOLDERS);
+    let mut own = Target::all().iter().map(|target| target.facts().own_folder).chain(AGENTS_FOLDERS);
     home.starts_with(folder)
         || moved.values().any(|own| folder.starts_with(real(own)))
         || own.any(|name| folder.starts_with(home.join(name)))
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn an_agents_own_folders_are_no_deploy_roots() {
         let home = Path::new("/home/ada");
-        let moved = BTreeMap::from([(Target::ALL[0], PathBuf::from("/codex"))]);
+        let moved = BTreeMap::from([(Target::all()[0], PathBuf::from("/codex"))]);
         for own in ["/home/ada", "/home", "/", "/home/ada/.codex", "/home/ada/.claude/x", "/home/ada/.config/x"] {
             assert!(is_an_agents_own(Path::new(own), home, &BTreeMap::new()), "{own}");
         }

@@ -311,7 +311,7 @@ fn named_target(filter: &str, configs: &[TargetConfig], source: &Source, is_shel
     let is_configured = |target: &Target| configs.iter().any(|config| config.target == *target);
     let is_known = |target: &Target| is_shell || target.facts().in_contract || is_configured(target);
     let Some(target) = Target::named(filter).filter(is_known) else {
-        let known = Target::ALL.iter().filter(|target| is_known(target)).map(|target| target.name());
+        let known = Target::all().iter().filter(|target| is_known(target)).map(|target| target.name());
         let allowed: Vec<&str> = std::iter::once(ALL).chain(known).collect();
         let error = Error::new(Code::TargetUnsupported, format!("No target is called '{filter}'"))
             .with_details(json!({ "target": filter, "allowed": allowed }));

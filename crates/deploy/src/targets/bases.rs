@@ -96,7 +96,7 @@ pub fn moved() -> BTreeMap<Target, PathBuf> {
         let path = std::env::var_os(target.facts().moved_by.as_ref()?.variable)?;
         (!path.is_empty()).then(|| (*target, PathBuf::from(path)))
     };
-    Target::ALL.iter().filter_map(moved).collect()
+    Target::all().iter().filter_map(moved).collect()
 }
 
 /// Returns the innermost of `folders` that holds `path`, else `path` itself.

@@ -59,7 +59,7 @@ mod tests {
         let options = json!({ "on": "Yes", "off": 0, "odd": 7, "path": "/c", "empty": "" });
         let Value::Object(options) = options else { unreachable!("it is an object") };
         let config =
-            TargetConfig { target: Target::ALL[0], user: true, project: true, layout: Layout::Original, options };
+            TargetConfig { target: Target::all()[0], user: true, project: true, layout: Layout::Original, options };
         assert!(config.flag("on", false) && !config.flag("off", true));
         assert!(config.flag("odd", true) && !config.flag("odd", false) && config.flag("gone", true));
         assert_eq!((config.text("path"), config.text("empty"), config.text("gone")), (Some("/c"), None, None));

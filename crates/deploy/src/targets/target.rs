@@ -3,32 +3,25 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
 
-use super::facts::{AgentsMd, Facts};
+use mcpkg_agents::agents::{self, Agent};
 
 /// A coding agent's place on disk, known by its name.
 #[derive(Clone, Copy)]
-pub struct Target(&'static Facts);
+pub struct Target(&'static Agent);
 
 impl Target {
-    /// Returns the target that these facts describe.
-    ///
-    /// A program whose facts leave instructions without a place, so that they would be lost without a word, does not compile.
-    pub(super) const fn new(facts: &'static Facts) -> Self {
-        let has_place = match facts.project.agents_md {
-            AgentsMd::Always | AgentsMd::ImportedBy(_) => true,
-            AgentsMd::UnlessHiddenBy(_) => facts.project.own_instructions.is_some(),
-            AgentsMd::Never => facts.servers_only,
-        };
-        assert!(
-            has_place,
-            "a target that may not read AGENTS.md needs an instructions file of its own, and an arm for it in desired/layout"
-        );
-        Self(facts)
+    /// Every target, by name.
+    pub fn all() -> &'static [Self] {
+        static ALL: LazyLock<Vec<Target>> =
+            LazyLock::new(|| agents::by_id().iter().map(|agent| Target(agent)).collect());
+        &ALL
     }
 
     pub const fn name(self) -> &'static str {
-        self.0.name
+        let Self(agent) = self;
+        agent.id
     }
 
     /// Whether `agent` is its name, or that of an agent that reads the same files.
@@ -36,8 +29,8 @@ impl Target {
         self.name() == agent || self.0.also_called.contains(&agent)
     }
 
-    /// What its own file states about it.
-    pub const fn facts(self) -> &'static Facts {
+    /// The agent, with all that is known of it.
+    pub const fn facts(self) -> &'static Agent {
         self.0
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use mcpkg_agents::servers::dialect::Dialect;
+use mcpkg_agents::agents;
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_store::servers::Definition;
 
@@ -35,7 +35,7 @@ pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
         };
         let enabled = rearrange(&name, &mut entry, &mut mended.notes);
         let dialect = if json!(entry).to_string().contains("${env:") { "vscode" } else { "claude_code" };
-        let dialect = Dialect::of(dialect).ok_or("unknown dialect")?;
+        let dialect = agents::dialect_of(dialect).ok_or("unknown dialect")?;
         let mut definition = match dialect.read(&Value::Object(entry), &[]) {
             Ok(read) => read.definition,
             Err(why) => {

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use serde_json::Value;
 
 use super::step_error::{StepError, broken};
-use crate::client::agent::Agent;
+use crate::agents::agent::Agent;
 use mcpkg_base::http::read_failure;
 
 /// How an agent reads a stream of events.
@@ -22,7 +22,7 @@ impl Events {
     /// Whether the agent takes each event for a message, and gives the server up at one without data (November 2026). Newer
     /// libraries pass over it.
     pub(super) const fn strict(self) -> bool {
-        self.reader.rejects_empty_events
+        self.reader.client.rejects_empty_events
     }
 
     /// Hands the messages of a stream to `take` until that says that it has enough.
@@ -89,7 +89,7 @@ impl<R: Read> Read for UntilQuiet<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::agents;
+    use crate::agents;
 
     fn read(reader: &'static Agent, stream: &str) -> (usize, Result<(), String>) {
         let mut messages = 0;
@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(read(agent, &format!("{others}{message}")), (1, Ok(())), "{name}");
             assert!(read(agent, "data: {\n\n").1.is_err(), "{name}");
             let primed = read(agent, &format!("id: 1\ndata:\n\n{message}"));
-            assert_eq!(primed.1.is_err(), agent.rejects_empty_events, "{name}: {primed:?}");
+            assert_eq!(primed.1.is_err(), agent.client.rejects_empty_events, "{name}: {primed:?}");
         }
         let (_, broken) = read(agents::named("gemini").expect("an agent"), "data:\n\n");
         assert_eq!(

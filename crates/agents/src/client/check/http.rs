@@ -1,5 +1,6 @@
 //! Messages posted to a URL, as an agent posts them.
 
+use crate::client::fields;
 use std::collections::VecDeque;
 use std::io::{BufReader, Read};
 use std::time::{Duration, Instant};
@@ -14,9 +15,8 @@ use super::events::{Events, UntilQuiet};
 use super::session::DEADLINE;
 use super::step_error::{StepError, broken};
 use super::transport::Transport;
+use crate::agents::agent::Agent;
 use crate::client::address::Address;
-use crate::client::agent::Agent;
-use crate::client::agents;
 use mcpkg_base::http::{self as client, Failure, Limits, Response, read_failure};
 use mcpkg_base::redact::redact;
 use mcpkg_base::secret::Reference;
@@ -281,7 +281,7 @@ fn expanded(value: &str, variables: &mut Vec<String>) -> Result<Zeroizing<String
 
 /// Returns the variable that a text begins with, in any agent's form, and what follows it.
 fn variable(text: &str) -> Option<(&str, &str)> {
-    agents::variable_forms().into_iter().find_map(|form| {
+    fields::variable_forms().into_iter().find_map(|form| {
         let (before, after) = form.split_once("NAME")?;
         let rest = text.strip_prefix(before)?;
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());

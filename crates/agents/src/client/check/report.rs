@@ -11,10 +11,10 @@ use super::session::{DEADLINE, Session};
 use super::stdio::{self, StdioTransport};
 use super::step_error::StepError;
 use super::transport::Transport;
+use crate::agents::homes::Homes;
 use crate::client::binary::{Binary, resolved};
 use crate::client::config_file::ConfigFile;
 use crate::client::entry::KEY;
-use crate::client::homes::Homes;
 use crate::client::our_entry::OurEntry;
 use crate::client::runs::Runs;
 use mcpkg_base::error::Error;
@@ -113,7 +113,7 @@ impl Report {
     fn talk_over(&mut self, transport: &mut dyn Transport) {
         let agent = self.config.agent;
         let mut session = Session::new(transport, agent);
-        if self.step("greeting", || session.greet(agent.greeting)).is_none() {
+        if self.step("greeting", || session.greet(agent.client.greeting)).is_none() {
             return self.skip(&["tools", "prompts", "resources"]);
         }
         for (kind, noun) in [("tools", "tool"), ("prompts", "prompt"), ("resources", "resource")] {

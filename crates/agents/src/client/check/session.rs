@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::step_error::StepError;
 use super::transport::Transport;
-use crate::client::agent::{Agent, Greeting};
+use crate::agents::agent::{Agent, Greeting};
 
 /// How long one answer is waited for.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
@@ -147,7 +147,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::client::agents;
+    use crate::agents;
 
     struct Script(VecDeque<Value>);
 
@@ -181,10 +181,10 @@ mod tests {
         let codex = agents::named("codex").expect("an agent");
         let refused = json!({ "id": "check-1", "error": { "code": -32600, "message": "go away" } });
         let mut transport = Script([refused].into());
-        let error = Session::new(&mut transport, codex).greet(codex.greeting).expect_err("refused");
+        let error = Session::new(&mut transport, codex).greet(codex.client.greeting).expect_err("refused");
         assert_eq!(error.why, "initialize was refused: go away");
         let mut transport = Script(VecDeque::new());
-        let error = Session::new(&mut transport, codex).greet(codex.greeting).expect_err("silent");
+        let error = Session::new(&mut transport, codex).greet(codex.client.greeting).expect_err("silent");
         assert_eq!(error.why, "no response to initialize within 10 seconds");
     }
 }

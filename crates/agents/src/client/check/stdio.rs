@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::step_error::StepError;
 use super::transport::Transport;
-use crate::client::agent::Agent;
+use crate::agents::agent::Agent;
+use crate::agents::homes::Homes;
 use crate::client::config_file::ConfigFile;
-use crate::client::homes::Homes;
 use mcpkg_base::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
@@ -30,7 +30,8 @@ pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, Os
     let is_passed = |name: &str| {
         let windows = cfg!(windows) && process::is_needed_on_windows(name);
         named.contains(&name)
-            || (!name.starts_with("MCPKG_") && (windows || agent.passes.is_none_or(|passed| passed.contains(&name))))
+            || (!name.starts_with("MCPKG_")
+                && (windows || agent.client.passes.is_none_or(|passed| passed.contains(&name))))
     };
     let mut environment: BTreeMap<OsString, OsString> =
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed)).collect();
@@ -46,7 +47,7 @@ pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, Os
 
 /// The folder that an agent starts it in.
 pub(super) fn directory(config: &ConfigFile, entry: &Value, homes: &Homes, here: &Path) -> PathBuf {
-    let base = config.root.clone().unwrap_or_else(|| (config.agent.starts_in)(homes, here));
+    let base = config.root.clone().unwrap_or_else(|| (config.agent.client.starts_in)(homes, here));
     match entry["cwd"].as_str() {
         Some(folder) => base.join(folder),
         None => base,

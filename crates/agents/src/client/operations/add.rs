@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{Connection, Entry};
+use crate::agents::homes::Homes;
 use crate::client::config_file::{Scope, is_installed};
 use crate::client::entry::{KEY, Wanted};
-use crate::client::homes::Homes;
 use crate::client::standing::Standing;
 use crate::client::{GROUP, entry_name, trail};
 use mcpkg_base::error::Result;
@@ -95,11 +95,11 @@ impl Operation for Add {
         trail::append(context, "client.add", &self.subject());
         let mut reply = Reply::sentence(format!("{verb} '{name}' in {path}"), data).warn(warnings);
         reply.hints.push(if installed {
-            agent.next.to_owned()
+            agent.client.next.to_owned()
         } else {
             format!("{title} was not found on this machine; it will read the file after you install it")
         });
-        reply.hints.extend(agent.trust.filter(|_| *scope == Scope::Project).map(str::to_owned));
+        reply.hints.extend(agent.client.trust.filter(|_| *scope == Scope::Project).map(str::to_owned));
         reply.hints.extend(key_hint(context, &wanted));
         reply.hints.extend(execute_hint(&wanted));
         reply.hints.extend(copy.map(|copy| format!("a copy of the old file is in {}", copy.display())));

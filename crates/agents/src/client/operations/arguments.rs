@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::client::agents;
+use crate::agents;
 use crate::client::config_file::{ConfigFile, Scope};
 use crate::client::entry::Wanted;
 use mcpkg_base::error::Result;

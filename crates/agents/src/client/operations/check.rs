@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::agents;
+use crate::agents::homes::Homes;
 use crate::client::GROUP;
-use crate::client::agents;
 use crate::client::check::report::Report;
 use crate::client::config_file::ConfigFile;
-use crate::client::homes::Homes;
 use crate::client::our_entry::our_entries;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::agents;
+use crate::agents::homes::Homes;
 use crate::client::GROUP;
-use crate::client::agents;
 use crate::client::config_file::{ConfigFile, is_installed};
-use crate::client::homes::Homes;
 use crate::client::our_entry::{OurEntry, our_entries};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::Connection;
+use crate::agents;
 use crate::client::GROUP;
-use crate::client::agents;
 use crate::client::binary::Binary;
 use crate::client::config_file::{ConfigFile, Scope};
 use crate::client::entry_name;

@@ -9,7 +9,7 @@ use crate::desired::left_out::Reason;
 use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module, ModuleFile};
 use crate::targets::Target;
-use crate::targets::facts::Commands;
+use mcpkg_agents::agents::places::Commands;
 use mcpkg_agents::commands::convert_to::{self, Unsayable};
 use mcpkg_agents::commands::skill;
 use mcpkg_agents::commands::words::Spelling;

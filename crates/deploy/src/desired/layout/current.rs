@@ -9,8 +9,8 @@ use crate::desired::builder::Builder;
 use crate::desired::left_out::Reason;
 use crate::module::{Kind, Module};
 use crate::targets::bases::Bases;
-use crate::targets::facts::Commands;
 use crate::targets::{Target, TargetConfig};
+use mcpkg_agents::agents::places::Commands;
 use mcpkg_agents::commands::words::{self, Spelling};
 use mcpkg_base::error::Result;
 

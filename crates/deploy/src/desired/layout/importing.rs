@@ -7,7 +7,7 @@ use super::hidden;
 use crate::desired::builder::Builder;
 use crate::module::Module;
 use crate::targets::Target;
-use crate::targets::facts::AgentsMd;
+use mcpkg_agents::agents::places::AgentsMd;
 use mcpkg_agents::forms::sections;
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;

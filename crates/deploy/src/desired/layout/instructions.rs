@@ -12,8 +12,8 @@ use crate::desired::builder::Builder;
 use crate::desired::left_out::Reason;
 use crate::module::{Kind, Module};
 use crate::targets::bases::Bases;
-use crate::targets::facts::{AgentsMd, OwnInstructions, Rules};
 use crate::targets::{Target, TargetConfig};
+use mcpkg_agents::agents::places::{AgentsMd, OwnInstructions, Rules};
 use mcpkg_agents::commands::skill::{self, split_front};
 use mcpkg_agents::forms::rule::Switch;
 use mcpkg_base::error::{Error, Result};
@@ -185,7 +185,7 @@ fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
         Some(_) => true,
     };
     let not_always = |key: &str| front.get(key) == Some(&Value::Bool(false));
-    Target::ALL.iter().rev().find_map(|target| {
+    Target::all().iter().rev().find_map(|target| {
         let places = &target.facts().project;
         let Some(OwnInstructions::Rules(rules)) = places.own_instructions else { return None };
         let always = match rules.format.switch {

@@ -6,8 +6,8 @@ use super::files::{cursor_rule, file_name, of_kind, prompt_files, skills};
 use crate::desired::builder::Builder;
 use crate::module::{Kind, Module, fs_key};
 use crate::targets::bases::Bases;
-use crate::targets::facts::{OriginalForm, OriginalPlace};
 use crate::targets::{Target, TargetConfig};
+use mcpkg_agents::agents::places::{OriginalForm, OriginalPlace};
 use mcpkg_base::error::Result;
 
 pub(super) fn add(builder: &mut Builder, modules: &[Module], config: &TargetConfig, bases: &Bases) -> Result<()> {
@@ -45,7 +45,8 @@ fn places(
                     cursor_rule(builder, target, &root, &name, module, &description)?;
                 }
             }
-            OriginalForm::Files(kind) => files(builder, modules, kind, target, &root)?,
+            OriginalForm::Commands => files(builder, modules, Kind::Command, target, &root)?,
+            OriginalForm::Prompts => files(builder, modules, Kind::Prompt, target, &root)?,
             OriginalForm::PromptFiles => prompt_files(builder, modules, &[Kind::Prompt], target, &root, None)?,
             OriginalForm::Skills => skills(builder, modules, target, &root)?,
         }

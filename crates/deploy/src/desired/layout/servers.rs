@@ -12,8 +12,6 @@ use crate::desired::output::{Form, Part, part};
 use crate::desired::slots::Slots;
 use crate::module::{Kind, Module, ServerFile};
 use crate::targets::Target;
-use mcpkg_agents::client::project_file;
-use mcpkg_agents::client::user_file;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::intake::INPUTS;
 use mcpkg_agents::servers::secrets::{holds_secret, secret_in};
@@ -28,11 +26,11 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
             builder.copy(target, root, &file.path, module, file)?;
         }
     }
-    let file = project_file(target.name(), root);
+    let file = target.facts().project_file(root);
     let relative = file.as_deref().and_then(|file| file.strip_prefix(root).ok()?.to_str());
-    match (Dialect::of(target.name()), relative) {
-        (Some(dialect), Some(relative)) => servers(builder, modules, target, dialect, root, relative),
-        _ => {
+    match relative {
+        Some(relative) => servers(builder, modules, target, root, relative),
+        None => {
             leave_out(builder, modules, target, Reason::NoServers);
             Ok(())
         }
@@ -50,9 +48,9 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
     if of_kind(modules, Kind::McpServer, target).next().is_none() {
         return Ok(());
     }
-    let file = user_file(target.name())?;
-    let place = file.as_deref().and_then(|file| Some((file.parent()?, file.file_name()?.to_str()?)));
-    let (Some(dialect), Some((folder, name))) = (Dialect::of(target.name()), place) else {
+    let file = target.facts().file_of_user()?;
+    let place = file.parent().and_then(|folder| Some((folder, file.file_name()?.to_str()?)));
+    let Some((folder, name)) = place else {
         leave_out(builder, modules, target, Reason::NoServers);
         return Ok(());
     };
@@ -61,7 +59,7 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
         leave_out(builder, modules, target, Reason::OwnState);
         return Ok(());
     }
-    servers(builder, modules, target, dialect, folder, name)
+    servers(builder, modules, target, folder, name)
 }
 
 fn leave_out(builder: &mut Builder, modules: &[Module], target: Target, reason: Reason) {
@@ -77,20 +75,14 @@ struct Sayable<'m> {
     entry: Value,
 }
 
-fn servers(
-    builder: &mut Builder,
-    modules: &[Module],
-    target: Target,
-    dialect: &'static Dialect,
-    root: &Path,
-    relative: &str,
-) -> Result<()> {
+fn servers(builder: &mut Builder, modules: &[Module], target: Target, root: &Path, relative: &str) -> Result<()> {
+    let dialect = &target.facts().servers;
     let mut sayable: BTreeMap<String, Sayable<'_>> = BTreeMap::new();
     let mut lost: HashMap<&'static str, usize> = HashMap::new();
     for module in of_kind(modules, Kind::McpServer, target) {
         let Some(file) = module.files.first() else { continue };
         let file = ServerFile::from_bytes(&file.bytes)?;
-        let own = module.about.agent.as_deref() == Some(dialect.agent);
+        let own = module.about.agent.as_deref() == Some(target.name());
         if file.only_own && !own {
             builder.leave_out(module, target, Reason::EntryTaken);
             continue;

@@ -9,7 +9,7 @@ use crate::desired::builder::Builder;
 use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module, ModuleFile};
 use crate::targets::Target;
-use crate::targets::facts::{CalledBy, Manual, SkillReading};
+use mcpkg_agents::agents::places::{CalledBy, Manual, SkillReading};
 use mcpkg_agents::forms::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
 use mcpkg_base::error::Result;
 
@@ -48,7 +48,7 @@ pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, bas
 /// Whether one of the agents that read this folder rejects a file that others load. All of them then get the form that
 /// it loads, so that the choice of targets does not change the file.
 fn is_read_strictly(folder: &str) -> bool {
-    Target::ALL.iter().map(|target| target.facts()).any(|facts| {
+    Target::all().iter().map(|target| target.facts()).any(|facts| {
         [facts.project.skills, facts.user.skills].contains(&folder) && !facts.reading.skills.rejects.is_empty()
     })
 }

@@ -8,7 +8,7 @@ use crate::desired::left_out::Reason;
 use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module};
 use crate::targets::Target;
-use crate::targets::facts::Subagents;
+use mcpkg_agents::agents::places::Subagents;
 use mcpkg_agents::forms::subagent::{self, Subagent, SubagentForm};
 use mcpkg_base::error::Result;
 

@@ -55,10 +55,10 @@ impl Operation for List {
         let data = |target: &Target| json!({ "target": target.name(), "title": target.facts().title, "enabled": on.contains(target) });
         let table = Table {
             columns: &["TARGET", "AGENT", "STATE", "SET BY"],
-            rows: Target::ALL.iter().map(row).collect(),
+            rows: Target::all().iter().map(row).collect(),
             empty: "There are no targets".to_owned(),
         };
-        let targets: Vec<_> = Target::ALL.iter().map(data).collect();
+        let targets: Vec<_> = Target::all().iter().map(data).collect();
         Ok(Reply::new(Body::Table(table), json!({ "targets": targets, "set_by": whose })))
     }
 }

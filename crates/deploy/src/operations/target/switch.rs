@@ -88,7 +88,8 @@ fn switch(context: &Context, words: &[String], all_projects: bool, on: bool) -> 
     let (kind, subject) = (if on { "target.enable" } else { "target.disable" }, words.join(" "));
     let change = |db: &Db<'_>, of: Of, now: Vec<Target>| {
         let is_on = |target: &Target| if wanted.contains(target) { on } else { now.contains(target) };
-        let names: Vec<&str> = Target::ALL.iter().filter(|target| is_on(target)).map(|target| target.name()).collect();
+        let names: Vec<&str> =
+            Target::all().iter().filter(|target| is_on(target)).map(|target| target.name()).collect();
         if names.is_empty() {
             return Err(Error::new(Code::InvalidArgument, "At least one target must stay enabled"));
         }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::amount::Listed;
 use super::files::Files;
-use crate::targets::facts::{CalledBy, Manual, SkillReading};
 use crate::targets::{Target, TargetConfig};
+use mcpkg_agents::agents::places::{CalledBy, Manual, SkillReading};
 use mcpkg_agents::forms::skill::{self, Main, OPENAI_YAML};
 
 /// The file that makes a folder a skill.

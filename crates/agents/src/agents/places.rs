@@ -1,42 +1,8 @@
-//! The types for the facts about a target.
+//! The types for the places where an agent reads, and for how it reads them.
 
-use crate::module::Kind;
-use mcpkg_agents::forms::RuleFormat;
-use mcpkg_agents::forms::skill::Fault;
-use mcpkg_agents::forms::subagent::SubagentForm;
-
-/// Everything that is different about a target.
-pub struct Facts {
-    pub name: &'static str,
-    /// Whether contract 000 knows it: its tools and config repos take no other.
-    pub in_contract: bool,
-    /// What people call it.
-    pub title: &'static str,
-    /// Other names of agents that read the same files.
-    pub also_called: &'static [&'static str],
-    /// Its own folder, relative to the home folder. A deploy root is never inside it.
-    pub own_folder: &'static str,
-    /// How users move its own folder elsewhere.
-    pub moved_by: Option<MovedBy>,
-    /// Whether it reads MCP servers and nothing else that is deployed.
-    pub servers_only: bool,
-    /// Where it reads what is deployed below the deploy root.
-    pub project: ProjectPlaces,
-    /// Where it reads what is deployed for the user.
-    pub user: UserPlaces,
-    /// How it reads subagents.
-    pub subagents: Option<Subagents>,
-    /// How it reads the files that it loads.
-    pub reading: Reading,
-    /// Whether it runs the lines of a command that begin with `!`.
-    pub runs_shell_lines: bool,
-    /// Where contract 000's original writes below the target's own folder (`scope: user`), in its order.
-    pub original_user: &'static [OriginalPlace],
-    /// Where contract 000's original writes below the deploy root (`scope: project`), in its order.
-    pub original_project: &'static [OriginalPlace],
-    /// The ends of the original's folders that the agent gave up since (November 2026).
-    pub no_longer_read: &'static [&'static str],
-}
+use crate::forms::RuleFormat;
+use crate::forms::skill::Fault;
+use crate::forms::subagent::SubagentForm;
 
 /// How a target reads the files that it loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -329,8 +295,10 @@ pub enum OriginalForm {
     Instructions(&'static str),
     /// Each instructions module as a Cursor rule.
     CursorRules,
-    /// The files of all modules of a kind.
-    Files(Kind),
+    /// The files of all commands.
+    Commands,
+    /// The files of all prompts.
+    Prompts,
     /// Prompts as VS Code's prompt files.
     PromptFiles,
     /// Skills, each in a folder.

@@ -1,17 +1,60 @@
-//! Copilot's command line.
+//! Copilot CLI, GitHub's command line.
 
-use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, ListedCommands, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
-use super::target::Target;
-use mcpkg_agents::forms::skill::Fault;
-use mcpkg_agents::forms::subagent;
-use mcpkg_agents::forms::rule::COPILOT;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
+use super::homes::Homes;
+use super::imports::{At, Imports, Kept};
+use super::places::{AgentsMd, CalledBy, Commands, FolderFile, ListedCommands, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
+use crate::forms::rule::COPILOT;
+use crate::forms::skill::Fault;
+use crate::forms::subagent;
+use crate::servers::dialect::Dialect;
+use crate::servers::expansion::Expansion;
+use mcpkg_store::agent_files::Kind;
+
+fn folder(homes: &Homes) -> PathBuf {
+    homes.moved("COPILOT_HOME", ".copilot")
+}
 
 /// Below the deploy root, it also reads everything that VS Code reads.
-pub(super) const TARGET: Target = Target::new(&Facts {
+pub(super) static AGENT: Agent = Agent {
     name: "copilot",
-    in_contract: false,
+    id: "copilot",
     title: "Copilot CLI",
+    in_contract: false,
     also_called: &["vscode"],
+    client: Client {
+        program: "copilot",
+        folder,
+        user_file: |homes| folder(homes).join("mcp-config.json"),
+        other_file: None,
+        start: |program, args| json!({ "type": "local", "command": program, "args": args, "tools": ["*"] }),
+        url: Url::Entry {
+            field: "url",
+            fields: |url| json!({ "type": "http", "url": url, "tools": ["*"] }),
+            key: Key::Header("${NAME}"),
+        },
+        other_fields: &[],
+        next: "check the server with `/mcp show` in Copilot CLI; restart running sessions to load the server",
+        trust: None,
+        greeting: Greeting::Discover,
+        passes: None,
+        starts_in: in_working_folder,
+        rejects_empty_events: false,
+    },
+    servers: Dialect {
+        // `.mcp.json`, which it reads too, is Claude Code's.
+        project: Some(".github/mcp.json"),
+        hidden_by: Some(".mcp.json"),
+        expansion: Expansion::BARE,
+        types: (Some("local"), true),
+        cwd: true,
+        names_are_variables: true,
+        ..Dialect::COMMON
+    },
     own_folder: ".copilot",
     moved_by: None,
     servers_only: false,
@@ -67,4 +110,12 @@ pub(super) const TARGET: Target = Target::new(&Facts {
     original_user: &[],
     original_project: &[],
     no_longer_read: &[],
-});
+    imports: Imports {
+        folders: &[".copilot"],
+        kept: &[
+            Kept { kind: Kind::Plugin, at: At::Below(&[".github", "plugin"]) },
+            Kept { kind: Kind::Servers, at: At::In(&["mcp-config.json"], &[".copilot"]) },
+        ],
+        ..Imports::NONE
+    },
+};

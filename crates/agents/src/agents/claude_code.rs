@@ -1,10 +1,19 @@
-//! Claude Code.
+//! Claude Code, Anthropic's command line.
 
-use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
-use super::target::Target;
-use mcpkg_agents::forms::subagent;
-use mcpkg_agents::forms::rule::CLAUDE_CODE;
-use crate::module::Kind;
+use serde_json::json;
+
+use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
+use super::homes::named;
+use super::imports::{Also, At, Form, Imports, Kept, Role};
+use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
+use crate::forms::rule::CLAUDE_CODE;
+use crate::forms::subagent;
+use crate::servers::dialect::Dialect;
+use crate::servers::expansion::Expansion;
+use mcpkg_store::agent_files::Kind;
+
+/// Moves its folder, and its file into that.
+const HOME: &str = "CLAUDE_CONFIG_DIR";
 
 /// What keeps it from reading AGENTS.md.
 const HIDING: &[&str] = &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
@@ -16,11 +25,37 @@ const RULES: Rules = Rules {
     format: &CLAUDE_CODE,
 };
 
-pub(super) const TARGET: Target = Target::new(&Facts {
-    name: "claude_code",
-    in_contract: true,
+pub(super) static AGENT: Agent = Agent {
+    name: "claude-code",
+    id: "claude_code",
     title: "Claude Code",
+    in_contract: true,
     also_called: &["claude"],
+    client: Client {
+        program: "claude",
+        folder: |homes| homes.moved(HOME, ".claude"),
+        user_file: |homes| named(HOME).unwrap_or_else(|| homes.home.clone()).join(".claude.json"),
+        other_file: None,
+        start: |program, args| json!({ "type": "stdio", "command": program, "args": args }),
+        url: Url::Entry {
+            field: "url",
+            fields: |url| json!({ "type": "http", "url": url }),
+            key: Key::Header("${NAME}"),
+        },
+        other_fields: &[],
+        next: "check the server with `claude mcp list`; restart running sessions to load the server",
+        trust: Some("In this folder, Claude Code asks once whether to use the project's servers"),
+        greeting: Greeting::Discover,
+        passes: None,
+        starts_in: in_working_folder,
+        rejects_empty_events: false,
+    },
+    servers: Dialect {
+        project: Some(".mcp.json"),
+        expansion: Expansion::BRACED,
+        types: (Some("stdio"), true),
+        ..Dialect::COMMON
+    },
     own_folder: ".claude",
     moved_by: None,
     servers_only: false,
@@ -77,7 +112,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
             option: "write_user_commands",
             default: true,
             folder: "commands",
-            form: OriginalForm::Files(Kind::Command),
+            form: OriginalForm::Commands,
         },
         OriginalPlace { option: "write_user_skills", default: false, folder: "skills", form: OriginalForm::Skills },
     ],
@@ -86,7 +121,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
             option: "write_repo_commands",
             default: true,
             folder: ".claude/commands",
-            form: OriginalForm::Files(Kind::Command),
+            form: OriginalForm::Commands,
         },
         OriginalPlace {
             option: "write_repo_skills",
@@ -96,4 +131,18 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         },
     ],
     no_longer_read: &[],
-});
+    imports: Imports {
+        folders: &[".claude"],
+        plugins: &[".claude-plugin"],
+        also: &[Also([".claude", "rules"], Role::Instructions, Form::Unread, ".mdc")],
+        instructions: &["CLAUDE.md", "CLAUDE.local.md"],
+        kept: &[
+            Kept { kind: Kind::Hook, at: At::Below(&[".claude", "hooks"]) },
+            Kept { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".claude"]) },
+            Kept { kind: Kind::Servers, at: At::Anywhere(&[".claude.json"]) },
+            Kept { kind: Kind::Settings, at: At::In(&["settings.json", "settings.local.json"], &[".claude"]) },
+            Kept { kind: Kind::Ignore, at: At::Anywhere(&[".claudeignore"]) },
+        ],
+        ..Imports::NONE
+    },
+};

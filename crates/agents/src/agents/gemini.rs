@@ -1,0 +1,110 @@
+//! Gemini CLI, Google's command line.
+
+use serde_json::json;
+
+use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
+use super::imports::{At, Imports, Kept};
+use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OwnInstructions, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
+use crate::forms::skill::Fault;
+use crate::forms::subagent;
+use crate::servers::dialect::Dialect;
+use crate::servers::document::{Document, Format};
+use crate::servers::expansion::Expansion;
+use mcpkg_store::agent_files::Kind;
+use mcpkg_store::servers::Transport;
+
+/// It reads GEMINI.md alone, which can import AGENTS.md.
+pub(super) static AGENT: Agent = Agent {
+    name: "gemini",
+    id: "gemini",
+    title: "Gemini CLI",
+    in_contract: false,
+    also_called: &[],
+    client: Client {
+        program: "gemini",
+        folder: |homes| homes.home.join(".gemini"),
+        user_file: |homes| homes.home.join(".gemini").join("settings.json"),
+        other_file: None,
+        start: |program, args| json!({ "command": program, "args": args }),
+        url: Url::Entry { field: "httpUrl", fields: |url| json!({ "httpUrl": url }), key: Key::Header("$NAME") },
+        other_fields: &[],
+        next: "check the server with `gemini mcp list` in a folder that Gemini CLI trusts; restart running sessions to load the server",
+        trust: None,
+        greeting: Greeting::Initialize("2025-06-18"),
+        passes: None,
+        starts_in: in_working_folder,
+        rejects_empty_events: true,
+    },
+    servers: Dialect {
+        document: Document::new(Format::Json { comments: true }, "mcpServers"),
+        project: Some(".gemini/settings.json"),
+        keeps: Some(&["mcpServers", "hooks"]),
+        expansion: Expansion::BARE,
+        urls: &[("httpUrl", Transport::Http), ("url", Transport::Sse)],
+        cwd: true,
+        ..Dialect::COMMON
+    },
+    own_folder: ".gemini",
+    moved_by: None,
+    servers_only: false,
+    project: ProjectPlaces {
+        instructions_folder: "",
+        lists_extras: false,
+        agents_md: AgentsMd::ImportedBy("GEMINI.md"),
+        agents_md_limit: None,
+        agents_md_override: None,
+        always_loaded: &["GEMINI.md"],
+        own_instructions: Some(OwnInstructions::Block { folder: "", file: "GEMINI.md" }),
+        scoped_rules: None,
+        also_reads: &[],
+        // Read when a file there is.
+        folder_files: &[FolderFile { name: "GEMINI.md", hidden_by: &[] }],
+        skills: ".agents/skills",
+        also_skills: &[".gemini/skills"],
+        commands: Commands::Toml(".gemini/commands"),
+        prompt_files: None,
+    },
+    user: UserPlaces {
+        instructions: Some("GEMINI.md"),
+        max_characters: None,
+        scoped_rules: None,
+        skills: ".agents/skills",
+        also_skills: &[".gemini/skills"],
+        commands: Commands::Toml(".gemini/commands"),
+    },
+    subagents: Some(Subagents {
+        project: ".gemini/agents",
+        user: Some("agents"),
+        ending: ".md",
+        form: subagent::GEMINI,
+        takes_plain: false,
+        listed: false,
+    }),
+    reading: Reading {
+        import_hops: 5,
+        renames_commands: true,
+        skills: SkillReading {
+            called_by: Some(CalledBy::Name),
+            finds_nested: Some(false),
+            rejects: &[Fault::Mark],
+            manual: Some(Manual::Nothing),
+            needs_description: true,
+            ..SkillReading::UNKNOWN
+        },
+        ..Reading::PLAIN
+    },
+    runs_shell_lines: true,
+    original_user: &[],
+    original_project: &[],
+    no_longer_read: &[],
+    imports: Imports {
+        folders: &[".gemini"],
+        instructions: &["GEMINI.md"],
+        kept: &[
+            Kept { kind: Kind::Permission, at: At::Below(&[".gemini", "policies"]) },
+            Kept { kind: Kind::Plugin, at: At::Anywhere(&["gemini-extension.json"]) },
+            Kept { kind: Kind::Ignore, at: At::Anywhere(&[".geminiignore"]) },
+        ],
+        ..Imports::NONE
+    },
+};

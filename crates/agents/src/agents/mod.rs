@@ -1,0 +1,119 @@
+//! The coding agents: one file each, with every fact about it ([`agent`], [`places`], [`imports`]).
+//!
+//! To add one, write its file and list it here; everything else walks [`ALL`] or [`by_id`].
+
+pub mod agent;
+pub mod homes;
+pub mod imports;
+pub mod places;
+
+use std::sync::LazyLock;
+
+pub use agent::Agent;
+
+use crate::servers::dialect::Dialect;
+use mcpkg_base::error::{Code, Error, Result};
+
+/// Declares the files and lists the agents in the order that users see.
+macro_rules! agents {
+    ($($agent:ident),* $(,)?) => {
+        $(mod $agent;)*
+
+        /// Every agent, in the order that users see.
+        pub const ALL: &[&Agent] = &[$(&$agent::AGENT),*];
+    };
+}
+
+agents!(claude_code, claude_desktop, codex, cursor, vscode, windsurf, gemini, copilot, opencode);
+
+const _: () = {
+    let mut at = 0;
+    while at < ALL.len() {
+        assert!(
+            ALL[at].has_place_for_instructions(),
+            "an agent that may not read AGENTS.md needs an instructions file of its own, and an arm for it in deploy's desired/layout"
+        );
+        at += 1;
+    }
+};
+
+/// Returns their names on a command line.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|agent| agent.name)
+}
+
+/// Returns the agent of a name.
+pub fn named(name: &str) -> Result<&'static Agent> {
+    ALL.iter().copied().find(|agent| agent.name == name).ok_or_else(|| {
+        let error = Error::new(Code::TargetUnsupported, format!("There is no agent '{name}'"));
+        error.suggest(name, names(), format!("the agents are {}", names().collect::<Vec<_>>().join(", ")))
+    })
+}
+
+/// Returns every agent, by id.
+pub fn by_id() -> &'static [&'static Agent] {
+    static BY_ID: LazyLock<Vec<&Agent>> = LazyLock::new(|| {
+        let mut agents = ALL.to_vec();
+        agents.sort_by_key(|agent| agent.id);
+        agents
+    });
+    &BY_ID
+}
+
+/// Returns the agent of an id, such as `claude_code`.
+pub fn with_id(id: &str) -> Option<&'static Agent> {
+    ALL.iter().copied().find(|agent| agent.id == id)
+}
+
+/// Returns how the agent of an id reads MCP servers.
+pub fn dialect_of(id: &str) -> Option<&'static Dialect> {
+    with_id(id).map(|agent| &agent.servers)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::agent::{Key, Url};
+    use super::*;
+
+    #[test]
+    fn every_agent_has_a_name_of_its_own() {
+        for (at, agent) in ALL.iter().enumerate() {
+            assert!(!ALL[at + 1..].contains(agent), "{}", agent.name);
+            assert_eq!(agent.name.replace('-', "_"), agent.id);
+            assert!(named(agent.name).is_ok_and(|found| found == *agent));
+        }
+        let error = named("claude-cod").expect_err("no agent");
+        assert_eq!(error.hints(), ["did you mean 'claude-code'?"]);
+    }
+
+    #[test]
+    fn a_projects_file_is_in_the_project() {
+        let root = Path::new("/code/p");
+        for agent in ALL {
+            assert!(agent.project_file(root).is_none_or(|file| file.starts_with(root)), "{}", agent.name);
+        }
+    }
+
+    #[test]
+    fn the_forms_of_mcp_servers_are_of_the_same_files() {
+        let root = Path::new("/code/p");
+        for agent in ALL {
+            assert_eq!(agent.servers.document, agent.document(), "{}", agent.name);
+            assert_eq!(agent.servers.project.map(|file| root.join(file)), agent.project_file(root));
+        }
+    }
+
+    #[test]
+    fn facts_that_are_written_as_text_are_well_formed() {
+        for agent in ALL {
+            let start = (agent.client.start)("/m", &["serve".to_owned()]);
+            assert!(start["command"].to_string().contains("/m"), "{}", agent.name);
+            if let Url::Entry { field, fields, key } = agent.client.url {
+                assert_eq!(fields("http://a")[field], "http://a", "{}", agent.name);
+                assert!(!matches!(key, Key::Header(form) if form.matches("NAME").count() != 1), "{}", agent.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The fields that mcpkg writes into agents' entries.
+
+use crate::agents::ALL;
+use crate::agents::agent::{Agent, Key, Url};
+
+/// The field that holds the headers of a URL.
+pub const HEADERS: &str = "headers";
+
+/// Returns the fields in which agents' entries hold a URL, each once.
+pub fn url_fields() -> Vec<&'static str> {
+    let fields = ALL.iter().filter_map(|agent| match agent.client.url {
+        Url::Entry { field, .. } => Some(field),
+        Url::Refused { .. } => None,
+    });
+    once(fields)
+}
+
+/// Returns the ways in which agents' headers name a variable, such as `${NAME}`, each once.
+pub fn variable_forms() -> Vec<&'static str> {
+    once(ALL.iter().filter_map(|agent| match agent.client.url {
+        Url::Entry { key: Key::Header(form), .. } => Some(form),
+        _ => None,
+    }))
+}
+
+/// Returns the fields that agents have for a variable, each once.
+pub fn variable_fields() -> Vec<&'static str> {
+    once(ALL.iter().filter_map(|agent| match agent.client.url {
+        Url::Entry { key: Key::Field(field), .. } => Some(field),
+        _ => None,
+    }))
+}
+
+/// Returns the fields that mcpkg writes with any agent, and those that would contradict them, each once. Which of a server's
+/// tools an agent may use is the user's choice.
+pub fn written_fields() -> Vec<String> {
+    let of = |agent: &&Agent| {
+        let mut entries = vec![(agent.client.start)("", &[])];
+        let mut named = vec!["cwd"];
+        if let Url::Entry { fields, key, .. } = agent.client.url {
+            entries.push(fields(""));
+            named.push(match key {
+                Key::Header(_) => HEADERS,
+                Key::Field(field) => field,
+            });
+        }
+        named.extend(agent.client.other_fields);
+        let written = entries.into_iter().filter_map(|entry| entry.as_object().cloned()).flatten();
+        let written: Vec<String> = written.map(|(name, _)| name).filter(|name| name != "tools").collect();
+        written.into_iter().chain(named.into_iter().map(str::to_owned))
+    };
+    once(ALL.iter().flat_map(of))
+}
+
+fn once<T: PartialEq>(words: impl Iterator<Item = T>) -> Vec<T> {
+    let mut known = Vec::new();
+    words.for_each(|word| {
+        if !known.contains(&word) {
+            known.push(word);
+        }
+    });
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_known_for_every_agent() {
+        let mut fields = written_fields();
+        fields.sort_unstable();
+        let known = [
+            "args",
+            "bearer_token_env_var",
+            "command",
+            "cwd",
+            "env_http_headers",
+            "headers",
+            "httpUrl",
+            "http_headers",
+            "serverUrl",
+            "type",
+            "url",
+        ];
+        assert!(known.iter().all(|name| fields.iter().any(|field| field == name)), "{fields:?}");
+        assert!(!fields.contains(&"tools".to_owned()));
+    }
+}
