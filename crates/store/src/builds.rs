@@ -81,8 +81,8 @@ pub struct Last {
     pub ended_at: Millis,
 }
 
-/// The rows beyond the limits. `?1` is the time before which they started, `?2` how many a workspace keeps. `?3` is the time
-/// before which an unfinished build must have started to count as killed.
+/// The builds to delete: those that started before `?1`, and those beyond the newest `?2` of their workspace. A build
+/// without an end that started at `?3` or later is still running, and stays.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, ended_at,

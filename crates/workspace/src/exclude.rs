@@ -10,7 +10,7 @@ use mcpkg_base::error::Result;
 use mcpkg_base::file;
 use mcpkg_base::git;
 
-/// Makes git ignore the workspace's own folder, its worktrees and its other repositories, if the root is a repository.
+/// If the root of the workspace is a repository, makes git ignore mcpkg's folder, the worktrees and the other repositories.
 /// Appends to `info/exclude`, which is local to this clone, and keeps the existing lines.
 pub fn exclude(root: &Path) -> Result<()> {
     let Some(folder) = git::folder(root) else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! Serves MCP over HTTP: streamable HTTP at `/mcp`, and the older transport at `/sse`. A URL may select a project;
-//! without one, the server selects it.
+//! Serves MCP over HTTP: streamable HTTP at `/mcp`, and the older transport at `/sse`. A URL may name a project;
+//! if it names none, the project that applies to the server is used.
 
 mod access_control;
 mod admission;

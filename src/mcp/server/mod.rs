@@ -1,4 +1,4 @@
-//! Handles everything that the front does not answer itself, as rmcp's handler. There is one file for each family of
+//! rmcp's handler: handles every request that the front does not answer itself. There is one file for each family of
 //! methods.
 //!
 //! A tool call that writes holds a write ticket, which the client's later reads wait for ([`super::tickets`]). It runs
@@ -81,7 +81,7 @@ impl Server {
         }
     }
 
-    /// Applies changes to the files that the server follows. Each request is answered after that.
+    /// Takes over what changed in the files that the server follows. Runs before each request is answered.
     pub(super) fn keep_up(&self) {
         if let Some(followed) = &self.followed {
             followed.keep_up();
@@ -128,7 +128,7 @@ fn era(request: &RequestContext<RoleServer>) -> Era {
     }
 }
 
-/// Adds how long clients may cache a result that does not change, in the revision that has this field.
+/// Adds to a result that does not change how long clients may cache it. Older protocol revisions have no field for that.
 macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {

@@ -1,4 +1,4 @@
-//! Answers tool calls that only read and take microseconds in front of rmcp, converting the reply directly to JSON.
+//! Answers quick tool calls that only read before they reach rmcp, and writes the reply directly as JSON.
 
 use std::borrow::{Borrow, Cow};
 use std::time::Instant;
@@ -40,9 +40,9 @@ impl HotCall {
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
         let entry = super::operation(&parameters.name, config)?;
-        // rmcp's handler answers these calls: failures of contract 003 have their own form, and it counts and queues
-        // the calls of each requester. Without a network there is only one client, whose calls are sequential here
-        // anyway.
+        // Left to rmcp's handler: calls that write; tools of contract 003 (`Shape::Rpc`), whose failures have their own
+        // form; and, over a network, calls that it counts and queues for each requester. Without a network there is
+        // only one client, and its calls run one after another here anyway.
         let is_counted = (entry.rate.is_some() || entry.one_at_a_time) && config.connection == Connection::Network;
         if !entry.effect.reads() || entry.shape == Shape::Rpc || is_counted {
             return None;
@@ -60,7 +60,8 @@ impl HotCall {
         self.entry.tool
     }
 
-    /// Whether the call may take long in a large database, so that it gets only a short time limit.
+    /// Whether the call may take long in a large database. It gets a short time limit here, and after that goes to rmcp's
+    /// handler.
     pub(in crate::mcp) fn may_be_long(&self) -> bool {
         self.entry.one_at_a_time
     }

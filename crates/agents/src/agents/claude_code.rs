@@ -12,13 +12,13 @@ use crate::servers::dialect::Dialect;
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 
-/// Moves its folder, and its file into that.
+/// The environment variable that moves Claude Code's folder; `.claude.json` is then in that folder, too.
 const HOME: &str = "CLAUDE_CONFIG_DIR";
 
 /// What keeps it from reading AGENTS.md.
 const HIDING: &[&str] = &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
 
-/// Rules apply always, or where a file that `paths` names is read.
+/// A rule applies always or, if it has `paths`, when the agent reads a file that they match.
 const RULES: Rules = Rules {
     folder: ".claude/rules",
     ending: ".md",

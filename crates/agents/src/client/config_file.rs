@@ -71,7 +71,7 @@ impl ConfigFile {
         Ok(Self { agent, scope, path, root: Some(root) })
     }
 
-    /// Returns the files of an agent that there can be here, the user's first.
+    /// Returns the configuration files that an agent may have: the user's, then that of the current project if there is one.
     ///
     /// # Errors
     /// `E_ROOT_REQUIRED` where HOME is not set.

@@ -76,7 +76,7 @@ impl Wanted {
     pub fn url(context: &Context, scope: Scope, url: &str, key: Option<&str>) -> Result<Self> {
         let address = Address::parse(url)?;
         let url = if is_named(context) {
-            // Its server may be another machine's, which knows projects that this database does not.
+            // The URL's server may be on another machine and know other projects, so check only that the name is valid.
             let name = context.selection.named.as_deref().unwrap_or_default();
             mcpkg_core::names::check("Project", name)?;
             pinned(url, &address, name)?
@@ -183,7 +183,7 @@ fn variable(name: &str) -> Result<&str> {
 pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool) -> Option<Change> {
     let old = old.and_then(Value::as_object);
     let kept = |(name, value): (String, Value)| {
-        // Which of its tools an agent may use is the user's choice.
+        // `tools` says which of the server's tools the agent may use. The user may have changed it, so it is kept.
         let value = if name == "tools" && !replaces { old.and_then(|old| old.get("tools")).cloned() } else { None }
             .unwrap_or(value);
         (name, value)
@@ -197,8 +197,8 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
     (!old.is_some_and(is_there)).then_some(change)
 }
 
-/// Returns the database if the entry has to name it: any except the one that a server finds without its user's environment,
-/// because agents start servers without most of it.
+/// Returns the database if the entry has to name it. Only the default one needs no name, unless a variable moves it: agents
+/// start servers without most of the user's environment.
 fn named_database(path: &Path) -> Option<&Path> {
     let default = mcpkg_core::database::default_path();
     let moved = std::env::var_os("XDG_DATA_HOME").is_some_and(|folder| !folder.is_empty());

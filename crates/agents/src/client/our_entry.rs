@@ -1,4 +1,4 @@
-//! The entries of mcpkg's in agents' files.
+//! mcpkg's own entries in agents' configuration files.
 
 use serde_json::{Value, json};
 
@@ -11,13 +11,13 @@ use super::runs::Runs;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-/// An entry of mcpkg's in an agent's file.
+/// An entry for mcpkg in an agent's file.
 pub struct OurEntry {
     pub config: ConfigFile,
     pub name: String,
     pub entry: Value,
     pub runs: Runs,
-    /// What is to be said of the program.
+    /// Whether the program of the entry is this mcpkg, another one, or missing.
     pub binary: Binary,
 }
 
@@ -51,7 +51,7 @@ impl OurEntry {
     }
 }
 
-/// The entries of mcpkg's in a file.
+/// Returns the entries for mcpkg in a file.
 pub fn our_entries(context: &Context, config: &ConfigFile) -> Result<Vec<OurEntry>> {
     let read = FileText::of(config)?;
     let document = config.agent.document();

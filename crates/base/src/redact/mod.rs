@@ -119,15 +119,15 @@ fn urls(text: &str) -> String {
     safe
 }
 
-/// Whether a single word before the host in a URL is a user name. `before` ends with the URL's scheme. For ssh and
-/// databases it is; with other schemes it is just as often a token.
+/// Whether a single word before the host in a URL is a user name. It is one for ssh and databases; for other schemes it is
+/// just as often a token. `before` is the text up to `://`.
 pub fn names_user(before: &str) -> bool {
     ["ssh", "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv"]
         .iter()
         .any(|scheme| before.ends_with(scheme))
 }
 
-/// Returns the end of the host in a URL without its scheme, which starts with the name and password.
+/// Returns the position where the host ends. `address` is a URL without its scheme, which may start with a name and a password.
 ///
 /// A password may contain an unencoded `/`. In that case, the text between `:` and `/` is not a port, and an `@`
 /// follows.

@@ -118,7 +118,8 @@ impl Understood {
         Ok(Some(twins))
     }
 
-    /// Reports a file as a duplicate of an item. But if the item is what a deploy writes from the file, the file replaces it.
+    /// Reports a file as a duplicate of an item. If the file is the original, and the item a copy that a deploy mended for an
+    /// agent, the item takes the content of the file instead.
     fn take_own(&mut self, file: &File, path: &str, at: usize) -> Result<()> {
         let item = &mut self.items[at];
         if at < self.listed_count || item.content == file.content || mended(file, path)?.is_none() {

@@ -94,7 +94,7 @@ impl Prune {
     }
 }
 
-/// Words the number of deleted rows per table.
+/// Returns the number of rows of each table in words: `3 rows of events, 1 row of runs`. Tables without rows are left out.
 fn counted(rows: &[(&str, u64)]) -> String {
     let some = rows.iter().filter(|(_, rows)| *rows > 0);
     let counted = some.map(|(table, rows)| format!("{} of {table}", plural::count(*rows, "row")));

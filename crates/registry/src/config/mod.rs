@@ -53,7 +53,7 @@ pub fn set(db: &Db<'_>, key: Key, text: &str) -> Result<()> {
     settings::set(db, key.name(), &key.check(text)?)
 }
 
-/// Records the user's approval, which a loosening value needs to count.
+/// Records the user's approval. Without it, a value that loosens a rule has no effect.
 pub fn approve(approved: &Approved, key: Key, text: &str) -> Result<()> {
     let (name, note) = record(key, text);
     approved.put(Kind::ToolSetting, &name, &note)

@@ -70,7 +70,7 @@ impl CallFiles {
 #[derive(Debug)]
 struct Folder {
     folder: TempDir,
-    /// `None` if a sweep in another process holds the lock.
+    /// Keeps the sweep of another process away from the folder.
     _held: Option<FolderLock>,
 }
 

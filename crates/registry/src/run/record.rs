@@ -93,8 +93,8 @@ pub fn begin(context: &Context, asked: Asked<'_>) -> Result<UnderWay> {
     run.refusal().map_or(Ok(run), Err)
 }
 
-/// Records the end of a run, and also its start if it was refused before it began. If this fails, it is only
-/// logged, since the tool has already run.
+/// Records the end of a run. If its start has no row yet, since the run was refused, records that too. A failure to write
+/// is only logged: it is too late to prevent the run.
 pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Error>) {
     let ended = ended(context, facts, failure);
     let written = run.holder.write(&context.store, |db| {

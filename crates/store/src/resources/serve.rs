@@ -1,4 +1,4 @@
-//! Serves resources to clients: rows are borrowed, and each resource takes one statement.
+//! Serves resources to clients. A resource, or a page of the list, takes one statement, and its fields are borrowed from the rows.
 
 use super::resource::Key;
 use super::row::{REST, check, resource_listed, resource_summed};

@@ -16,19 +16,20 @@ use mcpkg_base::hex;
 
 const VERSION: Unique = Unique::new("tool_package", &["registry", "name", "version"]);
 
+/// Who can see a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
-    /// Everyone, and searches find it.
+    /// Everyone can see the version, and searches find it.
     #[default]
     Public,
-    /// Everyone who knows its name.
+    /// Everyone who knows its name can see the version; searches do not find it.
     Unlisted,
-    /// Only those who may publish in its namespace.
+    /// Only those who may publish in its namespace can see the version.
     Private,
 }
 
 impl Visibility {
-    /// Returns the word for it in the database, for people and for programs.
+    /// Returns its name, which is the same in the database, in messages and in JSON.
     pub const fn word(self) -> &'static str {
         match self {
             Visibility::Public => "public",

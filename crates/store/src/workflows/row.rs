@@ -48,7 +48,8 @@ pub(crate) fn from_row(row: &Row<'_>) -> Result<Workflow> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
+/// If `error` says that the row is damaged, returns a placeholder that lists can show: the id, the name as far as it can be
+/// read, and the damage as description. Any other error is returned.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Workflow> {
     if error.code() != Code::Damaged {
         return Err(error);

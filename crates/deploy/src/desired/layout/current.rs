@@ -63,7 +63,7 @@ pub(super) fn add(
 
 fn extra_prompt_files(builder: &mut Builder, modules: &[Module], config: &TargetConfig, root: &Path) -> Result<()> {
     let Some(folder) = config.target.facts().project.prompt_files else { return Ok(()) };
-    // A config repo has separate prompts. In a project, prompts are commands.
+    // `write_prompts` is of config repos, where prompts are separate from commands; `prompt_files` is of projects.
     let kinds: &[Kind] = match (config.flag("write_prompts", false), config.flag("prompt_files", false)) {
         (_, true) => &[Kind::Command, Kind::Prompt],
         (true, false) => &[Kind::Prompt],
@@ -89,8 +89,8 @@ fn skills_and_commands(
     commands::add(builder, modules, target, base, &base.join(skills_folder), commands)
 }
 
-/// Warns about commands that run shell lines before their text in Claude Code, if the target treats those lines as
-/// text.
+/// Warns about commands with lines that Claude Code runs in a shell before it reads the text, if the target reads those
+/// lines as text.
 fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], target: Target) {
     for module in of_kind(modules, Kind::Command, target) {
         if module.files.iter().any(|file| words::runs_something(&file.bytes)) {

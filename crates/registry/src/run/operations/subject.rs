@@ -75,7 +75,7 @@ pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     }
 }
 
-/// Returns a tool from a registry, since its build may need a permission before the tool can be installed.
+/// Finds a tool in the registries that is not installed: its build may need a permission before it can be.
 fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     (context.step_aside)();
     let reference = Reference { name, version: Wanted::Latest, action: None };
@@ -94,7 +94,7 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     Ok(Tool { name, version: Some(version), sha256: Some(sha256), publisher })
 }
 
-/// Returns the substitute for a publisher for a folder, so that permissions apply to this folder only.
+/// Returns what stands for the publisher of a tool in a folder: the folder's path, so that permissions apply to it alone.
 pub fn publisher_of(folder: &Path) -> String {
     format!("folder:{}", folder.display())
 }

@@ -30,7 +30,7 @@ pub(in crate::engine) fn each(
         return through_cursor(connection, sql, params, &mut f);
     }
     if is_asked {
-        // The transaction may see a newer version than the first rows reported.
+        // The first rows came with the version of the database. The transaction below may see a newer one: ask again.
         connection.ask_again();
     }
     in_transaction(connection, Intent::Read, || through_cursor(connection, sql, params, &mut f))
