@@ -169,7 +169,7 @@ fn secrets_in_addresses_and_arguments_become_references() {
         json!(["--header", "Authorization: Bearer ${MY_API_TOKEN}"])
     );
     assert_eq!(args(&["postgres://u:p@h/db"]), json!(["postgres://${MY_API_USERINFO}@h/db"]));
-    // The name of a database's user is none; elsewhere it is as often a token.
+    // For databases and ssh, the word before the host is a user name. In other URLs it may be a token.
     for plain in ["postgres://me@h/db", "--url=postgresql://me@h:5432/db?x=1", "ssh://git@h/o"] {
         assert_eq!(args(&["--db", plain]), json!(["--db", plain]));
     }

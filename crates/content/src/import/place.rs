@@ -101,7 +101,7 @@ const GENERIC: &[&str] = &[
     "workflows",
 ];
 
-/// Folders that do not become part of a name, because the file's ending already tells what it is.
+/// Folders that do not become part of a name, because the file's extension already says what it is.
 const TOLD: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
 
 impl Places {

@@ -120,8 +120,8 @@ impl<'c> Mirror<'c> {
         Limits::new(time, &self.context.cancelled)
     }
 
-    /// Finds the branch, tag or commit with this name; `None` stands for the default branch. Fails with `E_NOT_FOUND` if there
-    /// is none.
+    /// Finds the branch, tag or commit with this name; `None` stands for the default branch. A missing one
+    /// gives `E_NOT_FOUND`.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if is_commit(wanted) {

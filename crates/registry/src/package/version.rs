@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(chosen("<1", false).as_deref(), Some("0.3.0"));
         assert_eq!(chosen("^2", false), None);
         assert_eq!(chosen("^2", true).as_deref(), Some("2.0.0-rc.1"));
-        assert_eq!(chosen("<2", true).as_deref(), Some("1.10.0"), "a pre-release of 2.0.0 is none of 1");
+        assert_eq!(chosen("<2", true).as_deref(), Some("1.10.0"), "`<2` takes no pre-release of 2.0.0");
         assert_eq!(chosen("^2.0.0-rc.0", false).as_deref(), Some("2.0.0-rc.1"));
         assert_eq!(chosen("1", true).as_deref(), Some("1.10.0"));
     }

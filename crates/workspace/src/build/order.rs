@@ -2,8 +2,8 @@
 
 use crate::manifest::Repo;
 
-/// Returns the named repository and everything it depends on, in the manifest's order. Returns an empty list if there
-/// is no such repository.
+/// Returns the named repository and everything it depends on, in the manifest's order. The list is empty for an
+/// unknown repository.
 pub fn with_dependencies<'m>(repos: &'m [Repo], name: &str) -> Vec<&'m Repo> {
     let mut wanted = vec![name];
     let mut next = 0;
