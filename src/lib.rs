@@ -10,6 +10,7 @@ pub mod mcp;
 #[path = "../tests/support/seed.rs"]
 #[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
 mod seed;
+mod tui;
 
 use mcpkg_core::op::Domains;
 
@@ -24,4 +25,5 @@ pub const DOMAINS: Domains = Domains(&[
     &mcpkg_core::access::DOMAIN,
     &mcpkg_core::consent::DOMAIN,
     &mcpkg_core::database::DOMAIN,
+    &mcpkg_console::DOMAIN,
 ]);

@@ -3,6 +3,7 @@
 mod ask;
 mod called;
 mod complete;
+mod console;
 mod demo;
 mod explain;
 mod generate;
@@ -100,6 +101,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     let (name, inner) = matches.subcommand().ok_or_else(|| Error::internal("clap accepted an empty command line"))?;
     match name {
         "serve" => return serve::run(inner, serve::identity(matches, called), globals, output),
+        "console" => return console::run(inner, globals),
         "demo" => return demo::run(inner, globals, output),
         "version" => return version::run(globals, output),
         "completions" => return generate::completions(inner, command(), output),

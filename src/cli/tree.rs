@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{ArgMatches, Command};
 
-use super::{demo, generate, globals, help, serve, version};
+use super::{console, demo, generate, globals, help, serve, version};
 use mcpkg_core::op::Entry;
 
 pub(super) const ABOUT: &str = "One SQLite file for what you give your coding agents, served to every MCP client";
@@ -30,7 +30,7 @@ fn grown(named: &dyn Fn(&str) -> bool) -> Command {
         .disable_help_subcommand(true)
         .args(globals::args())
         .arg(help::flag());
-    let others = [serve::command(), demo::command(), version::command(), help::command()];
+    let others = [serve::command(), console::command(), demo::command(), version::command(), help::command()];
     branches(help::of_root(root), &[], named).subcommands(others.into_iter().chain(generate::commands()))
 }
 

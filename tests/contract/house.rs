@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// The crates below the program, from the lowest up. A crate uses those before it; of the domains, which are the last five, only
 /// `content` is used by others.
-const CRATES: [&str; 9] = ["base", "store", "core", "agents", "content", "deploy", "registry", "workspace", "workflow"];
+const CRATES: [&str; 10] =
+    ["base", "store", "core", "agents", "content", "deploy", "registry", "workspace", "workflow", "console"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -209,6 +209,7 @@ fn every_command_keeps_to_the_schema() {
         &["limit", "set", "events", "--age", "365d"],
         &["prune", "--dry-run"],
         &["events"],
+        &["inbox"],
         &["check"],
         &["compact"],
         &["backup", "copy.db"],

@@ -14,6 +14,12 @@ pub fn ending() -> Vec<i32> {
     ends.filter(|signal| *signal != SIGHUP || !is_ignored(&status, *signal)).collect()
 }
 
+/// Stops this process until somebody lets it go on, as Ctrl-Z does.
+pub fn stop_self() {
+    // A stop that failed leaves the process running, which is the best that can be done.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
+}
+
 /// Whether a process ignores a signal, according to its status in /proc.
 fn is_ignored(status: &str, signal: i32) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

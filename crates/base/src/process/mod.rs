@@ -35,7 +35,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 pub use cancel::OnCancel;
 #[cfg(unix)]
-pub use ending::ending;
+pub use ending::{ending, stop_self};
 pub use environment::{Environment, is_needed_on_windows, is_passed_on};
 pub use failure::Failure;
 pub use limits::{GRACE, Limits};

@@ -1,0 +1,161 @@
+//! Actions: what a key of a screen does, as an operation with its arguments.
+
+use serde_json::Value;
+
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::{Body, Context, Domains, Effect, Entry, Reply};
+
+use crate::place::Place;
+
+/// A key of a screen or a row, and what it does.
+#[derive(Clone, Debug)]
+pub struct Action {
+    pub key: char,
+    /// A verb, such as `approve`.
+    pub label: &'static str,
+    pub does: Does,
+}
+
+#[derive(Clone, Debug)]
+pub enum Does {
+    Call(Box<Invocation>),
+    Open(Place),
+    /// Ask for a note, then do the given action with it.
+    Note(Box<Invocation>),
+}
+
+impl Action {
+    pub fn call(key: char, label: &'static str, invocation: Invocation) -> Self {
+        Self { key, label, does: Does::Call(Box::new(invocation)) }
+    }
+
+    pub fn open(key: char, label: &'static str, place: Place) -> Self {
+        Self { key, label, does: Does::Open(place) }
+    }
+
+    pub fn note(invocation: Invocation) -> Self {
+        Self { key: 'n', label: "note", does: Does::Note(Box::new(invocation)) }
+    }
+
+    /// Whether the action changes something, so that a read-only console does not offer it.
+    pub fn changes(&self, domains: Domains) -> bool {
+        match &self.does {
+            Does::Call(invocation) | Does::Note(invocation) => {
+                invocation.entry(domains).is_none_or(|entry| !entry.effect.reads())
+            }
+            Does::Open(_) => false,
+        }
+    }
+}
+
+/// A command line of one operation. What `c` copies is what runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// The words of its command, such as `consent approve`.
+    pub words: String,
+    options: Vec<String>,
+    positional: Vec<String>,
+    /// What to ask before it runs, if the operation does not ask by itself.
+    pub question: Option<String>,
+    /// The name that the person has to type, since the call destroys something.
+    pub destroys: Option<String>,
+}
+
+impl Invocation {
+    pub fn new(words: &str) -> Self {
+        Self { words: words.to_owned(), options: Vec::new(), positional: Vec::new(), question: None, destroys: None }
+    }
+
+    /// Adds a positional argument.
+    #[must_use]
+    pub fn with(mut self, value: impl Into<String>) -> Self {
+        self.positional.push(value.into());
+        self
+    }
+
+    /// Adds an option with its value.
+    #[must_use]
+    pub fn option(mut self, name: &str, value: &str) -> Self {
+        // One word, so that a value that begins with `-` stays a value.
+        self.options.push(format!("{name}={value}"));
+        self
+    }
+
+    #[must_use]
+    pub fn flag(mut self, name: &str) -> Self {
+        self.options.push(name.to_owned());
+        self
+    }
+
+    /// Asks this question before it runs.
+    #[must_use]
+    pub fn asking(self, question: impl Into<String>) -> Self {
+        Self { question: Some(question.into()), ..self }
+    }
+
+    /// Lets the person type `name` before it runs.
+    #[must_use]
+    pub fn destroying(self, name: impl Into<String>) -> Self {
+        Self { destroys: Some(name.into()), ..self }
+    }
+
+    /// Returns the operation, unless this build has none of that name.
+    pub fn entry(&self, domains: Domains) -> Option<&'static Entry> {
+        entry(domains, &self.words)
+    }
+
+    /// Runs the operation. The context's functions ask the person, as they do in the shell.
+    pub fn run(&self, context: &Context) -> Result<Reply> {
+        let entry = self.entry(context.domains).ok_or_else(|| missing(&self.words))?;
+        let command = entry.augment(clap::Command::new("mcpkg").no_binary_name(true));
+        let parsed = command.try_get_matches_from(self.words_after()).and_then(|matches| entry.from_shell(&matches));
+        let call = parsed.map_err(|error| Error::new(Code::InvalidArgument, first_line(&error)))?;
+        match &self.question {
+            Some(question) => (context.ask)(Body::Several(Vec::new()), question)?,
+            None if entry.effect == Effect::Destroy => {
+                call.look(context)?;
+                (context.ask)(Body::Several(Vec::new()), call.question())?;
+            }
+            None => {}
+        }
+        call.run(context)
+    }
+
+    /// Runs an operation that reads, and returns its data.
+    pub fn read(&self, context: &Context) -> Result<Value> {
+        Ok(self.run(context)?.into_value())
+    }
+
+    /// Returns the shell command.
+    pub fn command(&self) -> String {
+        let words = self.words_after();
+        let words: Vec<_> = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into())).collect();
+        format!("mcpkg {} {}", self.words, words.join(" ")).trim_end().to_owned()
+    }
+
+    /// Returns the words after those of the command.
+    fn words_after(&self) -> Vec<String> {
+        let dashes = self.positional.iter().any(|value| value.starts_with('-')).then(|| "--".to_owned());
+        self.options.iter().cloned().chain(dashes).chain(self.positional.iter().cloned()).collect()
+    }
+}
+
+/// Returns the operation whose command has these words.
+pub fn entry(domains: Domains, words: &str) -> Option<&'static Entry> {
+    domains.operations().find(|entry| entry.faces.shell() && words.split(' ').eq(entry.cli.iter().copied()))
+}
+
+/// Runs an operation that reads with arguments that the shell would take from a file, such as the text of a workflow.
+pub fn read(context: &Context, words: &str, arguments: Value) -> Result<Value> {
+    let entry = entry(context.domains, words).ok_or_else(|| missing(words))?;
+    Ok(entry.from_agent(arguments)?.run(context)?.into_value())
+}
+
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+fn missing(words: &str) -> Error {
+    Error::new(Code::NotFound, format!("This build has no command `mcpkg {words}`"))
+}

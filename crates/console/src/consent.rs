@@ -1,0 +1,103 @@
+//! A request for consent.
+
+use serde_json::Value;
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use crate::action::{Action, Invocation};
+use crate::data::{text, texts, time};
+use crate::screen::{Line, Screen, Tone};
+use crate::time::until;
+
+/// How an operation affects the world, as a word and its tone.
+pub fn effect(word: &str) -> (&'static str, Tone) {
+    match word {
+        "read" | "reads" => ("reads", Tone::Good),
+        "destroy" | "destroys" => ("destroys", Tone::Bad),
+        _ => ("writes", Tone::Warning),
+    }
+}
+
+pub fn screen(context: &Context, id: &str) -> Result<Screen> {
+    let data = Invocation::new("consent show").with(id).read(context)?;
+    let (what, kind) = summary(&data);
+    let mut lines = vec![
+        Line::of(Tone::Name, text(&data, "asked_by"))
+            .then(Tone::Plain, " asks: ")
+            .then(Tone::Strong, &what)
+            .then(Tone::Plain, "  ")
+            .then(kind.1, kind.0),
+        Line::blank(),
+    ];
+    let effects = texts(&data, "effects");
+    lines.extend(effects.iter().map(|line| Line::quoted(line)));
+    let hidden = lines.iter().filter(|line| line.is_stop).count();
+    lines.push(Line::blank());
+    if hidden > 0 {
+        lines.push(Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, "hidden characters; . goes to the next"));
+    }
+    let now = context.clock.now();
+    let at = |name| time(&data, name).map(|at| until(at, now)).unwrap_or_default();
+    let project = match text(&data, "project") {
+        "" => String::new(),
+        project => format!(" in {project}"),
+    };
+    lines.push(Line::plain(&format!("Asked at {}{project}. {}", at("asked_at"), state(&data, &at("expires_at")))));
+    if text(&data, "state") == "pending" {
+        lines.push(Line::plain("A yes is good once, for 10 minutes, for exactly these values."));
+    }
+    if let note @ 1.. = text(&data, "note").len() {
+        let _ = note;
+        lines.push(Line::plain("Note: ").then(Tone::Plain, text(&data, "note")));
+    }
+    Ok(Screen::text(format!("Inbox > {what}"), lines).with(actions(&data)))
+}
+
+/// The keys of a request that waits, or whose approval was not used yet.
+pub fn actions(data: &Value) -> Vec<Action> {
+    let id = text(data, "id");
+    let deny = Action::call('d', "deny", Invocation::new("consent deny").with(id));
+    match text(data, "state") {
+        "pending" => {
+            let mut approve = Invocation::new("consent approve").with(id);
+            if let (_, Tone::Bad) = summary(data).1 {
+                approve = approve.destroying(name_to_type(data));
+            }
+            vec![Action::call('a', "approve", approve), deny, Action::note(Invocation::new("consent deny").with(id))]
+        }
+        "approved" => vec![Action { label: "take back", ..deny }],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns what would be done, such as `Run shop:apps:delete`, and its effect.
+pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
+    let summary = text(data, "summary");
+    let effects = texts(data, "effects").join("\n");
+    let word = match text(data, "effect") {
+        "" if summary.contains("destroys") || effects.contains("destroys)") => "destroys",
+        "" if summary.contains("(reads") => "reads",
+        "" => "writes",
+        word => word,
+    };
+    let what = summary.split(" (").next().unwrap_or(summary);
+    (what.to_owned(), effect(word))
+}
+
+/// Returns the word that a person types to approve something that destroys: the last argument of the path, or else the
+/// name of the command.
+fn name_to_type(data: &Value) -> String {
+    let arguments = &data["inputs"]["arguments"];
+    let with = arguments["with"].as_object().and_then(|with| with.values().filter_map(Value::as_str).next_back());
+    let name = with.or_else(|| arguments["command"].as_str()).unwrap_or(text(data, "operation"));
+    name.chars().filter(|c| !c.is_control()).take(64).collect()
+}
+
+fn state(data: &Value, until: &str) -> String {
+    match text(data, "state") {
+        "pending" => format!("Waits until {until}."),
+        "approved" => format!("APPROVED, until {until}, not used yet."),
+        state => format!("{state}."),
+    }
+}

@@ -1,0 +1,142 @@
+//! The content of the selected project: prompts, skills, instructions and resources.
+
+use serde_json::Value;
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use crate::action::{Action, Invocation};
+use crate::data::{number, rows, text, texts};
+use crate::diff as diffs;
+use crate::place::Place;
+use crate::reply;
+use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
+
+const VIEWS: &[&str] = &["rendered", "as agents see it"];
+
+pub fn screen(context: &Context) -> Result<Screen> {
+    let prompts = Invocation::new("prompt list").read(context)?;
+    let skills = Invocation::new("skill list").read(context)?;
+    let resources = Invocation::new("resource list").read(context)?;
+    let mut list = Vec::new();
+    let mut section = |heading: &str, rows: Vec<Row>| {
+        if !rows.is_empty() {
+            list.push(Row::heading(heading));
+            list.extend(rows);
+        }
+    };
+    let prompt = |found: &Value| {
+        let name = text(found, "name");
+        row("prompt", name, Place::Prompt(name.to_owned()), item_actions("prompt", name))
+    };
+    section("PROMPTS", rows(&prompts, "prompts").iter().map(prompt).collect());
+    let skill = |found: &Value| {
+        let name = text(found, "name");
+        let delete = Invocation::new("skill delete").with(name).destroying(name);
+        row("skill", name, Place::Skill(name.to_owned()), vec![Action::call('D', "delete", delete)])
+    };
+    let own = |found: &&Value| text(found, "from") != "prompt";
+    section("SKILLS", rows(&skills, "skills").iter().filter(own).map(skill).collect());
+    let resource = |found: &Value| {
+        let uri = text(found, "uri");
+        row("resource", uri, Place::Resource(uri.to_owned()), item_actions("resource", uri))
+    };
+    let (instructions, others): (Vec<&Value>, Vec<&Value>) =
+        rows(&resources, "resources").iter().filter(|found| !text(found, "uri").starts_with("skill://")).partition(
+            |found| text(found, "uri").starts_with("instructions://") || text(found, "uri").starts_with("rule://"),
+        );
+    section("INSTRUCTIONS", instructions.into_iter().map(resource).collect());
+    section("RESOURCES", others.into_iter().map(resource).collect());
+    let list = List {
+        columns: &[],
+        rows: list,
+        empty: "The project is empty. + creates a prompt; `mcpkg import .` takes in what a folder holds.",
+        is_narrow: true,
+    };
+    let new = Action::open('+', "new", Place::Form("prompt create".to_owned()));
+    Ok(Screen::list("Content", list).with([new]))
+}
+
+fn row(noun: &str, name: &str, look: Place, actions: Vec<Action>) -> Row {
+    Row { id: format!("{noun} {name}"), cells: vec![Span::plain(name)], look: Some(look), actions, is_heading: false }
+}
+
+fn item_actions(noun: &str, name: &str) -> Vec<Action> {
+    let delete = Invocation::new(&format!("{noun} delete")).with(name).destroying(name);
+    vec![
+        Action::open('t', "trail", Place::History(noun.to_owned(), name.to_owned())),
+        Action::call('D', "delete", delete),
+    ]
+}
+
+pub fn prompt(context: &Context, name: &str, view: usize) -> Result<Screen> {
+    let view = VIEWS[view % VIEWS.len()];
+    let data = Invocation::new("prompt show").with(name).read(context)?;
+    let mut lines = Vec::new();
+    if !text(&data, "description").is_empty() {
+        lines.extend([Line::quoted(text(&data, "description")), Line::blank()]);
+    }
+    match view {
+        "as agents see it" => lines.extend(as_agents_see(context, &format!("command:{name}"))),
+        _ => lines.extend(quoted(text(&data, "text"))),
+    }
+    let edit = Action::call('E', "$EDITOR", Invocation::new("prompt edit").with(name));
+    let actions = item_actions("prompt", name).into_iter().chain([edit]);
+    Ok(Screen::text(format!("Content > prompt {name}, {view}"), lines).with(actions).views(VIEWS))
+}
+
+/// Shows what each agent gets of a module, as `explain` does.
+fn as_agents_see(context: &Context, module: &str) -> Vec<Line> {
+    match Invocation::new("explain").with(module).run(context) {
+        Ok(found) => reply::lines(&found),
+        Err(error) => reply::error(&error),
+    }
+}
+
+pub fn resource(context: &Context, uri: &str) -> Result<Screen> {
+    let found = Invocation::new("resource show").with(uri).run(context)?;
+    Ok(Screen::text(format!("Content > {uri}"), reply::lines(&found)).with(item_actions("resource", uri)))
+}
+
+pub fn skill(context: &Context, name: &str) -> Result<Screen> {
+    let data = Invocation::new("skill show").with(name).read(context)?;
+    let mut lines: Vec<Line> = texts(&data, "files").into_iter().map(|file| Line::of(Tone::Dim, file)).collect();
+    lines.push(Line::blank());
+    lines.extend(quoted(text(&data, "text")));
+    Ok(Screen::text(format!("Content > skill {name}"), lines))
+}
+
+/// What the last change of an item changed.
+pub fn diff(context: &Context, noun: &str, name: &str) -> Result<Screen> {
+    let data = Invocation::new(&format!("{noun} diff")).with(name).read(context)?;
+    Ok(Screen::text(format!("Content > {noun} {name}: the last change"), diffs::lines(text(&data, "diff"))))
+}
+
+/// The revisions of an item, each of which can be brought back.
+pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
+    let data = Invocation::new(&format!("{noun} history")).with(name).read(context)?;
+    let row = |found: &Value| {
+        let revision = number(found, "revision");
+        let question = format!("Bring back revision {revision} of {name}? It becomes the newest revision.");
+        let back = Invocation::new(&format!("{noun} restore")).with(name).with(revision.to_string()).asking(question);
+        Row {
+            id: revision.to_string(),
+            cells: vec![
+                Span::plain(&revision.to_string()),
+                Span::plain(text(found, "action")),
+                Span::new(Tone::Name, text(found, "actor")),
+                Span::new(Tone::Dim, text(found, "at")),
+            ],
+            look: Some(Place::ItemDiff(noun.to_owned(), name.to_owned())),
+            actions: vec![Action::call('b', "bring back", back)],
+            is_heading: false,
+        }
+    };
+    let list = List {
+        columns: &["REVISION", "WHAT", "BY", "AT"],
+        rows: rows(&data, "revisions").iter().map(row).collect(),
+        empty: "No revisions.",
+        is_narrow: true,
+    };
+    Ok(Screen::list(format!("Trail of {noun} {name}"), list))
+}

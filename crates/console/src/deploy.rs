@@ -1,0 +1,180 @@
+//! What a deploy would write, changes found in deployed files, and earlier deploys.
+
+use serde_json::Value;
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use crate::action::{Action, Invocation};
+use crate::data::{count, rows, text, texts, time};
+use crate::diff;
+use crate::place::Place;
+use crate::screen::{Line, List, Row, Screen, Span, Tone};
+use crate::time::until;
+
+/// A file that a deploy would write or delete.
+pub struct Change {
+    pub path: String,
+    /// The path below the deploy root.
+    pub shown: String,
+    pub op: String,
+    reason: String,
+    agents: String,
+    /// Whether its text on disk is not what mcpkg wrote, so that only `--adopt` replaces it.
+    pub is_changed_on_disk: bool,
+    unified: String,
+}
+
+/// Returns what a deploy would change.
+pub fn changes(context: &Context) -> Result<Vec<Change>> {
+    let data = Invocation::new("diff").read(context)?;
+    let status = Invocation::new("status").read(context)?;
+    let changed = |path: &str| {
+        let state = rows(&status, "drift").iter().find(|file| text(file, "path") == path);
+        state.is_some_and(|file| matches!(text(file, "state"), "user_modified" | "both" | "unmanaged"))
+    };
+    let change = |found: &Value| {
+        let path = text(found, "path");
+        let unified = text(found, "unified");
+        let name = |line: &str| line.strip_prefix("+++ b/").or(line.strip_prefix("--- a/")).map(str::to_owned);
+        Change {
+            path: path.to_owned(),
+            shown: unified.lines().take(2).find_map(name).unwrap_or_else(|| path.to_owned()),
+            op: text(found, "op").to_owned(),
+            reason: text(found, "reason").to_owned(),
+            agents: texts(found, "targets").join(", "),
+            is_changed_on_disk: text(found, "update_kind") == "adopt_update" || changed(path),
+            unified: unified.to_owned(),
+        }
+    };
+    Ok(rows(&data, "changes").iter().map(change).collect())
+}
+
+fn counted(changes: &[Change]) -> String {
+    let of = |op: &str| changes.iter().filter(|change| change.op == op).count();
+    format!("{} create, {} update, {} delete", of("create"), of("update"), of("delete"))
+}
+
+pub fn screen(context: &Context) -> Result<Screen> {
+    let changes = changes(context)?;
+    let adopted = changes.iter().filter(|change| change.is_changed_on_disk).count();
+    let title = match (changes.is_empty(), adopted) {
+        (true, _) => "Deploy: every agent's files are current".to_owned(),
+        (false, 0) => format!("Deploy: {}", counted(&changes)),
+        (false, n) => format!("Deploy: {}; {} changed on disk", counted(&changes), count(n as u64, "file")),
+    };
+    let row = |change: &Change| {
+        let (sign, tone) = match change.op.as_str() {
+            "create" => ("+", Tone::Good),
+            "delete" => ("-", Tone::Bad),
+            _ => ("~", Tone::Warning),
+        };
+        let why = if change.is_changed_on_disk { "changed on disk since" } else { &change.reason };
+        Row {
+            id: change.path.clone(),
+            cells: vec![
+                Span::new(tone, if change.is_changed_on_disk { "!" } else { sign }),
+                Span::new(Tone::Name, &change.agents),
+                Span::plain(&change.shown),
+                Span::new(Tone::Dim, why),
+            ],
+            look: Some(Place::File(change.path.clone())),
+            ..Row::default()
+        }
+    };
+    let list = List {
+        columns: &["", "AGENTS", "FILE", "WHY"],
+        rows: changes.iter().map(row).collect(),
+        empty: "Nothing to deploy. b shows earlier deploys.",
+        is_narrow: false,
+    };
+    let apply = Invocation::new("deploy").flag("--apply");
+    let mut actions = Vec::new();
+    if !changes.is_empty() {
+        actions.push(Action::call('a', "apply", apply));
+    }
+    if adopted > 0 {
+        let find = Invocation::new("evolve propose").asking("Record the changes on disk as proposals?");
+        actions.push(Action::call('f', "find changes", find));
+    }
+    actions.push(Action::open('b', "bring back", Place::Snapshots));
+    Ok(Screen::list(title, list).with(actions))
+}
+
+/// What a deploy would change in one file.
+pub fn file(context: &Context, path: &str) -> Result<Screen> {
+    let changes = changes(context)?;
+    let Some(change) = changes.iter().find(|change| change.path == path) else {
+        return Ok(Screen::text("Deploy > file", vec![Line::plain("The file is current.")]));
+    };
+    let mut lines = Vec::new();
+    if change.is_changed_on_disk {
+        lines.push(
+            Line::of(Tone::Warning, "WARNING ")
+                .then(Tone::Plain, "the file was changed on disk since it was deployed; a deploy leaves it as it is"),
+        );
+    }
+    lines.extend(diff::lines(&change.unified));
+    Ok(Screen::text(format!("Deploy > {}", change.shown), lines))
+}
+
+/// A change that was found in a deployed file.
+pub fn proposal(context: &Context, id: &str) -> Result<Screen> {
+    let data = Invocation::new("evolve show").with(id).read(context)?;
+    let mut lines = vec![
+        Line::of(Tone::Name, text(&data, "module_id")).then(Tone::Plain, "  ").then(Tone::Dim, text(&data, "path")),
+        Line::blank(),
+    ];
+    lines.extend(diff::lines(text(&data, "unified")));
+    let actions = if text(&data, "state") == "open" { proposal_actions(id) } else { Vec::new() };
+    Ok(Screen::text(format!("Inbox > change of {}", text(&data, "module_id")), lines).with(actions))
+}
+
+pub fn proposal_actions(id: &str) -> Vec<Action> {
+    let accept = Invocation::new("evolve accept").with(id).asking(format!("Accept change {id} into the project?"));
+    vec![
+        Action::call('a', "accept", accept),
+        Action::call('d', "reject", Invocation::new("evolve reject").with(id)),
+        Action::note(Invocation::new("evolve reject").with(id)),
+    ]
+}
+
+/// The deploys that a rollback can go back to.
+pub fn snapshots(context: &Context) -> Result<Screen> {
+    let data = Invocation::new("snapshot list").read(context)?;
+    let now = context.clock.now();
+    let row = |found: &Value| {
+        let id = text(found, "id");
+        let back = Invocation::new("rollback").option("--to", id);
+        Row {
+            id: id.to_owned(),
+            cells: vec![
+                Span::new(Tone::Dim, &time(found, "created_at").map(|at| until(at, now)).unwrap_or_default()),
+                Span::plain(text(found, "kind")),
+                Span::plain(&count(found["files"].as_u64().unwrap_or_default(), "file")),
+                Span::plain(text(found, "state")),
+                Span::new(Tone::Name, text(found, "actor")),
+            ],
+            look: Some(Place::Shown("snapshot".to_owned(), id.to_owned())),
+            actions: vec![Action::call('b', "bring back", back)],
+            is_heading: false,
+        }
+    };
+    let mut list: Vec<Row> = rows(&data, "snapshots").iter().map(row).collect();
+    if !list.is_empty() {
+        let pristine = Invocation::new("rollback").option("--to", "pristine").destroying("pristine");
+        list.push(Row {
+            id: "pristine".to_owned(),
+            cells: vec![Span::plain(""), Span::new(Tone::Bad, "pristine"), Span::plain("before the first deploy")],
+            actions: vec![Action::call('b', "bring back", pristine)],
+            ..Row::default()
+        });
+    }
+    let list = List {
+        columns: &["AT", "KIND", "FILES", "STATE", "BY"],
+        rows: list,
+        empty: "No deploys yet. `a` on the deploy screen makes the first one.",
+        is_narrow: true,
+    };
+    Ok(Screen::list("Deploy > earlier deploys", list))
+}

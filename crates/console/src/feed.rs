@@ -1,0 +1,140 @@
+//! What changed: the events, and what undoing them would do.
+
+use serde_json::Value;
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use crate::action::{Action, Invocation};
+use crate::data::{rows, text, time};
+use crate::place::{Place, Undo};
+use crate::reply;
+use crate::screen::{Line, List, Row, Screen, Span, Tone};
+use crate::time::exact;
+
+/// The maximum number of events to show.
+const EVENTS: &str = "500";
+
+const VIEWS: &[&str] = &["by time", "by agent", "by session", "by item"];
+
+pub fn screen(context: &Context, view: usize) -> Result<Screen> {
+    let data = Invocation::new("events").option("--limit", EVENTS).read(context)?;
+    let mut events: Vec<&Value> = rows(&data, "events").iter().rev().collect();
+    let group = match VIEWS[view % VIEWS.len()] {
+        "by agent" => Some("actor"),
+        "by session" => Some("session"),
+        "by item" => Some("subject"),
+        _ => None,
+    };
+    let now = context.clock.now();
+    let mut list = Vec::new();
+    if let Some(group) = group {
+        // Stable: the newest event of each group stays first, and so do the groups.
+        let mut order: Vec<&str> = Vec::new();
+        for event in &events {
+            let name = text(event, group);
+            if !order.contains(&name) {
+                order.push(name);
+            }
+        }
+        events.sort_by_key(|event| order.iter().position(|name| *name == text(event, group)));
+    }
+    let mut last = None;
+    for event in events {
+        if let Some(group) = group.filter(|group| last != Some(text(event, group))) {
+            last = Some(text(event, group));
+            list.push(Row::heading(match text(event, group) {
+                "" => "(other)",
+                name => name,
+            }));
+        }
+        list.push(row(event, now));
+    }
+    let title = format!("Feed, {}", VIEWS[view % VIEWS.len()]);
+    let list = List {
+        columns: &["AT", "BY", "WHAT", ""],
+        rows: list,
+        empty: "Nothing has happened yet. Each change of a person or an agent appears here.",
+        is_narrow: false,
+    };
+    Ok(Screen::list(title, list).views(VIEWS))
+}
+
+/// Returns the row of an event, such as `12:49:05 mcp:codex prompt review updated`.
+fn row(event: &Value, now: i64) -> Row {
+    let seq = event["seq"].as_i64().unwrap_or_default();
+    let outcome = match text(event, "outcome") {
+        "ok" => Span::plain(""),
+        refused => Span::new(Tone::Bad, refused),
+    };
+    let mut actions = vec![Action::open('u', "undo", Place::Undo(Undo::Event(seq)))];
+    let all = Undo::By { actor: text(event, "actor").to_owned(), since: text(event, "at").to_owned() };
+    actions.push(Action::open('U', "undo all of this agent since here", Place::Undo(all)));
+    Row {
+        id: seq.to_string(),
+        cells: vec![
+            Span::new(Tone::Dim, &time(event, "at").map(|at| exact(at, now)).unwrap_or_default()),
+            Span::new(Tone::Name, text(event, "actor")),
+            Span::plain(&format!("{} {}", text(event, "kind").replace('.', " "), subject(event))),
+            outcome,
+        ],
+        look: Some(Place::Event(seq)),
+        actions,
+        is_heading: false,
+    }
+}
+
+/// Returns the name of the thing that changed, or its id if it has no name.
+fn subject(event: &Value) -> &str {
+    match text(event, "subject_name") {
+        "" => text(event, "subject"),
+        name => name,
+    }
+}
+
+/// One event, with what it changed if that can be shown.
+pub fn event(context: &Context, seq: i64) -> Result<Screen> {
+    let after = (seq - 1).max(0).to_string();
+    let data = Invocation::new("events").option("--after", &after).option("--limit", "1").read(context)?;
+    let Some(event) = rows(&data, "events").first() else {
+        return Ok(Screen::text("Feed > event", vec![Line::plain("The event was pruned.")]));
+    };
+    let field = |name: &str, value: &str| Line::of(Tone::Dim, &format!("{name:<9}")).then(Tone::Plain, value);
+    let mut lines = vec![
+        field("what", &format!("{} {}", text(event, "kind").replace('.', " "), subject(event))),
+        field("by", text(event, "actor")),
+        field("at", text(event, "at")),
+        field("project", text(event, "project")),
+        field("outcome", text(event, "outcome")),
+    ];
+    lines.extend(details(context, event));
+    Ok(Screen::text(format!("Feed > event {seq}"), lines))
+}
+
+/// Shows the item that the event is about, as its own `diff` or `show` command does.
+fn details(context: &Context, event: &Value) -> Vec<Line> {
+    let (noun, _) = text(event, "kind").split_once('.').unwrap_or_default();
+    let words = match noun {
+        "prompt" | "resource" | "workflow" | "skill" => format!("{noun} diff"),
+        "draft" | "consent" => format!("{noun} show"),
+        "command" | "workflow.run" => return Vec::new(),
+        _ => return Vec::new(),
+    };
+    let Ok(found) = Invocation::new(&words).with(text(event, "subject")).run(context) else { return Vec::new() };
+    let mut lines = vec![Line::blank()];
+    lines.extend(reply::lines(&found));
+    lines
+}
+
+/// What undoing would do, from the operation's own preview.
+pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
+    let (title, call) = match undo {
+        Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
+        Undo::By { actor, since } => (
+            format!("Feed > Undo what {actor} did since {since}"),
+            Invocation::new("undo").option("--by", actor).option("--since", since),
+        ),
+    };
+    let preview = call.clone().flag("--dry-run").run(context)?;
+    Ok(Screen::text(title, reply::lines(&preview)).with([Action::call('a', "undo", call)]))
+}

@@ -1,0 +1,78 @@
+//! A form for the arguments of an operation, grown from its command line.
+
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+
+use crate::action::{Invocation, entry};
+use crate::screen::{Body, Screen};
+
+/// The arguments of one operation, and what the user has filled in.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// The words of the command.
+    pub words: String,
+    pub about: &'static str,
+    pub fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// The argument's name, such as `name` or `--limit`.
+    pub name: String,
+    pub about: String,
+    pub is_required: bool,
+    /// Whether it is on or off.
+    pub is_flag: bool,
+    /// The only values that it takes, if there are few.
+    pub values: Vec<String>,
+    pub value: String,
+    is_option: bool,
+}
+
+impl Form {
+    /// Returns the form of an operation, with empty fields. Required fields come first.
+    pub fn of(context: &Context, words: &str) -> Result<Self> {
+        let entry = entry(context.domains, words)
+            .ok_or_else(|| Error::new(Code::NotFound, format!("This build has no command `mcpkg {words}`")))?;
+        let mut command = entry.augment(clap::Command::new("mcpkg"));
+        command.build();
+        let hidden = ["help", "version"];
+        let field = |argument: &clap::Arg| Field {
+            name: match argument.get_long() {
+                Some(long) => format!("--{long}"),
+                None => argument.get_id().to_string(),
+            },
+            about: argument.get_help().map(ToString::to_string).unwrap_or_default(),
+            is_required: argument.is_required_set(),
+            is_flag: !argument.get_action().takes_values(),
+            values: argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
+            value: String::new(),
+            is_option: argument.get_long().is_some(),
+        };
+        let shown = |argument: &&clap::Arg| !argument.is_hide_set() && !hidden.contains(&argument.get_id().as_str());
+        let mut fields: Vec<Field> = command.get_arguments().filter(shown).map(field).collect();
+        fields.sort_by_key(|field| (!field.is_required, field.is_option));
+        Ok(Self { words: words.to_owned(), about: entry.about, fields })
+    }
+
+    /// Returns the command line that the fields make. A field of several values takes them separated by blanks.
+    pub fn invocation(&self) -> Invocation {
+        let filled = self.fields.iter().filter(|field| !field.value.is_empty());
+        filled.fold(Invocation::new(&self.words), |call, field| match (field.is_flag, field.is_option) {
+            (true, _) => call.flag(&field.name),
+            (false, true) => call.option(&field.name, &field.value),
+            (false, false) => call.with(&field.value),
+        })
+    }
+
+    /// Returns the names of the required fields that are empty.
+    pub fn missing(&self) -> Vec<&str> {
+        let is_missing = |field: &&Field| field.is_required && field.value.is_empty();
+        self.fields.iter().filter(is_missing).map(|field| field.name.as_str()).collect()
+    }
+}
+
+pub fn screen(context: &Context, words: &str) -> Result<Screen> {
+    let form = Form::of(context, words)?;
+    Ok(Screen { title: format!("mcpkg {words}"), body: Body::Form(form), actions: Vec::new(), views: &[] })
+}

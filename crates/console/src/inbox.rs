@@ -1,0 +1,341 @@
+//! What waits for a person: `mcpkg inbox`, and the first screen of the console.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use mcpkg_base::clock::{Millis, rfc3339};
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_store::watch::Change;
+
+use crate::action::{Action, Invocation};
+use crate::data::{count, number, rows, text, time};
+use crate::place::Place;
+use crate::screen::{List, Row, Screen, Span, Tone};
+use crate::{consent, deploy, draft};
+
+/// The maximum number of runs to look through for failed ones.
+const RUNS: &str = "50";
+
+/// How long a failed run stays in the inbox.
+const FAILED: Millis = 24 * 3_600_000;
+
+/// One thing that waits.
+#[derive(Clone, Debug, Serialize)]
+pub struct Waiting {
+    /// `ask`, `run`, `draft`, `change`, `drift` or `behind`.
+    pub kind: &'static str,
+    /// Who caused it: an actor of the trail, `disk` or `project`.
+    pub from: String,
+    pub what: String,
+    /// What it does: `reads`, `writes` or `destroys`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "time_of")]
+    pub until: Option<Millis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The command that shows it.
+    pub show: String,
+    /// The commands that decide it.
+    pub commands: Vec<String>,
+    #[serde(skip)]
+    id: String,
+    #[serde(skip)]
+    look: Place,
+    #[serde(skip)]
+    actions: Vec<Action>,
+}
+
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn time_of<S: serde::Serializer>(until: &Option<Millis>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_some(&until.map(rfc3339))
+}
+
+/// Show what waits for you
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Inbox {
+    /// Keep printing new items as they arrive
+    #[arg(short, long)]
+    #[serde(default)]
+    follow: bool,
+}
+
+impl Operation for Inbox {
+    const TOOL: &'static str = "list_inbox";
+    const CLI: &'static [&'static str] = &["inbox"];
+    const TITLE: &'static str = "Show what waits for you";
+    const ABOUT: &'static str =
+        "Show what waits for your decision: consent requests, drafts, changed files, failed runs";
+    const HELP: &'static str = "The items that expire come first. `mcpkg console` shows the same items and lets you \
+        decide on them.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg inbox", "mcpkg inbox --follow --json"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = crate::GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("waiting");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (mut waiting, mut problems) = waiting(context);
+        if !self.follow {
+            return Ok(reply(context, &waiting, problems));
+        }
+        let mut watch = context.store.watch(context.store.position()?)?;
+        let mut known: Vec<String> = Vec::new();
+        while !context.is_cancelled() {
+            let new: Vec<Waiting> = waiting.iter().filter(|item| !known.contains(&item.id)).cloned().collect();
+            if !new.is_empty() || !problems.is_empty() {
+                (context.emit)(reply(context, &new, std::mem::take(&mut problems)))?;
+            }
+            known = waiting.into_iter().map(|item| item.id).collect();
+            while !context.is_cancelled() && (!watch.wait(POLL) || watch.look()? == Change::None) {}
+            (waiting, _) = self::waiting(context);
+        }
+        Ok(Reply::emitted())
+    }
+}
+
+const POLL: std::time::Duration = std::time::Duration::from_millis(200);
+
+fn reply(context: &Context, waiting: &[Waiting], problems: Vec<String>) -> Reply {
+    let table = Table {
+        columns: &["KIND", "FROM", "WHAT", "EFFECT", "UNTIL", "COMMAND"],
+        rows: waiting.iter().map(|item| cells(context, item)).collect(),
+        empty: "Nothing waits for you".to_owned(),
+    };
+    let reply = Reply::new(Body::Table(table), json!({ "waiting": waiting })).warn(problems);
+    match waiting.is_empty() {
+        true => reply,
+        false => reply.hint("to look and decide on a screen, run `mcpkg console`"),
+    }
+}
+
+fn cells(context: &Context, item: &Waiting) -> Vec<String> {
+    let until = item.until.map(|at| crate::time::until(at, context.clock.now())).unwrap_or_default();
+    let effect = item.effect.unwrap_or_default().to_owned();
+    vec![item.kind.to_uppercase(), item.from.clone(), item.what.clone(), effect, until, item.show.clone()]
+}
+
+/// Makes the screen of what waits.
+pub fn screen(context: &Context) -> Result<Screen> {
+    let (waiting, problems) = waiting(context);
+    let now = context.clock.now();
+    let first = waiting.iter().filter_map(|item| item.until).min();
+    let title = match (waiting.len(), first) {
+        (0, _) => "Inbox: nothing waits for you".to_owned(),
+        (1, None) => "Inbox: 1 waits for you".to_owned(),
+        (more, None) => format!("Inbox: {more} wait for you"),
+        (1, Some(at)) => format!("Inbox: 1 waits for you, until {}", crate::time::until(at, now)),
+        (more, Some(at)) => format!("Inbox: {more} wait for you, the first until {}", crate::time::until(at, now)),
+    };
+    let mut rows: Vec<Row> = waiting.into_iter().map(|item| row(item, now)).collect();
+    rows.extend(problems.iter().map(|problem| Row {
+        id: format!("problem {problem}"),
+        cells: vec![Span::new(Tone::Bad, "ERROR"), Span::plain(""), Span::plain(problem)],
+        ..Row::default()
+    }));
+    let list = List {
+        columns: &["KIND", "FROM", "WHAT", "", "UNTIL"],
+        rows,
+        empty: "Nothing waits for you. Requests of agents, drafts, changed files and failed runs appear here.",
+        is_narrow: false,
+    };
+    Ok(Screen::list(title, list))
+}
+
+fn row(item: Waiting, now: Millis) -> Row {
+    let tone = match item.kind {
+        "ask" => Tone::Strong,
+        "run" => Tone::Bad,
+        "drift" => Tone::Warning,
+        _ => Tone::Plain,
+    };
+    let effect = item.effect.map(consent::effect).unwrap_or(("", Tone::Plain));
+    Row {
+        cells: vec![
+            Span::new(tone, &item.kind.to_uppercase()),
+            Span::new(Tone::Name, &item.from),
+            Span::plain(&item.what),
+            Span::new(effect.1, effect.0),
+            Span::new(Tone::Dim, &item.until.map(|at| crate::time::until(at, now)).unwrap_or_default()),
+        ],
+        id: item.id,
+        look: Some(item.look),
+        actions: item.actions,
+        is_heading: false,
+    }
+}
+
+/// Collects what waits: first what expires, the next one first, then the rest, the newest first. A source that cannot be
+/// read is a sentence in the second list, so that it hides nothing else.
+pub fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
+    let sources = [requests, runs, drafts, proposals, files];
+    let mut problems = Vec::new();
+    let mut waiting = Vec::new();
+    for source in sources {
+        match source(context) {
+            Ok(items) => waiting.extend(items),
+            // Without a project or a folder to deploy into there is nothing to wait for.
+            Err(error) if matches!(error.code(), Code::NoProject | Code::NotFound) => {}
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    waiting.sort_by_key(|item| item.until.unwrap_or(Millis::MAX));
+    (waiting, problems)
+}
+
+fn requests(context: &Context) -> Result<Vec<Waiting>> {
+    let data = Invocation::new("consent list").read(context)?;
+    let now_project = context.read(|_, project| Ok(project.name.clone())).unwrap_or_default();
+    let item = |request: &Value| {
+        let (id, (what, (effect, _))) = (text(request, "id"), consent::summary(request));
+        let project = Some(text(request, "project").to_owned()).filter(|project| !project.is_empty());
+        let elsewhere = project.as_deref().filter(|project| *project != now_project);
+        let asked_by = text(request, "asked_by");
+        let actions = consent::actions(request);
+        Waiting {
+            kind: "ask",
+            from: elsewhere.map_or_else(|| asked_by.to_owned(), |project| format!("{asked_by} in {project}")),
+            what: match text(request, "state") {
+                "approved" => format!("{what} (APPROVED, not used)"),
+                _ => what,
+            },
+            effect: Some(effect),
+            until: time(request, "expires_at"),
+            project,
+            id: format!("ask {id}"),
+            look: Place::Consent(id.to_owned()),
+            show: Invocation::new("consent show").with(id).command(),
+            commands: commands(&actions),
+            actions,
+        }
+    };
+    Ok(rows(&data, "consents").iter().filter(|request| text(request, "state") != "denied").map(item).collect())
+}
+
+fn runs(context: &Context) -> Result<Vec<Waiting>> {
+    let data = Invocation::new("workflow runs").option("--limit", RUNS).read(context)?;
+    let item = |run: &Value| {
+        let (id, state) = (text(run, "run"), text(run, "state"));
+        let actions = crate::run::actions(id, state);
+        Waiting {
+            kind: "run",
+            from: text(run, "by").to_owned(),
+            what: format!("{} {state}", text(run, "name")),
+            effect: None,
+            until: None,
+            project: None,
+            id: format!("run {id}"),
+            look: Place::Run(id.to_owned()),
+            show: Invocation::new("workflow runs").with(id).command(),
+            commands: commands(&actions),
+            actions,
+        }
+    };
+    let since = context.clock.now().saturating_sub(FAILED);
+    let waits = |run: &&Value| match text(run, "state") {
+        "uncertain" | "interrupted" | "paused" | "waiting" => true,
+        "failed" => time(run, "ended_at").is_some_and(|at| at >= since),
+        _ => false,
+    };
+    Ok(rows(&data, "runs").iter().filter(waits).map(item).collect())
+}
+
+fn drafts(context: &Context) -> Result<Vec<Waiting>> {
+    let data = Invocation::new("draft list").read(context)?;
+    let item = |found: &Value| {
+        let (id, actions) = (text(found, "id"), draft::actions(found));
+        let state = match text(found, "state") {
+            "open" => "new",
+            state => state,
+        };
+        let findings = draft::findings(number(found, "errors"), number(found, "warnings_found"));
+        Waiting {
+            kind: "draft",
+            from: text(found, "proposed_by").to_owned(),
+            what: format!("{}, {state}: {findings}", text(found, "workflow")),
+            effect: None,
+            until: None,
+            project: Some(text(found, "project").to_owned()),
+            id: format!("draft {id}"),
+            look: Place::Draft(id.to_owned()),
+            show: Invocation::new("draft show").with(id).command(),
+            commands: commands(&actions),
+            actions,
+        }
+    };
+    let waits = |found: &&Value| matches!(text(found, "state"), "open" | "stale");
+    Ok(rows(&data, "drafts").iter().filter(waits).map(item).collect())
+}
+
+fn proposals(context: &Context) -> Result<Vec<Waiting>> {
+    let data = Invocation::new("evolve list").read(context)?;
+    let item = |found: &Value| {
+        let id = found["id"].to_string();
+        let actions = deploy::proposal_actions(&id);
+        Waiting {
+            kind: "change",
+            from: match text(found, "origin") {
+                "deploy" => "disk".to_owned(),
+                origin => origin.to_owned(),
+            },
+            what: format!("{} of {}", text(found, "action"), text(found, "module_id")),
+            effect: None,
+            until: None,
+            project: None,
+            id: format!("change {id}"),
+            look: Place::Proposal(id.clone()),
+            show: Invocation::new("evolve show").with(id).command(),
+            commands: commands(&actions),
+            actions,
+        }
+    };
+    Ok(rows(&data, "proposals").iter().filter(|found| text(found, "state") == "open").map(item).collect())
+}
+
+/// Files that were changed on disk since they were deployed, and files that are behind the project.
+fn files(context: &Context) -> Result<Vec<Waiting>> {
+    // Nothing is behind in a folder that nothing was deployed into.
+    if rows(&Invocation::new("snapshot list").read(context)?, "snapshots").is_empty() {
+        return Ok(Vec::new());
+    }
+    let changes = deploy::changes(context)?;
+    let deploy = |id: &str, kind, from: &str, what, look| Waiting {
+        kind,
+        from: from.to_owned(),
+        what,
+        effect: None,
+        until: None,
+        project: None,
+        id: id.to_owned(),
+        look,
+        show: Invocation::new("status").command(),
+        commands: vec![Invocation::new("deploy").flag("--apply").command()],
+        actions: Vec::new(),
+    };
+    let mut items: Vec<Waiting> = changes
+        .iter()
+        .filter(|change| change.is_changed_on_disk)
+        .map(|change| {
+            let what = format!("{}: changed on disk since it was deployed", change.shown);
+            deploy(&format!("drift {}", change.path), "drift", "disk", what, Place::File(change.path.clone()))
+        })
+        .collect();
+    if !changes.is_empty() {
+        let of = |op: &str| changes.iter().filter(|change| change.op == op).count();
+        let files = count(changes.len() as u64, "file");
+        let what = format!("{files}: {} create, {} update, {} delete", of("create"), of("update"), of("delete"));
+        items.push(deploy("behind", "behind", "project", what, Place::Deploy));
+    }
+    Ok(items)
+}
+
+fn commands(actions: &[Action]) -> Vec<String> {
+    let command = |action: &Action| match &action.does {
+        crate::action::Does::Call(invocation) => Some(invocation.command()),
+        _ => None,
+    };
+    actions.iter().filter_map(command).collect()
+}

@@ -1,0 +1,54 @@
+//! The one table of keys. Footers, the help screen, the documentation and the tests are made from it.
+
+use crate::screen::{Line, Screen, Tone};
+
+/// What a key means, on every screen where it appears.
+pub struct Meaning {
+    /// The key or keys, as a screen names them.
+    pub keys: &'static str,
+    pub meaning: &'static str,
+}
+
+/// The table, in the order of the help screen.
+pub const KEYS: &[Meaning] = &[
+    Meaning { keys: "arrows, h j k l, PgUp PgDn, g G", meaning: "move" },
+    Meaning { keys: "enter", meaning: "open; in a list of answers, take the marked one" },
+    Meaning { keys: "esc", meaning: "back" },
+    Meaning { keys: "q", meaning: "close the screen; on the first one, leave" },
+    Meaning { keys: "Tab", meaning: "next pane" },
+    Meaning { keys: "1-6", meaning: "Inbox, Feed, Content, Deploy, Workflows, All" },
+    Meaning { keys: ": Ctrl-P", meaning: "palette: every screen, item and operation" },
+    Meaning { keys: "/", meaning: "filter" },
+    Meaning { keys: "?", meaning: "keys of this place" },
+    Meaning { keys: ". ,", meaning: "next, previous stop: hunk, finding, hidden character" },
+    Meaning { keys: "v", meaning: "next view" },
+    Meaning { keys: "c", meaning: "copy the shell command" },
+    Meaning { keys: "a", meaning: "yes: approve, accept, apply" },
+    Meaning { keys: "d", meaning: "no: deny, reject" },
+    Meaning { keys: "n", meaning: "no, with a note to whoever asked" },
+    Meaning { keys: "y", meaning: "yes to the question line" },
+    Meaning { keys: "u", meaning: "undo this change; in the editor, the last edit" },
+    Meaning { keys: "U", meaning: "undo all changes of this agent since here" },
+    Meaning { keys: "b", meaning: "bring back an older state" },
+    Meaning { keys: "t", meaning: "trail of this item" },
+    Meaning { keys: "e", meaning: "edit here" },
+    Meaning { keys: "E", meaning: "edit in $EDITOR" },
+    Meaning { keys: "s", meaning: "save; for an uncertain step, skip" },
+    Meaning { keys: "f", meaning: "fix; find changes" },
+    Meaning { keys: "p", meaning: "plan" },
+    Meaning { keys: "r", meaning: "run; for an uncertain step, retry" },
+    Meaning { keys: "z", meaning: "pause or resume" },
+    Meaning { keys: "x", meaning: "stop what runs" },
+    Meaning { keys: "space", meaning: "in or out" },
+    Meaning { keys: "+", meaning: "new" },
+    Meaning { keys: "@", meaning: "ask your agent" },
+    Meaning { keys: "D", meaning: "delete; asks for the name" },
+    Meaning { keys: "M", meaning: "mouse on or off" },
+    Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
+];
+
+/// The help screen.
+pub fn screen() -> Screen {
+    let line = |key: &Meaning| Line::of(Tone::Name, &format!("{:<32}", key.keys)).then(Tone::Plain, key.meaning);
+    Screen::text("Keys", KEYS.iter().map(line).collect())
+}

@@ -1,0 +1,106 @@
+//! The lists that operations give, grown from their table: a new operation that lists something appears here by itself.
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
+
+use crate::action::{Action, Invocation, entry};
+use crate::place::Place;
+use crate::reply;
+use crate::screen::{List, Row, Screen, Span, Tone};
+
+/// The verbs that make a new thing of a list, in the order in which they are looked for.
+const MAKERS: [&str; 5] = ["create", "add", "import", "install", "new"];
+
+/// The verbs that end a thing of a list.
+const ENDERS: [&str; 4] = ["delete", "remove", "uninstall", "revoke"];
+
+fn listing(context: &Context) -> impl Iterator<Item = &'static Entry> {
+    let lists = |entry: &&Entry| entry.lists.is_some() && entry.faces.shell() && entry.effect == Effect::Read;
+    context.domains.operations().filter(lists).filter(|entry| matches!(entry.cli, [_, "list"] | [_, _, "list"]))
+}
+
+/// All lists.
+pub fn all(context: &Context) -> Result<Screen> {
+    let row = |entry: &'static Entry| {
+        let words = entry.cli.join(" ");
+        Row {
+            cells: vec![
+                Span::new(Tone::Name, entry.cli[..entry.cli.len() - 1].join(" ").as_str()),
+                Span::plain(entry.about),
+            ],
+            look: Some(Place::List(words.clone())),
+            id: words,
+            ..Row::default()
+        }
+    };
+    let mut rows: Vec<Row> = listing(context).map(row).collect();
+    for words in ["doctor", "check"] {
+        if let Some(entry) = entry(context.domains, words) {
+            rows.push(Row {
+                id: words.to_owned(),
+                cells: vec![Span::new(Tone::Name, words), Span::plain(entry.about)],
+                look: Some(Place::List(words.to_owned())),
+                ..Row::default()
+            });
+        }
+    }
+    Ok(Screen::list("All", List { columns: &[], rows, empty: "", is_narrow: false }))
+}
+
+/// The list that a command prints. Its first column is the name of each row.
+pub fn list(context: &Context, words: &str) -> Result<Screen> {
+    let found = Invocation::new(words).run(context)?;
+    let title = format!("All > {}", words.trim_end_matches(" list"));
+    let noun = words.trim_end_matches(" list");
+    let Some(table) = table(&found.body) else {
+        return Ok(Screen::text(title, reply::lines(&found)));
+    };
+    let has = |verb: &str| entry(context.domains, &format!("{noun} {verb}")).is_some();
+    let ender = ENDERS.into_iter().find(|verb| has(verb));
+    let row = |cells: &Vec<String>| {
+        let name = cells.first().cloned().unwrap_or_default();
+        let ends = ender.map(|verb| {
+            let call = Invocation::new(&format!("{noun} {verb}")).with(&name).destroying(&name);
+            Action::call('D', verb, call)
+        });
+        Row {
+            id: name.clone(),
+            cells: cells
+                .iter()
+                .enumerate()
+                .map(|(at, cell)| Span::new(if at == 0 { Tone::Name } else { Tone::Plain }, cell))
+                .collect(),
+            look: has("show").then(|| Place::Shown(noun.to_owned(), name)),
+            actions: ends.into_iter().collect(),
+            is_heading: false,
+        }
+    };
+    let list = List {
+        columns: table.columns,
+        rows: table.rows.iter().map(row).collect(),
+        empty: "There are none. + makes one.",
+        is_narrow: false,
+    };
+    let maker = MAKERS.into_iter().find(|verb| has(verb));
+    let new = maker.map(|verb| Action::open('+', verb, Place::Form(format!("{noun} {verb}"))));
+    Ok(Screen::list(title, list).with(new))
+}
+
+/// What `NOUN show NAME` prints.
+pub fn shown(context: &Context, noun: &str, name: &str) -> Result<Screen> {
+    let found = Invocation::new(&format!("{noun} show")).with(name).run(context)?;
+    Ok(Screen::text(format!("All > {noun} {name}"), reply::lines(&found)))
+}
+
+fn table(body: &Body) -> Option<&Table> {
+    match body {
+        Body::Table(table) => Some(table),
+        Body::Several(bodies) => bodies.iter().find_map(table_of),
+        Body::Below(_, body) => table(body),
+        _ => None,
+    }
+}
+
+fn table_of(body: &Body) -> Option<&Table> {
+    table(body)
+}

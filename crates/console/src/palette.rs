@@ -1,0 +1,106 @@
+//! The palette: every screen, operation and item in one list, matched as the user types.
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use serde_json::Value;
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Effect};
+
+use crate::action::Invocation;
+use crate::data::{rows, text};
+use crate::place::{Place, ROOTS};
+use crate::screen::{List, Row, Screen, Span, Tone};
+
+/// The maximum number of rows after a match, since nobody reads further.
+const SHOWN: usize = 200;
+
+pub fn screen(context: &Context) -> Result<Screen> {
+    let mut rows: Vec<Row> = ROOTS.into_iter().map(|(key, name, place)| screen_row(key, name, place)).collect();
+    for (noun, list, key) in
+        [("prompt", "prompts", "name"), ("resource", "resources", "uri"), ("workflow", "workflows", "name")]
+    {
+        // Without a project there are no items, but there are screens and operations.
+        let Ok(data) = Invocation::new(&format!("{noun} list")).read(context) else { continue };
+        rows.extend(self::rows(&data, list).iter().map(|item| item_row(noun, text(item, key), item)));
+    }
+    let operations = context.domains.operations().filter(|entry| entry.faces.shell());
+    rows.extend(operations.map(|entry| {
+        let words = entry.cli.join(" ");
+        let (effect, tone) = match entry.effect {
+            Effect::Read => ("reads", Tone::Good),
+            Effect::Destroy => ("destroys", Tone::Bad),
+            _ => ("writes", Tone::Warning),
+        };
+        Row {
+            cells: vec![
+                Span::new(Tone::Name, &words),
+                Span::plain("operation"),
+                Span::new(tone, effect),
+                Span::plain(entry.about),
+            ],
+            look: Some(Place::Form(words.clone())),
+            id: words,
+            ..Row::default()
+        }
+    }));
+    Ok(Screen::list("Palette", List { columns: &[], rows, empty: "Nothing matches.", is_narrow: false }))
+}
+
+fn screen_row(key: char, name: &str, place: Place) -> Row {
+    Row {
+        id: format!("screen {name}"),
+        cells: vec![
+            Span::new(Tone::Name, name),
+            Span::plain("screen"),
+            Span::plain(""),
+            Span::new(Tone::Dim, &format!("key {key}")),
+        ],
+        look: Some(place),
+        ..Row::default()
+    }
+}
+
+fn item_row(noun: &str, name: &str, item: &Value) -> Row {
+    let look = match noun {
+        "prompt" => Place::Prompt(name.to_owned()),
+        "resource" => Place::Resource(name.to_owned()),
+        _ => Place::Workflow(name.to_owned()),
+    };
+    Row {
+        id: format!("{noun} {name}"),
+        cells: vec![
+            Span::new(Tone::Name, name),
+            Span::plain(noun),
+            Span::plain(""),
+            Span::plain(text(item, "description")),
+        ],
+        look: Some(look),
+        ..Row::default()
+    }
+}
+
+/// Returns the rows that match the typed words, the best first.
+pub fn matching<'a>(rows: &'a [Row], typed: &str) -> Vec<&'a Row> {
+    if typed.trim().is_empty() {
+        return rows.iter().take(SHOWN).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut scored: Vec<(u32, usize)> = Vec::new();
+    let mut line = String::new();
+    for (at, row) in rows.iter().enumerate() {
+        line.clear();
+        for cell in &row.cells {
+            line.push_str(cell.text());
+            line.push(' ');
+        }
+        if let Some(score) = pattern.score(Utf32Str::new(&line, &mut buffer), &mut matcher) {
+            scored.push((score, at));
+        }
+    }
+    scored.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
+    scored.truncate(SHOWN);
+    scored.into_iter().map(|(_, at)| &rows[at]).collect()
+}

@@ -1,0 +1,129 @@
+//! Places: what a screen can show. A place is a value, so that a stack of places, a link or a test can name it.
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use crate::screen::Screen;
+use crate::{consent, content, deploy, draft, feed, inbox, lists, palette, run, workflows};
+
+/// What a screen shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    Inbox,
+    Feed,
+    Content,
+    Deploy,
+    Workflows,
+    /// All lists of the operations.
+    All,
+    /// The request for consent with this id.
+    Consent(String),
+    /// The draft with this id.
+    Draft(String),
+    /// What a draft would change.
+    DraftDiff(String),
+    /// The text of a draft or workflow, to edit.
+    Editor(Text),
+    /// The prompt with this name.
+    Prompt(String),
+    /// What changed in the item since the revision before.
+    ItemDiff(String, String),
+    /// The earlier revisions of an item: the noun of its commands, and its name.
+    History(String, String),
+    /// The resource with this URI.
+    Resource(String),
+    Skill(String),
+    /// What a deploy would change in the file with this path.
+    File(String),
+    /// A change that was found in a deployed file.
+    Proposal(String),
+    /// The deploys that can be taken back.
+    Snapshots,
+    /// The saved workflow with this name.
+    Workflow(String),
+    /// The run with this id.
+    Run(String),
+    /// The list that an operation gives, by the words of its command.
+    List(String),
+    /// What the command `WORDS show NAME` prints.
+    Shown(String, String),
+    /// The event with this number.
+    Event(i64),
+    /// A form for the arguments of an operation.
+    Form(String),
+    /// What undoing would do, for one event.
+    Undo(Undo),
+    /// Every screen, operation and item, narrowed by what the user types.
+    Palette,
+    Help,
+}
+
+/// The text that an editor shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Text {
+    Draft(String),
+    Workflow(String),
+    /// A new workflow.
+    Empty,
+}
+
+/// Which changes to undo.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Undo {
+    Event(i64),
+    /// Everything that an actor did from this event on.
+    By {
+        actor: String,
+        since: String,
+    },
+}
+
+/// The places of the keys 1 to 6.
+pub const ROOTS: [(char, &str, Place); 6] = [
+    ('1', "Inbox", Place::Inbox),
+    ('2', "Feed", Place::Feed),
+    ('3', "Content", Place::Content),
+    ('4', "Deploy", Place::Deploy),
+    ('5', "Workflows", Place::Workflows),
+    ('6', "All", Place::All),
+];
+
+impl Place {
+    /// Makes the place's screen. `view` is the number of the view that `v` chose.
+    pub fn load(&self, context: &Context, view: usize) -> Result<Screen> {
+        match self {
+            Place::Inbox => inbox::screen(context),
+            Place::Feed => feed::screen(context, view),
+            Place::Content => content::screen(context),
+            Place::Deploy => deploy::screen(context),
+            Place::Workflows => workflows::screen(context),
+            Place::All => lists::all(context),
+            Place::Consent(id) => consent::screen(context, id),
+            Place::Draft(id) => draft::screen(context, id),
+            Place::DraftDiff(id) => draft::diff(context, id),
+            Place::Editor(text) => crate::editor::screen(context, text),
+            Place::Prompt(name) => content::prompt(context, name, view),
+            Place::ItemDiff(noun, name) => content::diff(context, noun, name),
+            Place::History(noun, name) => content::history(context, noun, name),
+            Place::Resource(uri) => content::resource(context, uri),
+            Place::Skill(name) => content::skill(context, name),
+            Place::File(path) => deploy::file(context, path),
+            Place::Proposal(id) => deploy::proposal(context, id),
+            Place::Snapshots => deploy::snapshots(context),
+            Place::Workflow(name) => workflows::workflow(context, name),
+            Place::Run(id) => run::screen(context, id),
+            Place::List(words) => lists::list(context, words),
+            Place::Shown(noun, name) => lists::shown(context, noun, name),
+            Place::Event(seq) => feed::event(context, *seq),
+            Place::Form(words) => crate::form::screen(context, words),
+            Place::Undo(undo) => feed::undo(context, undo),
+            Place::Palette => palette::screen(context),
+            Place::Help => Ok(crate::keys::screen()),
+        }
+    }
+
+    /// Whether a change of the database can change its screen. The text of an editor stays as the user left it.
+    pub fn is_live(&self) -> bool {
+        !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Palette | Place::Help)
+    }
+}

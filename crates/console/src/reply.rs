@@ -1,0 +1,50 @@
+//! Shows the reply of any operation as lines.
+
+use mcpkg_base::error::Error;
+use mcpkg_core::op::{Body, Reply};
+use mcpkg_core::present;
+
+use crate::diff;
+use crate::screen::{Line, Tone, quoted};
+
+/// Returns the lines of a reply. Its text may be somebody else's, so it is quoted.
+pub fn lines(reply: &Reply) -> Vec<Line> {
+    let mut lines = Vec::new();
+    push(&reply.body, &mut lines);
+    lines.extend(reply.warnings.iter().map(|warning| Line::of(Tone::Warning, "warning: ").then(Tone::Plain, warning)));
+    lines
+}
+
+/// Returns the lines of a body, such as what a question is about.
+pub fn body(body: &Body) -> Vec<Line> {
+    let mut lines = Vec::new();
+    push(body, &mut lines);
+    lines
+}
+
+/// Returns the lines of an error: the message, and what to do.
+pub fn error(error: &Error) -> Vec<Line> {
+    let message = Line::of(Tone::Bad, "error: ").then(Tone::Plain, &error.to_string());
+    let hints = error.hints().iter().map(|hint| Line::of(Tone::Name, "hint: ").then(Tone::Plain, hint));
+    std::iter::once(message).chain(hints).collect()
+}
+
+fn push(body: &Body, lines: &mut Vec<Line>) {
+    match body {
+        Body::Sentence(text) | Body::Text(text) => lines.extend(quoted(text)),
+        Body::Diff(text) => lines.extend(diff::lines(text)),
+        Body::Table(table) => {
+            let text = present::aligned(table, None);
+            lines.extend(if table.rows.is_empty() { vec![Line::plain(&table.empty)] } else { quoted(&text).collect() });
+        }
+        Body::Several(bodies) => bodies.iter().for_each(|body| push(body, lines)),
+        Body::Below(folder, body) => {
+            lines.push(Line::of(Tone::Dim, folder));
+            push(body, lines);
+        }
+        Body::Media(media) => {
+            let kind = media.mime_type.as_deref().unwrap_or("unknown type");
+            lines.push(Line::of(Tone::Dim, &format!("{kind}, {} bytes; not shown here", media.bytes.len())));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! `mcpkg console`: shows the console in this terminal.
+
+use std::io::{IsTerminal, stdin, stdout};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::globals::{self, Globals};
+use super::help;
+use crate::tui;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::Store;
+
+pub(super) fn command() -> Command {
+    let about = "Show what agents did and ask for, and decide, in this terminal";
+    let notes = "The first screen is the inbox. Press `?` for the keys of a screen, and `:` to find anything. Without a \
+        terminal, `mcpkg inbox`, `mcpkg events` and the other commands print the same.";
+    let command = Command::new("console")
+        .visible_alias("ui")
+        .arg(Arg::new("read-only").long("read-only").action(ArgAction::SetTrue).help("Show everything, change nothing"))
+        .arg(Arg::new("ascii").long("ascii").action(ArgAction::SetTrue).help("Draw lines with ASCII characters"));
+    help::finished(command, about, &["console"], notes, &["mcpkg console", "mcpkg console --read-only"])
+}
+
+pub(super) fn run(matches: &ArgMatches, globals: &Globals) -> Result<u8> {
+    if !stdin().is_terminal() || !stdout().is_terminal() {
+        return Err(Error::new(Code::TerminalRequired, "The console needs a terminal")
+            .hint("without a terminal, `mcpkg inbox` and `mcpkg events` print the same"));
+    }
+    let store = Store::open(&globals::resolved(&globals.database()?)?)?;
+    let context = Context::shell(crate::DOMAINS, store, globals.selection());
+    let options = tui::Options { is_read_only: matches.get_flag("read-only"), is_ascii: matches.get_flag("ascii") };
+    tui::run(context, &options)?;
+    Ok(0)
+}

@@ -1,0 +1,378 @@
+//! The state of the console: the stack of screens, and what each key and each message does to it.
+//!
+//! A letter acts unless the footer says TYPING. `a` starts something that needs a yes, and only `y` gives it.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use mcpkg_base::error::Error;
+use mcpkg_console::place::{Place, ROOTS};
+use mcpkg_console::screen::{Body, Line, Tone};
+use mcpkg_console::{Does, Invocation, Screen, reply};
+use mcpkg_core::op::{Domains, Reply};
+
+use super::editor::Lower;
+use super::level::{Level, Shown};
+use super::message::{Message, Question, Task, Ticket, failed};
+use super::question::Asking;
+
+/// What typed characters go to. Without it, letters are keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Typing {
+    #[default]
+    Nothing,
+    Filter,
+    /// A note, and the action that takes it.
+    Note(Invocation, String),
+    /// The selected field of a form.
+    Field,
+    Editor,
+}
+
+pub struct App {
+    pub domains: Domains,
+    pub project: String,
+    pub is_read_only: bool,
+    pub is_ascii: bool,
+    /// The index of the current root among [`ROOTS`].
+    pub root: usize,
+    /// One stack for each root, so that each keeps its position.
+    pub stacks: [Vec<Level>; 6],
+    pub typing: Typing,
+    pub asking: Option<Asking>,
+    /// Questions of other operations that wait.
+    later: VecDeque<Question>,
+    pub message: Option<(Tone, String)>,
+    /// How many items wait in the inbox, once that is known.
+    pub waiting: Option<usize>,
+    /// The changes since the feed was last on the screen.
+    pub unseen: usize,
+    /// `LOST` or `RESTORED`.
+    pub state: &'static str,
+    /// How many operations run.
+    pub running: usize,
+    /// The number of rows that a page of the focused pane has. The face that draws sets it.
+    pub page: usize,
+    /// The call whose answer needs a typed name.
+    destroys: Option<String>,
+    generation: u64,
+    has_mouse: bool,
+    /// Whether the next Ctrl-C throws unsaved text away.
+    pub(super) is_leaving: bool,
+}
+
+impl App {
+    pub fn new(domains: Domains, project: String, is_read_only: bool, is_ascii: bool) -> Self {
+        Self {
+            domains,
+            project,
+            is_read_only,
+            is_ascii,
+            root: 0,
+            stacks: ROOTS.map(|(_, _, place)| vec![Level::new(place)]),
+            typing: Typing::Nothing,
+            asking: None,
+            later: VecDeque::new(),
+            message: None,
+            waiting: None,
+            unseen: 0,
+            state: "",
+            running: 0,
+            page: 10,
+            destroys: None,
+            generation: 0,
+            has_mouse: false,
+            is_leaving: false,
+        }
+    }
+
+    /// Returns the screen on top of the current stack.
+    pub fn level(&self) -> &Level {
+        let stack = &self.stacks[self.root];
+        &stack[stack.len() - 1]
+    }
+
+    pub fn level_mut(&mut self) -> &mut Level {
+        let stack = &mut self.stacks[self.root];
+        let top = stack.len() - 1;
+        &mut stack[top]
+    }
+
+    pub fn has_mouse(&self) -> bool {
+        self.has_mouse
+    }
+
+    pub fn toggle_mouse(&mut self) {
+        self.has_mouse = !self.has_mouse;
+    }
+
+    /// Handles a message. Returns the work that follows from it.
+    pub fn update(&mut self, message: Message) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        match message {
+            Message::Key(key, at) => self.key(key, at, &mut tasks),
+            Message::Pasted(text) => self.paste(&text, &mut tasks),
+            Message::Resized => tasks.push(Task::Redraw),
+            Message::Loaded(ticket, screen) => self.loaded(&ticket, screen, &mut tasks),
+            Message::Changed(events) => {
+                self.unseen = if self.root == 1 { 0 } else { self.unseen + events };
+                self.state = "";
+                self.reload(&mut tasks);
+            }
+            Message::Restored => {
+                self.state = "RESTORED";
+                self.reload(&mut tasks);
+            }
+            Message::Lost(is_lost) => {
+                self.state = if is_lost { "LOST" } else { "" };
+                if !is_lost {
+                    self.reload(&mut tasks);
+                }
+            }
+            Message::Asked(question) => match self.asking.is_some() {
+                true => self.later.push_back(question),
+                false => self.ask(question),
+            },
+            Message::Progress(text) => self.message = Some((Tone::Plain, text)),
+            Message::Done(invocation, result) => self.done(&invocation, result.as_deref(), &mut tasks),
+            Message::Checked(version, findings) => self.checked(version, findings),
+            Message::Planned(version, lines) => {
+                if let Some(editor) = self.level_mut().editor.as_mut().filter(|editor| editor.version == version) {
+                    editor.lower = Lower::Plan(lines);
+                }
+            }
+            Message::Saved(result) => self.saved(result.as_deref(), &mut tasks),
+            Message::Ended => tasks.push(Task::Quit),
+        }
+        tasks
+    }
+
+    /// Asks for everything that the first frame shows.
+    pub fn start(&mut self) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        self.load(&mut tasks);
+        tasks
+    }
+
+    /// Opens a place on top of the stack.
+    pub fn open(&mut self, place: Place, tasks: &mut Vec<Task>) {
+        if let Some(root) = ROOTS.iter().position(|(_, _, known)| *known == place) {
+            return self.go(root, tasks);
+        }
+        self.stacks[self.root].push(Level::new(place));
+        self.typing = match self.level().place {
+            Place::Palette => Typing::Filter,
+            _ => Typing::Nothing,
+        };
+        self.load(tasks);
+    }
+
+    /// Goes to a root, and keeps where the user was in it.
+    pub fn go(&mut self, root: usize, tasks: &mut Vec<Task>) {
+        match root == self.root {
+            true => self.stacks[root].truncate(1),
+            false => self.root = root,
+        }
+        if root == 1 {
+            self.unseen = 0;
+        }
+        self.load(tasks);
+    }
+
+    /// Closes the screen on top. Returns false if it is the first one.
+    pub fn back(&mut self, tasks: &mut Vec<Task>) -> bool {
+        if self.stacks[self.root].len() == 1 {
+            return false;
+        }
+        self.stacks[self.root].pop();
+        self.load(tasks);
+        true
+    }
+
+    /// Loads the screen on top, which stays as it is until the answer comes.
+    pub fn load(&mut self, tasks: &mut Vec<Task>) {
+        let generation = self.next();
+        let level = self.level_mut();
+        level.wanted = generation;
+        tasks.push(Task::Load(Ticket { generation, place: level.place.clone(), view: level.view }));
+        self.look(tasks);
+    }
+
+    /// Loads the preview of the selected row, unless it is there.
+    pub fn look(&mut self, tasks: &mut Vec<Task>) {
+        let generation = self.next();
+        let level = self.level_mut();
+        let look = level.look().cloned();
+        if look == level.previewed {
+            return;
+        }
+        level.previewed.clone_from(&look);
+        level.preview = Shown::Loading;
+        if let Some(place) = look {
+            level.wanted_preview = generation;
+            tasks.push(Task::Load(Ticket { generation, place, view: 0 }));
+        }
+        if matches!(level.shown.screen(), Some(Screen { body: Body::List(_), .. })) {
+            level.scroll = 0;
+        }
+    }
+
+    /// Loads what is on the screen again, since the database changed.
+    fn reload(&mut self, tasks: &mut Vec<Task>) {
+        if self.level().place.is_live() {
+            let previewed = self.level().previewed.clone();
+            self.load(tasks);
+            if let Some(place) = previewed {
+                let generation = self.next();
+                self.level_mut().wanted_preview = generation;
+                tasks.push(Task::Load(Ticket { generation, place, view: 0 }));
+            }
+        }
+        if self.level().place != Place::Inbox {
+            let generation = self.next();
+            self.stacks[0][0].wanted = generation;
+            tasks.push(Task::Load(Ticket { generation, place: Place::Inbox, view: 0 }));
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.generation += 1;
+        self.generation
+    }
+
+    fn loaded(&mut self, ticket: &Ticket, screen: Result<Box<Screen>, Error>, tasks: &mut Vec<Task>) {
+        if ticket.place == Place::Inbox
+            && let Ok(screen) = &screen
+            && let Body::List(list) = &screen.body
+        {
+            self.waiting = Some(list.rows.len());
+        }
+        let levels = self.stacks.iter_mut().flatten();
+        for level in levels {
+            if level.wanted == ticket.generation {
+                match screen {
+                    Ok(screen) => level.take(screen),
+                    Err(error) => level.shown = Shown::Failed(reply::error(&error)),
+                }
+                break;
+            }
+            if level.wanted_preview == ticket.generation {
+                level.preview = match screen {
+                    Ok(screen) => Shown::Screen(screen),
+                    Err(error) => Shown::Failed(reply::error(&error)),
+                };
+                break;
+            }
+        }
+        self.look(tasks);
+    }
+
+    fn ask(&mut self, question: Question) {
+        self.asking = Some(Asking::new(question, self.destroys.take()));
+        self.message = None;
+    }
+
+    /// Ends the question on the screen, and shows the next one.
+    pub fn answered(&mut self) {
+        if let Some(question) = self.later.pop_front() {
+            self.ask(question);
+        }
+    }
+
+    /// Runs an operation, unless the console may only read.
+    pub fn run(&mut self, invocation: Invocation, tasks: &mut Vec<Task>) {
+        let reads = invocation.entry(self.domains).is_some_and(|entry| entry.effect.reads());
+        if self.is_read_only && !reads {
+            self.say(Tone::Warning, "read-only: the console was started with --read-only");
+            return;
+        }
+        if self.state == "LOST" {
+            return;
+        }
+        self.destroys.clone_from(&invocation.destroys);
+        self.running += 1;
+        // An editor takes over the terminal, so the console steps aside while it runs.
+        let is_edit = invocation.words.ends_with(" edit");
+        tasks.push(if is_edit { Task::RunOnTerminal(invocation) } else { Task::Run(invocation) });
+    }
+
+    fn done(&mut self, invocation: &Invocation, result: Result<&Reply, &Error>, tasks: &mut Vec<Task>) {
+        self.running = self.running.saturating_sub(1);
+        match result {
+            Ok(found) => {
+                let lines = reply::lines(found);
+                let is_short = lines.len() <= 1;
+                let first = lines.first().map(Line::text).unwrap_or_default();
+                self.say(Tone::Good, &if first.is_empty() { "Done".to_owned() } else { first });
+                if !is_short {
+                    let screen = Screen::text(invocation.command(), lines);
+                    let mut level = Level::new(Place::Help);
+                    level.shown = Shown::Screen(Box::new(screen));
+                    self.stacks[self.root].push(level);
+                }
+            }
+            Err(error) => self.say(Tone::Bad, &failed(error)),
+        }
+        if matches!(self.level().place, Place::Form(_)) && result.is_ok() {
+            self.stacks[self.root].pop();
+        }
+        self.level_mut().previewed = None;
+        if self.level().place.is_live() {
+            self.load(tasks);
+        }
+    }
+
+    fn checked(&mut self, version: u64, findings: Result<Vec<mcpkg_console::editor::Finding>, Error>) {
+        let Some(editor) = self.level_mut().editor.as_mut().filter(|editor| editor.version == version) else { return };
+        match findings {
+            Ok(findings) => (editor.findings, editor.is_checked) = (findings, true),
+            Err(error) => self.say(Tone::Bad, &failed(&error)),
+        }
+    }
+
+    fn saved(&mut self, result: Result<&Reply, &Error>, tasks: &mut Vec<Task>) {
+        self.running = self.running.saturating_sub(1);
+        match result {
+            Ok(found) => {
+                let text = reply::lines(found).first().map(Line::text).unwrap_or_default();
+                self.say(Tone::Good, &text);
+                if let Some(editor) = &mut self.level_mut().editor {
+                    let text = editor.text();
+                    editor.document.text.clone_from(&text);
+                    editor.document.saved = text;
+                    editor.lower = Lower::Findings;
+                }
+                if matches!(&self.level().place, Place::Editor(mcpkg_console::place::Text::Draft(_))) {
+                    // The draft was approved, so there is nothing left to edit.
+                    self.back(tasks);
+                }
+            }
+            Err(error) => self.say(Tone::Bad, &failed(error)),
+        }
+    }
+
+    pub fn say(&mut self, tone: Tone, text: &str) {
+        self.message = Some((tone, text.to_owned()));
+    }
+
+    /// Does what a key of the screen or of the selected row stands for. Returns whether there is such a key.
+    pub fn act(&mut self, key: char, tasks: &mut Vec<Task>) -> bool {
+        let Some(action) = self.level().actions().into_iter().find(|action| action.key == key).cloned() else {
+            return false;
+        };
+        match action.does {
+            Does::Call(invocation) => self.run(*invocation, tasks),
+            Does::Open(place) => self.open(place, tasks),
+            Does::Note(invocation) if self.is_read_only => self.run(*invocation, tasks),
+            Does::Note(invocation) => self.typing = Typing::Note(*invocation, String::new()),
+        }
+        true
+    }
+
+    /// The time at which a question was first drawn, from which on it can be answered.
+    pub fn drawn(&mut self, at: Instant) {
+        if let Some(asking) = &mut self.asking {
+            asking.drawn.get_or_insert(at);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Draws a list as columns. The marked row begins with `>` and is bold and reversed, so that it is seen without colour.
+
+use mcpkg_console::screen::{List, Row, Span};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span as Drawn};
+use ratatui::widgets::Paragraph;
+use unicode_width::UnicodeWidthStr;
+
+use super::look::{cut, style};
+use crate::tui::level::Level;
+
+/// The space between columns.
+const GAP: usize = 2;
+
+/// Below this width, a row of many columns takes two rows of the screen.
+const NARROW: u16 = 60;
+
+/// From this many columns on, a row is one of many columns.
+const MANY: usize = 4;
+
+/// Draws a level's list. Returns the number of rows of a page.
+pub fn draw(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_ascii: bool) -> usize {
+    let rows = level.rows();
+    if rows.is_empty() {
+        let text = if level.filter.is_empty() { found.empty } else { "Nothing matches the filter." };
+        let text = Paragraph::new(format!(" {text}")).wrap(ratatui::widgets::Wrap { trim: true });
+        frame.render_widget(text, area);
+        return usize::from(area.height);
+    }
+    let marked = (!level.in_preview).then(|| level.position());
+    self::rows(frame, &rows, found.columns, marked, area, is_ascii)
+}
+
+/// Draws rows, so that the marked one is visible. Only the visible ones are measured: a list may be long.
+pub fn rows(
+    frame: &mut Frame<'_>,
+    rows: &[&Row],
+    columns: &[&str],
+    marked: Option<usize>,
+    area: Rect,
+    is_ascii: bool,
+) -> usize {
+    if area.width < NARROW && columns.len() >= MANY {
+        return in_two(frame, rows, marked, area, is_ascii);
+    }
+    let has_heading = columns.iter().any(|heading| !heading.is_empty());
+    let height = usize::from(area.height).saturating_sub(usize::from(has_heading)).max(1);
+    let first = marked.unwrap_or(0).saturating_sub(height / 2).min(rows.len().saturating_sub(height));
+    let visible = &rows[first..rows.len().min(first + height)];
+    let widths = widths(visible, columns, usize::from(area.width).saturating_sub(2));
+    let mut lines = Vec::new();
+    if has_heading {
+        let cells = columns.iter().zip(&widths).map(|(heading, width)| padded(heading, *width, is_ascii));
+        let text = format!("  {}", cells.collect::<Vec<_>>().join("  "));
+        lines.push(Line::from(Drawn::styled(text, Style::new().add_modifier(Modifier::DIM))));
+    }
+    for (at, row) in visible.iter().enumerate() {
+        let is_marked = marked == Some(first + at) && !row.is_heading;
+        if row.is_heading {
+            let text = row.cells.first().map(|cell| cell.text()).unwrap_or_default();
+            let text = cut(&format!(" {text}"), usize::from(area.width), is_ascii);
+            lines.push(Line::from(Drawn::styled(text, Style::new().add_modifier(Modifier::BOLD))));
+            continue;
+        }
+        let look =
+            if is_marked { Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED) } else { Style::new() };
+        let mut spans = vec![Drawn::styled(if is_marked { "> " } else { "  " }, look)];
+        let last = row.cells.len().saturating_sub(1);
+        for (column, (cell, width)) in row.cells.iter().zip(&widths).enumerate() {
+            let text = match column == last && !is_marked {
+                true => cut(cell.text(), *width, is_ascii),
+                false => padded(cell.text(), *width, is_ascii),
+            };
+            spans.push(Drawn::styled(text, style(cell.tone).patch(look)));
+            if column < last && *width > 0 {
+                spans.push(Drawn::styled(" ".repeat(GAP), look));
+            }
+        }
+        lines.push(Line::from(spans));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+    height
+}
+
+/// Draws each row in two: first its kind, its source and its time, then what it is about.
+fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rect, is_ascii: bool) -> usize {
+    let height = usize::from(area.height / 2).max(1);
+    let first = marked.unwrap_or(0).saturating_sub(height / 2).min(rows.len().saturating_sub(height));
+    let width = usize::from(area.width).saturating_sub(2);
+    let mut lines = Vec::new();
+    for (at, row) in rows.iter().enumerate().skip(first).take(height) {
+        let is_marked = marked == Some(at);
+        let look = if is_marked { Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED) } else { Style::new() };
+        let joined = |cells: &[Span]| {
+            let texts = cells.iter().map(Span::text).filter(|text| !text.is_empty());
+            texts.collect::<Vec<_>>().join("  ")
+        };
+        let (source, rest) = row.cells.split_at(row.cells.len().min(2));
+        let (about, end) = rest.split_at(rest.len().saturating_sub(1));
+        let head = joined(&[source, end].concat());
+        let mark = if is_marked { "> " } else { "  " };
+        lines.push(Line::from(Drawn::styled(format!("{mark}{}", padded(&head, width, is_ascii)), look)));
+        lines.push(Line::raw(format!("    {}", cut(&joined(about), width.saturating_sub(2), is_ascii))));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+    height
+}
+
+/// Returns the widths of the columns. Each gets what it needs; if there is too little, the widest ones share what is left.
+fn widths(rows: &[&Row], columns: &[&str], width: usize) -> Vec<usize> {
+    let count =
+        rows.iter().filter(|row| !row.is_heading).map(|row| row.cells.len()).max().unwrap_or(0).max(columns.len());
+    let mut widths: Vec<usize> = (0..count)
+        .map(|at| {
+            let cells = rows.iter().filter(|row| !row.is_heading).filter_map(|row| row.cells.get(at));
+            let heading = columns.get(at).map_or(0, |heading| heading.width());
+            cells.map(|cell| cell.text().width()).max().unwrap_or(0).max(heading)
+        })
+        .collect();
+    let gaps = GAP * widths.iter().filter(|width| **width > 0).count().saturating_sub(1);
+    let room = width.saturating_sub(gaps);
+    while widths.iter().sum::<usize>() > room {
+        let Some(widest) = widths.iter_mut().max() else { break };
+        *widest -= 1;
+    }
+    widths
+}
+
+fn padded(text: &str, width: usize, is_ascii: bool) -> String {
+    let cut = cut(text, width, is_ascii);
+    let blank = width.saturating_sub(cut.width());
+    cut + &" ".repeat(blank)
+}

@@ -1,0 +1,292 @@
+//! Draws the state: two rows above, the body, two rows below.
+
+mod editor;
+mod list;
+mod look;
+mod text;
+
+use mcpkg_console::place::ROOTS;
+use mcpkg_console::screen::{Body, List, Tone};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span as Drawn};
+use ratatui::widgets::Paragraph;
+use unicode_width::UnicodeWidthStr;
+
+use super::app::{App, Typing};
+use super::level::{Level, Shown};
+use look::{cut, style};
+
+/// The smallest size that a screen fits into.
+const SMALLEST: (u16, u16) = (40, 10);
+
+/// Below this size only the pane with the focus is drawn.
+const TWO_PANES: (u16, u16) = (60, 16);
+
+/// From this width on, the preview of a list with long rows stands beside it.
+const WIDE: u16 = 100;
+
+/// From this width on, the preview of a list with short rows stands beside it.
+const MEDIUM: u16 = 80;
+
+/// Draws one frame. Notes in `app` how many rows a page has.
+pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
+    let area = frame.area();
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let text = format!("mcpkg needs 40x10; this is {}x{}. mcpkg inbox prints the same.", area.width, area.height);
+        return frame.render_widget(Paragraph::new(text).wrap(ratatui::widgets::Wrap { trim: false }), area);
+    }
+    let is_small = area.width < TWO_PANES.0 || area.height < TWO_PANES.1;
+    let (above, below) = if is_small { (1, 1) } else { (2, 2) };
+    let [head, body, foot] =
+        Layout::vertical([Constraint::Length(above), Constraint::Fill(1), Constraint::Length(below)]).areas(area);
+    frame.render_widget(Paragraph::new(header(app, is_small, area.width)), head);
+    match app.asking.is_some() {
+        true => question(frame, app, body),
+        false => screen(frame, app, body, is_small),
+    }
+    frame.render_widget(Paragraph::new(footer(app, is_small, area.width)), foot);
+}
+
+fn header(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
+    let level = app.level();
+    let title = match &level.shown {
+        Shown::Screen(screen) => screen.title.clone(),
+        Shown::Loading => format!("{}  reading...", ROOTS[app.root].1),
+        Shown::Failed(_) => ROOTS[app.root].1.to_owned(),
+    };
+    let title = match level.filter.is_empty() || matches!(level.place, mcpkg_console::Place::Palette) {
+        true => title,
+        false => format!("{title}   / {}", level.filter),
+    };
+    let mut words: Vec<String> = Vec::new();
+    if app.is_read_only {
+        words.push("READ-ONLY".to_owned());
+    }
+    if app.running > 0 {
+        words.push("RUNNING".to_owned());
+    }
+    words.extend(Some(app.state).filter(|state| !state.is_empty()).map(str::to_owned));
+    let state = words.join(" ");
+    let room = usize::from(width).saturating_sub(state.width() + 3);
+    let title = format!(" {}", mcpkg_base::marks::line(&title));
+    let title = cut(&title, room, app.is_ascii);
+    let blank = usize::from(width).saturating_sub(title.width() + state.width() + 1);
+    let second = Line::from(vec![
+        Drawn::styled(title, Style::new().add_modifier(Modifier::BOLD)),
+        Drawn::raw(" ".repeat(blank)),
+        Drawn::styled(state, style(Tone::Warning)),
+    ]);
+    if is_small {
+        return vec![second];
+    }
+    let mut first = vec![Drawn::styled(format!(" mcpkg {} ", mcpkg_base::marks::line(&app.project)), style(Tone::Dim))];
+    for (at, (key, name, _)) in ROOTS.iter().enumerate() {
+        let count = match at {
+            0 => app.waiting.filter(|waiting| *waiting > 0).map(|waiting| format!(" {waiting}")),
+            1 if app.unseen > 0 => Some(format!(" +{}", app.unseen)),
+            _ => None,
+        };
+        let count = count.unwrap_or_default();
+        first.push(match at == app.root {
+            true => Drawn::styled(
+                format!(" {key} {}{count}", name.to_uppercase()),
+                Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED),
+            ),
+            false => Drawn::raw(format!("  {key} {name}{count}").split_off(1)),
+        });
+        first.push(Drawn::raw(" "));
+    }
+    vec![Line::from(first), second]
+}
+
+fn footer(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
+    let width = usize::from(width);
+    let message = match (&app.asking, &app.message) {
+        (Some(asking), _) => question_line(asking),
+        (None, Some((tone, text))) => Line::from(Drawn::styled(
+            cut(&format!(" {}", mcpkg_base::marks::line(text)), width, app.is_ascii),
+            style(*tone),
+        )),
+        (None, None) => Line::default(),
+    };
+    let keys = match app.asking.is_some() {
+        true => Line::default(),
+        false => keys(app, width),
+    };
+    match is_small {
+        true if app.asking.is_some() || app.message.is_some() => vec![message],
+        true => vec![keys],
+        false => vec![message, keys],
+    }
+}
+
+fn question_line(asking: &super::question::Asking) -> Line<'static> {
+    let strong = Style::new().add_modifier(Modifier::BOLD);
+    let text = mcpkg_base::marks::line(&asking.question.text).into_owned();
+    if !asking.is_read {
+        return Line::from(Drawn::styled(" More to read: space goes on, esc leaves it undone", strong));
+    }
+    match &asking.name {
+        Some(name) => Line::from(vec![
+            Drawn::styled(format!(" Type {} to approve: ", mcpkg_base::marks::line(name)), strong),
+            Drawn::raw(mcpkg_base::marks::line(&asking.typed).into_owned()),
+            Drawn::styled("_", strong),
+        ]),
+        None if asking.question.is_line => {
+            let typed = mcpkg_base::marks::line(&asking.typed).into_owned();
+            Line::from(vec![Drawn::styled(format!(" {text} "), strong), Drawn::raw(typed), Drawn::styled("_", strong)])
+        }
+        None => Line::from(Drawn::styled(" y yes, other keys no", strong)),
+    }
+}
+
+/// The keys that matter here, five at most, and the two that lead to all others.
+fn keys(app: &App, width: usize) -> Line<'static> {
+    let typing = |text: &str| {
+        Line::from(vec![
+            Drawn::styled(" TYPING ", Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED)),
+            Drawn::raw(format!(" {text}")),
+        ])
+    };
+    match &app.typing {
+        Typing::Filter if app.level().place == mcpkg_console::Place::Palette => {
+            return typing(&format!(": {}_   enter open  esc stop", app.level().filter));
+        }
+        Typing::Filter => return typing(&format!("/ {}_   enter keep  esc stop", app.level().filter)),
+        Typing::Note(_, note) => return typing(&format!("note: {note}_   enter send  esc stop")),
+        Typing::Field => return typing("enter next field  esc stop"),
+        Typing::Editor => return typing("esc stop  F4 fix  Ctrl-S save  Ctrl-R redo"),
+        Typing::Nothing => {}
+    }
+    let level = app.level();
+    let mut keys: Vec<(String, &str)> = Vec::new();
+    if level.editor.is_some() {
+        for (key, label) in [("e", "edit"), ("f", "fix"), ("p", "plan"), ("s", "save"), (".", "next finding")] {
+            keys.push((key.to_owned(), label));
+        }
+    } else if matches!(level.shown.screen().map(|screen| &screen.body), Some(Body::Form(_))) {
+        for (key, label) in [("e", "type"), ("space", "choose"), ("r", "run"), ("c", "copy")] {
+            keys.push((key.to_owned(), label));
+        }
+    } else {
+        if level.selected_row().is_some_and(|row| row.look.is_some()) {
+            keys.push(("enter".to_owned(), "look"));
+        }
+        let offered = level.actions().into_iter().filter(|action| !(app.is_read_only && action.changes(app.domains)));
+        keys.extend(offered.map(|action| (action.key.to_string(), action.label)));
+        if level.shown.screen().is_some_and(|screen| !screen.views.is_empty()) {
+            keys.push(("v".to_owned(), "view"));
+        }
+    }
+    keys.truncate(5);
+    let shown: Vec<String> = keys.iter().map(|(key, label)| format!("{key} {label}")).collect();
+    let left = format!(" {}", shown.join("  "));
+    let right = "/ filter  ? keys  : palette ";
+    let gap = width.saturating_sub(left.width() + right.width());
+    match gap {
+        0 => Line::raw(cut(&left, width, app.is_ascii)),
+        gap => Line::raw(format!("{left}{}{right}", " ".repeat(gap))),
+    }
+}
+
+fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
+    let is_ascii = app.is_ascii;
+    let rows = usize::from(area.height);
+    let (is_editing, is_filling) = (app.typing == Typing::Editor, app.typing == Typing::Field);
+    let level = app.level_mut();
+    if level.editor.is_some() {
+        app.page = editor::draw(frame, app.level_mut(), area, is_editing, is_ascii);
+        return;
+    }
+    let page = match &level.shown {
+        Shown::Loading => rows,
+        Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
+        Shown::Screen(screen) => match &screen.body {
+            Body::Text(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
+            Body::Form(form) => text::form(frame, form, level.field, is_filling, area, is_ascii),
+            Body::Editor(_) => rows,
+            Body::List(found) => panes(frame, level, found, area, is_small, is_ascii),
+        },
+    };
+    app.page = page.max(1);
+}
+
+/// Draws a list and its preview: beside it, below it, or the one with the focus alone.
+fn panes(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_small: bool, is_ascii: bool) -> usize {
+    let has_preview = level.look().is_some() || found.rows.iter().any(|row| row.look.is_some());
+    if !has_preview || is_small {
+        return match level.in_preview {
+            true => preview(frame, level, area, is_ascii),
+            false => list::draw(frame, level, found, area, is_ascii),
+        };
+    }
+    let is_beside = area.width >= if found.is_narrow { MEDIUM } else { WIDE };
+    let rule = if is_ascii { ("|", "-") } else { ("│", "─") };
+    let (first, line, second) = match is_beside {
+        true => {
+            let share = if found.is_narrow { 35 } else { 55 };
+            let [first, line, second] =
+                Layout::horizontal([Constraint::Percentage(share), Constraint::Length(1), Constraint::Fill(1)])
+                    .areas(area);
+            (first, line, second)
+        }
+        false => {
+            let wanted = u16::try_from(found.rows.len() + 1).unwrap_or(u16::MAX);
+            let most = area.height.saturating_mul(3) / 5;
+            let [first, line, second] = Layout::vertical([
+                Constraint::Length(wanted.min(most).max(3)),
+                Constraint::Length(1),
+                Constraint::Fill(1),
+            ])
+            .areas(area);
+            (first, line, second)
+        }
+    };
+    let rules: Vec<Line<'static>> = match is_beside {
+        true => (0..line.height).map(|_| Line::raw(rule.0)).collect(),
+        false => vec![Line::raw(rule.1.repeat(usize::from(line.width)))],
+    };
+    frame.render_widget(Paragraph::new(rules).style(style(Tone::Dim)), line);
+    let of_list = list::draw(frame, level, found, first, is_ascii);
+    let of_preview = preview(frame, level, second, is_ascii);
+    if level.in_preview { of_preview } else { of_list }
+}
+
+fn preview(frame: &mut Frame<'_>, level: &Level, area: Rect, is_ascii: bool) -> usize {
+    match &level.preview {
+        Shown::Loading => usize::from(area.height),
+        Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
+        Shown::Screen(screen) => match &screen.body {
+            Body::Text(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
+            Body::List(found) => {
+                list::rows(frame, &found.rows.iter().collect::<Vec<_>>(), found.columns, None, area, is_ascii)
+            }
+            Body::Editor(document) => {
+                let lines: Vec<_> = mcpkg_console::screen::quoted(&document.text).collect();
+                text::draw(frame, &lines, 0, area, is_ascii)
+            }
+            Body::Form(_) => usize::from(area.height),
+        },
+    }
+}
+
+/// Draws a question, and notes when its last line was on the screen.
+fn question(frame: &mut Frame<'_>, app: &mut App, area: Rect) {
+    let is_ascii = app.is_ascii;
+    let Some(asking) = &mut app.asking else { return };
+    let mut lines = asking.question.lines.clone();
+    if !asking.question.is_line {
+        lines.push(mcpkg_console::screen::Line::blank());
+        lines.push(mcpkg_console::screen::Line::of(Tone::Strong, &asking.question.text));
+    }
+    let height = text::height(&lines, area.width, is_ascii);
+    let rows = usize::from(area.height);
+    asking.scroll = asking.scroll.min(height.saturating_sub(rows));
+    asking.is_read |= asking.scroll + rows >= height;
+    app.page = text::draw_rows(frame, &lines, asking.scroll, area, is_ascii).max(1);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Draws lines of text, and forms. Lines that others wrote stand behind a bar.
+
+use mcpkg_console::form::Form;
+use mcpkg_console::screen::{Line as Told, Tone};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span as Drawn};
+use ratatui::widgets::Paragraph;
+use unicode_width::UnicodeWidthChar;
+
+use super::look::{cut, style};
+
+/// Draws lines from `scroll` on, each wrapped. Returns the number of rows of a page.
+pub fn draw(frame: &mut Frame<'_>, lines: &[Told], scroll: usize, area: Rect, is_ascii: bool) -> usize {
+    let rows = usize::from(area.height);
+    let shown: Vec<Line<'static>> =
+        lines.iter().skip(scroll).take(rows).flat_map(|line| wrapped(line, area.width, is_ascii)).take(rows).collect();
+    frame.render_widget(Paragraph::new(shown), area);
+    rows
+}
+
+/// Like [`draw`], but `scroll` counts rows, so that every row of a long line can be reached.
+pub fn draw_rows(frame: &mut Frame<'_>, lines: &[Told], scroll: usize, area: Rect, is_ascii: bool) -> usize {
+    let rows = usize::from(area.height);
+    let all = lines.iter().flat_map(|line| wrapped(line, area.width, is_ascii));
+    let shown: Vec<Line<'static>> = all.skip(scroll).take(rows).collect();
+    frame.render_widget(Paragraph::new(shown), area);
+    rows
+}
+
+/// Returns how many rows the lines take at a width.
+pub fn height(lines: &[Told], width: u16, is_ascii: bool) -> usize {
+    lines.iter().map(|line| wrapped(line, width, is_ascii).len()).sum()
+}
+
+/// Wraps a line at the width. Each row of a quoted line begins with the bar, so that a text cannot leave it, and is full:
+/// blanks at its end are as visible as other characters. Other lines break between words.
+fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
+    let bar = match (line.is_quoted, is_ascii) {
+        (true, true) => " | ",
+        (true, false) => " │ ",
+        (false, _) => " ",
+    };
+    let room = usize::from(width).saturating_sub(bar.chars().count()).max(1);
+    let cells: Vec<(char, Tone)> =
+        line.spans.iter().flat_map(|span| span.text().chars().map(|c| (c, span.tone))).collect();
+    let mut rows = Vec::new();
+    let mut from = 0;
+    loop {
+        let to = row_end(&cells, from, room, !line.is_quoted);
+        let mut row = vec![Drawn::styled(bar, style(Tone::Dim))];
+        for piece in cells[from..to].chunk_by(|(_, one), (_, other)| one == other) {
+            row.push(Drawn::styled(piece.iter().map(|(c, _)| *c).collect::<String>(), style(piece[0].1)));
+        }
+        rows.push(Line::from(row));
+        from = to;
+        while !line.is_quoted && cells.get(from).is_some_and(|(c, _)| *c == ' ') {
+            from += 1;
+        }
+        if from >= cells.len() {
+            return rows;
+        }
+    }
+}
+
+/// Returns where the row that begins at `from` ends: after the last word that fits, if it is to break between words.
+fn row_end(cells: &[(char, Tone)], from: usize, room: usize, between_words: bool) -> usize {
+    let mut used = 0;
+    for (at, (c, _)) in cells.iter().enumerate().skip(from) {
+        used += c.width().unwrap_or(0);
+        if used > room {
+            let blank = cells[from..at].iter().rposition(|(c, _)| *c == ' ').filter(|_| between_words);
+            return blank.map_or(at, |blank| from + blank).max(from + 1);
+        }
+    }
+    cells.len()
+}
+
+/// Draws the fields of a form, with the help of the selected one below.
+pub fn form(frame: &mut Frame<'_>, form: &Form, selected: usize, is_typing: bool, area: Rect, is_ascii: bool) -> usize {
+    let width = usize::from(area.width);
+    let name = form.fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0).min(24);
+    let mut lines = vec![Line::raw(format!(" {}", form.about)), Line::default()];
+    let room = usize::from(area.height).saturating_sub(4).max(1);
+    let first = selected.saturating_sub(room.saturating_sub(1));
+    for (at, field) in form.fields.iter().enumerate().skip(first).take(room) {
+        let is_marked = at == selected;
+        let value = match (field.is_flag, field.value.is_empty()) {
+            (true, true) => "off".to_owned(),
+            (false, true) if field.is_required => "(needed)".to_owned(),
+            _ => mcpkg_base::marks::line(&field.value).into_owned(),
+        };
+        let cursor = if is_marked && is_typing { "_" } else { "" };
+        let text = format!("{} {:<name$}  {value}{cursor}", if is_marked { ">" } else { " " }, field.name);
+        let look =
+            if is_marked { Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED) } else { Style::new() };
+        lines.push(Line::from(Drawn::styled(cut(&text, width, is_ascii), look)));
+    }
+    if form.fields.is_empty() {
+        lines.push(Line::raw(" It takes no arguments. r runs it."));
+    }
+    if let Some(field) = form.fields.get(selected) {
+        lines.push(Line::default());
+        let values = if field.values.is_empty() { String::new() } else { format!(" ({})", field.values.join(", ")) };
+        lines.push(Line::from(Drawn::styled(
+            cut(&format!(" {}{values}", field.about), width, is_ascii),
+            style(Tone::Dim),
+        )));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+    usize::from(area.height)
+}

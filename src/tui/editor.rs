@@ -1,0 +1,151 @@
+//! The text editor: a buffer, its findings, and the pane below it.
+
+use mcpkg_console::editor::{Document, Finding};
+use mcpkg_console::screen::Line;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui_textarea::{CursorMove, TextArea};
+
+/// What the pane below the text shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lower {
+    Findings,
+    Plan(Vec<Line>),
+    /// What saving would change; `y` saves.
+    Difference(Vec<Line>),
+}
+
+pub struct Editor {
+    pub document: Document,
+    pub buffer: TextArea<'static>,
+    pub findings: Vec<Finding>,
+    pub lower: Lower,
+    /// Counts the changes of the text, so that findings of an older text are dropped.
+    pub version: u64,
+    /// Whether the findings belong to the text on the screen.
+    pub is_checked: bool,
+    /// The first visible line.
+    pub top: usize,
+}
+
+impl Editor {
+    pub fn new(document: Document) -> Self {
+        let buffer = TextArea::new(document.text.lines().map(str::to_owned).collect());
+        let findings = document.findings.clone();
+        let mut editor =
+            Self { document, buffer, findings, lower: Lower::Findings, version: 0, is_checked: true, top: 0 };
+        editor.to_finding(true, true);
+        editor
+    }
+
+    /// Returns the text as it would be saved. Its last line ends as the author's did.
+    pub fn text(&self) -> String {
+        let mut text = self.buffer.lines().join("\n");
+        if self.document.text.ends_with('\n') || self.document.text.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+
+    pub fn is_changed(&self) -> bool {
+        self.text() != self.document.text
+    }
+
+    /// Types a key. Returns whether the text changed.
+    pub fn input(&mut self, key: KeyEvent) -> bool {
+        let changed = self.buffer.input(key);
+        self.touched(changed)
+    }
+
+    pub fn insert(&mut self, text: &str) -> bool {
+        let changed = self.buffer.insert_str(text);
+        self.touched(changed)
+    }
+
+    pub fn undo(&mut self) -> bool {
+        let changed = self.buffer.undo();
+        self.touched(changed)
+    }
+
+    pub fn redo(&mut self) -> bool {
+        let changed = self.buffer.redo();
+        self.touched(changed)
+    }
+
+    fn touched(&mut self, changed: bool) -> bool {
+        if changed {
+            self.version += 1;
+            self.is_checked = false;
+            if !matches!(self.lower, Lower::Findings) {
+                self.lower = Lower::Findings;
+            }
+        }
+        changed
+    }
+
+    /// The line and column of the cursor, counted from 1.
+    pub fn cursor(&self) -> (usize, usize) {
+        let (row, column) = self.position();
+        (row + 1, column + 1)
+    }
+
+    fn position(&self) -> (usize, usize) {
+        let cursor = self.buffer.cursor();
+        (cursor.0, cursor.1)
+    }
+
+    pub fn jump(&mut self, line: usize, column: usize) {
+        let at = |number: usize| u16::try_from(number.saturating_sub(1)).unwrap_or(u16::MAX);
+        self.buffer.move_cursor(CursorMove::Jump(at(line), at(column)));
+    }
+
+    pub fn moved(&mut self, movement: CursorMove) {
+        self.buffer.move_cursor(movement);
+    }
+
+    /// Returns the finding on the cursor's line, the one at the cursor first.
+    pub fn finding(&self) -> Option<(usize, &Finding)> {
+        let (line, column) = self.cursor();
+        let on_line = |finding: &Finding| finding.line <= line && line <= finding.end_line.min(finding.line);
+        let at = |finding: &Finding| on_line(finding) && finding.column <= column && column <= finding.end_column;
+        let found = self.findings.iter().position(at).or_else(|| self.findings.iter().position(on_line))?;
+        Some((found, &self.findings[found]))
+    }
+
+    /// Moves the cursor to the next or previous finding in the text, around its end; to errors only if there are any and
+    /// `errors_first` is set.
+    pub fn to_finding(&mut self, forward: bool, errors_first: bool) {
+        let only_errors = errors_first && self.findings.iter().any(|finding| finding.is_error);
+        let mut places: Vec<(usize, usize)> = self
+            .findings
+            .iter()
+            .filter(|finding| finding.is_error || !only_errors)
+            .map(|finding| (finding.line, finding.column))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let now = self.cursor();
+        let next = match forward {
+            true => places.iter().find(|place| **place > now).or(places.first()),
+            false => places.iter().rev().find(|place| **place < now).or(places.last()),
+        };
+        if let Some((line, column)) = next.copied() {
+            self.jump(line, column);
+        }
+    }
+
+    /// Fixes the finding at the cursor. Returns whether the text changed.
+    pub fn fix(&mut self) -> bool {
+        let Some(fix) = self.finding().and_then(|(_, finding)| finding.fix.clone()) else { return false };
+        let Some(fixed) = fix.apply(&self.text()) else { return false };
+        self.replace(&fixed);
+        self.jump(fix.line, fix.column);
+        true
+    }
+
+    /// Replaces the whole text as one edit, which `u` takes back.
+    pub fn replace(&mut self, text: &str) {
+        self.buffer.select_all();
+        self.buffer.cut();
+        self.insert(text.strip_suffix('\n').unwrap_or(text));
+    }
+}

@@ -1,0 +1,450 @@
+//! What each key does: first for a question, then for what is typed, then for the screen.
+
+use std::time::Instant;
+
+use mcpkg_console::place::Place;
+use mcpkg_console::screen::{Body, Screen, Tone};
+use mcpkg_console::{Does, Invocation};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui_textarea::CursorMove;
+
+use super::app::{App, Typing};
+use super::editor::Lower;
+use super::message::Task;
+
+impl App {
+    pub(super) fn key(&mut self, key: KeyEvent, at: Instant, tasks: &mut Vec<Task>) {
+        if key.kind == KeyEventKind::Release {
+            return;
+        }
+        if is_control(key, 'z') {
+            return tasks.push(Task::Suspend);
+        }
+        if self.asking.is_some() {
+            return self.answer(key, at);
+        }
+        if is_control(key, 'c') {
+            return self.leave(tasks);
+        }
+        if self.typing != Typing::Nothing {
+            return self.type_key(key, tasks);
+        }
+        self.message = None;
+        if self.level().editor.is_some() && self.editor_key(key, tasks) {
+            return;
+        }
+        self.screen_key(key, tasks);
+    }
+
+    /// A key while a question is on the screen. Only `y`, or the name, means yes.
+    fn answer(&mut self, key: KeyEvent, at: Instant) {
+        let page = self.page.max(1);
+        let Some(asking) = &mut self.asking else { return };
+        match key.code {
+            KeyCode::Down | KeyCode::PageDown | KeyCode::Char(' ')
+                if !asking.is_typed() || key.code != KeyCode::Char(' ') =>
+            {
+                asking.scroll += if key.code == KeyCode::Down { 1 } else { page };
+                return;
+            }
+            KeyCode::Up | KeyCode::PageUp => {
+                asking.scroll = asking.scroll.saturating_sub(if key.code == KeyCode::Up { 1 } else { page });
+                return;
+            }
+            _ => {}
+        }
+        if !asking.takes(at) {
+            return;
+        }
+        if !asking.is_read && key.code != KeyCode::Esc {
+            // Nobody has seen the end yet.
+            asking.scroll += page;
+            return;
+        }
+        if asking.is_typed() {
+            match key.code {
+                KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => asking.typed.push(c),
+                KeyCode::Backspace => drop(asking.typed.pop()),
+                KeyCode::Enter if asking.typed.is_empty() && asking.name.is_some() => {}
+                KeyCode::Enter => {
+                    if self.asking.take().is_some_and(|asking| !asking.typed()) {
+                        self.say(Tone::Warning, "That is not the name; nothing was changed");
+                    }
+                    self.answered();
+                }
+                KeyCode::Esc => self.refuse(),
+                _ => {}
+            }
+            return;
+        }
+        match key.code {
+            KeyCode::Char('y') if key.modifiers.is_empty() => {
+                if let Some(asking) = self.asking.take() {
+                    asking.yes();
+                }
+                self.answered();
+            }
+            _ => self.refuse(),
+        }
+    }
+
+    fn refuse(&mut self) {
+        if let Some(asking) = self.asking.take() {
+            asking.no();
+        }
+        self.answered();
+    }
+
+    /// A key that is typed into a filter, a note, a field or the editor.
+    fn type_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
+        if key.code == KeyCode::Esc {
+            self.typing = Typing::Nothing;
+            if self.level().place == Place::Palette && self.level().filter.is_empty() {
+                self.back(tasks);
+            }
+            return;
+        }
+        match &mut self.typing {
+            Typing::Nothing => {}
+            Typing::Filter => self.filter_key(key, tasks),
+            Typing::Note(invocation, note) => match key.code {
+                KeyCode::Enter => {
+                    let call =
+                        if note.is_empty() { invocation.clone() } else { invocation.clone().option("--note", note) };
+                    self.typing = Typing::Nothing;
+                    self.run(call, tasks);
+                }
+                KeyCode::Backspace => drop(note.pop()),
+                KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => note.push(c),
+                _ => {}
+            },
+            Typing::Field => self.field_key(key),
+            Typing::Editor => match key.code {
+                KeyCode::F(4) => self.fix(tasks),
+                _ if is_control(key, 's') => self.review(),
+                _ if is_control(key, 'r') => self.edited(|editor| editor.redo(), tasks),
+                _ => self.edited(|editor| editor.input(key), tasks),
+            },
+        }
+    }
+
+    fn filter_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
+        let is_palette = self.level().place == Place::Palette;
+        match key.code {
+            KeyCode::Enter => {
+                self.typing = Typing::Nothing;
+                if is_palette {
+                    self.enter(tasks);
+                }
+            }
+            KeyCode::Up => self.level_mut().step(-1),
+            KeyCode::Down => self.level_mut().step(1),
+            KeyCode::Backspace => drop(self.level_mut().filter.pop()),
+            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.level_mut().filter.push(c),
+            _ => {}
+        }
+        if matches!(key.code, KeyCode::Backspace | KeyCode::Char(_)) {
+            let level = self.level_mut();
+            if is_palette || level.selected_row().is_none() {
+                level.selected =
+                    level.rows().iter().find(|row| !row.is_heading).map(|row| row.id.clone()).unwrap_or_default();
+            }
+        }
+        self.look(tasks);
+    }
+
+    fn field_key(&mut self, key: KeyEvent) {
+        let at = self.level().field;
+        let Some(form) = self.form() else { return };
+        let Some(field) = form.fields.get_mut(at) else { return };
+        match key.code {
+            KeyCode::Enter | KeyCode::Tab => {
+                self.typing = Typing::Nothing;
+                self.step_field(1);
+            }
+            KeyCode::Backspace => drop(field.value.pop()),
+            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => field.value.push(c),
+            _ => {}
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str, tasks: &mut Vec<Task>) {
+        if let Some(asking) = &mut self.asking {
+            if asking.is_typed() && asking.is_read {
+                asking.typed.push_str(text.trim_end_matches('\n'));
+            }
+            return;
+        }
+        let line = text.replace(['\n', '\r'], " ");
+        match &mut self.typing {
+            // Pasted text is never a key.
+            Typing::Nothing => {}
+            Typing::Filter => self.level_mut().filter.push_str(&line),
+            Typing::Note(_, note) => note.push_str(&line),
+            Typing::Field => {
+                let at = self.level().field;
+                if let Some(field) = self.form().and_then(|form| form.fields.get_mut(at)) {
+                    field.value.push_str(&line);
+                }
+            }
+            Typing::Editor => self.edited(|editor| editor.insert(text), tasks),
+        }
+    }
+
+    /// A key of the editor while it is not typed into. Returns false if it is a key of every screen.
+    fn editor_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
+        let is_reviewing =
+            matches!(self.level().editor.as_deref(), Some(editor) if matches!(editor.lower, Lower::Difference(_)));
+        let is_read_only = self.is_read_only;
+        let Some(editor) = &mut self.level_mut().editor else { return false };
+        match key.code {
+            KeyCode::Char('y') if is_reviewing => self.save(tasks),
+            _ if is_reviewing => {
+                editor.lower = Lower::Findings;
+                return key.code == KeyCode::Esc;
+            }
+            KeyCode::Char('e') if is_read_only => {
+                self.say(Tone::Warning, "read-only: the console was started with --read-only")
+            }
+            KeyCode::Char('e') => self.typing = Typing::Editor,
+            KeyCode::Char('f') | KeyCode::F(4) => self.fix(tasks),
+            KeyCode::Char('.' | ']') => editor.to_finding(true, false),
+            KeyCode::Char(',' | '[') => editor.to_finding(false, false),
+            KeyCode::Char('u') => self.edited(|editor| editor.undo(), tasks),
+            KeyCode::Char('p') => {
+                let (version, text) = (editor.version, editor.text());
+                tasks.push(Task::Plan(version, text));
+            }
+            KeyCode::Char('s') => self.review(),
+            KeyCode::Char('j') | KeyCode::Down => editor.moved(CursorMove::Down),
+            KeyCode::Char('k') | KeyCode::Up => editor.moved(CursorMove::Up),
+            KeyCode::Char('h') | KeyCode::Left => editor.moved(CursorMove::Back),
+            KeyCode::Char('l') | KeyCode::Right => editor.moved(CursorMove::Forward),
+            KeyCode::Char('g') | KeyCode::Home => editor.moved(CursorMove::Top),
+            KeyCode::Char('G') | KeyCode::End => editor.moved(CursorMove::Bottom),
+            KeyCode::PageDown => (0..self.page).for_each(|_| self.move_editor(CursorMove::Down)),
+            KeyCode::PageUp => (0..self.page).for_each(|_| self.move_editor(CursorMove::Up)),
+            KeyCode::Esc if editor.lower != Lower::Findings => editor.lower = Lower::Findings,
+            KeyCode::Esc | KeyCode::Char('q') if editor.is_changed() => {
+                self.say(Tone::Warning, "The text is not saved: s saves it, D throws it away");
+            }
+            KeyCode::Char('D') => drop(self.back(tasks)),
+            _ => return false,
+        }
+        true
+    }
+
+    fn move_editor(&mut self, movement: CursorMove) {
+        if let Some(editor) = &mut self.level_mut().editor {
+            editor.moved(movement);
+        }
+    }
+
+    /// Changes the text, and asks for the findings of the new one.
+    fn edited(&mut self, change: impl FnOnce(&mut super::editor::Editor) -> bool, tasks: &mut Vec<Task>) {
+        let Some(editor) = &mut self.level_mut().editor else { return };
+        if change(editor) {
+            let (version, text) = (editor.version, editor.text());
+            tasks.push(Task::Check(version, text));
+        }
+    }
+
+    /// Fixes the finding at the cursor, or goes to the next error.
+    fn fix(&mut self, tasks: &mut Vec<Task>) {
+        let Some(editor) = &mut self.level_mut().editor else { return };
+        match editor.finding().map(|(_, finding)| finding.fix.is_some()) {
+            Some(true) => self.edited(|editor| editor.fix(), tasks),
+            Some(false) => {
+                editor.to_finding(true, true);
+                self.say(Tone::Plain, "There is no certain fix for this one");
+            }
+            None => editor.to_finding(true, true),
+        }
+    }
+
+    /// Shows what saving would change.
+    fn review(&mut self) {
+        if self.is_read_only {
+            return self.say(Tone::Warning, "read-only: the console was started with --read-only");
+        }
+        let Some(editor) = &mut self.level_mut().editor else { return };
+        let difference = editor.document.difference(&editor.text());
+        editor.lower = Lower::Difference(difference);
+        let name = editor.document.name.clone();
+        self.typing = Typing::Nothing;
+        self.say(Tone::Plain, &format!("Save {name}?   y yes, other keys no"));
+    }
+
+    fn save(&mut self, tasks: &mut Vec<Task>) {
+        let Some(editor) = &self.level().editor else { return };
+        tasks.push(Task::Save(Box::new(editor.document.clone()), editor.text()));
+        self.running += 1;
+    }
+
+    /// A key of every screen.
+    fn screen_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
+        if is_control(key, 'p') {
+            return self.open(Place::Palette, tasks);
+        }
+        let page = isize::try_from(self.page.max(1)).unwrap_or(1);
+        match key.code {
+            KeyCode::Esc => {
+                let level = self.level_mut();
+                if !level.filter.is_empty() && level.place != Place::Palette {
+                    level.filter.clear();
+                } else if level.in_preview {
+                    level.in_preview = false;
+                } else {
+                    self.back(tasks);
+                }
+            }
+            KeyCode::Char('q') => {
+                if !self.back(tasks) {
+                    self.leave(tasks);
+                }
+            }
+            KeyCode::Enter => self.enter(tasks),
+            KeyCode::Tab | KeyCode::BackTab => {
+                let level = self.level_mut();
+                level.in_preview = !level.in_preview && level.look().is_some();
+            }
+            KeyCode::Down | KeyCode::Char('j') => self.step(1, tasks),
+            KeyCode::Up | KeyCode::Char('k') => self.step(-1, tasks),
+            KeyCode::PageDown => self.step(page, tasks),
+            KeyCode::PageUp => self.step(-page, tasks),
+            KeyCode::Char('g') | KeyCode::Home => self.step(isize::MIN / 2, tasks),
+            KeyCode::Char('G') | KeyCode::End => self.step(isize::MAX / 2, tasks),
+            KeyCode::Char('.' | ']') => self.level_mut().next_stop(true),
+            KeyCode::Char(',' | '[') => self.level_mut().next_stop(false),
+            KeyCode::Char(':') => self.open(Place::Palette, tasks),
+            KeyCode::Char('/') => self.typing = Typing::Filter,
+            KeyCode::Char('?') => self.open(Place::Help, tasks),
+            KeyCode::Char('M') => {
+                self.toggle_mouse();
+                tasks.push(Task::Redraw);
+            }
+            KeyCode::Char('c') => self.copy(tasks),
+            KeyCode::Char(c @ '1'..='6') => self.go(c as usize - '1' as usize, tasks),
+            KeyCode::Char('v') => {
+                let views = self.level().shown.screen().map_or(0, |screen| screen.views.len());
+                if views > 0 {
+                    let level = self.level_mut();
+                    level.view = (level.view + 1) % views;
+                    self.load(tasks);
+                }
+            }
+            KeyCode::Char(c) if self.form().is_some() && self.form_char(c, tasks) => {}
+            KeyCode::Char(c) => drop(self.act(c, tasks)),
+            _ => {}
+        }
+    }
+
+    fn form_char(&mut self, c: char, tasks: &mut Vec<Task>) -> bool {
+        let at = self.level().field;
+        let Some(form) = self.form() else { return false };
+        match c {
+            'e' => self.typing = Typing::Field,
+            ' ' => {
+                if let Some(field) = form.fields.get_mut(at) {
+                    let next = field.values.iter().position(|value| *value == field.value).map_or(0, |now| now + 1);
+                    field.value = match field.is_flag {
+                        true if field.value.is_empty() => "on".to_owned(),
+                        true => String::new(),
+                        false => field.values.get(next).cloned().unwrap_or_default(),
+                    };
+                }
+            }
+            'r' => {
+                let missing = form.missing().join(", ");
+                let call = form.invocation();
+                match missing.is_empty() {
+                    true => self.run(call, tasks),
+                    false => self.say(Tone::Warning, &format!("needed: {missing}")),
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn enter(&mut self, tasks: &mut Vec<Task>) {
+        if let Some(form) = self.form() {
+            let field = form.fields.len();
+            if field > 0 {
+                self.typing = Typing::Field;
+            }
+            return;
+        }
+        let is_palette = self.level().place == Place::Palette;
+        let Some(look) = self.level().selected_row().and_then(|row| row.look.clone()) else { return };
+        if is_palette {
+            self.back(&mut Vec::new());
+        }
+        self.open(look, tasks);
+    }
+
+    /// Moves in the list, the form or the text, whichever has the focus.
+    fn step(&mut self, by: isize, tasks: &mut Vec<Task>) {
+        if self.form().is_some() {
+            return self.step_field(by);
+        }
+        let page = self.page.max(1);
+        let level = self.level_mut();
+        let is_list = matches!(level.shown.screen(), Some(Screen { body: Body::List(_), .. }));
+        match is_list && !level.in_preview {
+            true => level.step(by),
+            false => {
+                let last = level.lines().len().saturating_sub(page);
+                level.scroll = level.scroll.saturating_add_signed(by).min(last);
+            }
+        }
+        self.look(tasks);
+    }
+
+    fn step_field(&mut self, by: isize) {
+        let level = self.level_mut();
+        let Some(Screen { body: Body::Form(form), .. }) = level.shown.screen() else { return };
+        level.field = level.field.saturating_add_signed(by).min(form.fields.len().saturating_sub(1));
+    }
+
+    fn form(&mut self) -> Option<&mut mcpkg_console::form::Form> {
+        match &mut self.level_mut().shown {
+            super::level::Shown::Screen(screen) => match &mut screen.body {
+                Body::Form(form) => Some(form),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Copies the shell command of the marked row's first action, of a form, or of what shows the row.
+    fn copy(&mut self, tasks: &mut Vec<Task>) {
+        let command = match self.form() {
+            Some(form) => Some(form.invocation()),
+            None => self.level().actions().iter().find_map(|action| match &action.does {
+                Does::Call(invocation) | Does::Note(invocation) => Some((**invocation).clone()),
+                Does::Open(_) => None,
+            }),
+        };
+        if let Some(command) = command.as_ref().map(Invocation::command) {
+            self.say(Tone::Plain, &format!("Copied: {command}"));
+            tasks.push(Task::Copy(command));
+        }
+    }
+
+    fn leave(&mut self, tasks: &mut Vec<Task>) {
+        let unsaved =
+            self.stacks.iter().flatten().filter_map(|level| level.editor.as_ref()).any(|editor| editor.is_changed());
+        match unsaved && !self.is_leaving {
+            true => {
+                self.is_leaving = true;
+                self.say(Tone::Warning, "There is unsaved text. Press Ctrl-C again to throw it away, esc to stay");
+            }
+            false => tasks.push(Task::Quit),
+        }
+    }
+}
+
+fn is_control(key: KeyEvent, letter: char) -> bool {
+    key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char(letter)
+}

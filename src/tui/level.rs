@@ -1,0 +1,167 @@
+//! One level of the stack of screens: a place, what it shows, and where the user is in it.
+
+use mcpkg_console::palette;
+use mcpkg_console::screen::{Body, Line, Row};
+use mcpkg_console::{Action, Place, Screen};
+
+use super::editor::Editor;
+
+/// A screen that is loading, shown, or could not be read.
+#[derive(Default)]
+pub enum Shown {
+    #[default]
+    Loading,
+    Screen(Box<Screen>),
+    Failed(Vec<Line>),
+}
+
+impl Shown {
+    pub fn screen(&self) -> Option<&Screen> {
+        match self {
+            Shown::Screen(screen) => Some(screen),
+            _ => None,
+        }
+    }
+}
+
+pub struct Level {
+    pub place: Place,
+    pub view: usize,
+    pub shown: Shown,
+    pub preview: Shown,
+    /// The place of `preview`.
+    pub previewed: Option<Place>,
+    /// The id of the selected row. It keeps the selection when rows come and go.
+    pub selected: String,
+    pub filter: String,
+    /// The first visible line of the text or the preview.
+    pub scroll: usize,
+    /// Whether the preview has the focus.
+    pub in_preview: bool,
+    pub editor: Option<Box<Editor>>,
+    /// The selected field of a form.
+    pub field: usize,
+    /// The generation of the load whose answer is shown; older answers are dropped.
+    pub wanted: u64,
+    pub wanted_preview: u64,
+}
+
+impl Level {
+    pub fn new(place: Place) -> Self {
+        Self {
+            place,
+            view: 0,
+            shown: Shown::Loading,
+            preview: Shown::Loading,
+            previewed: None,
+            selected: String::new(),
+            filter: String::new(),
+            scroll: 0,
+            in_preview: false,
+            editor: None,
+            field: 0,
+            wanted: 0,
+            wanted_preview: 0,
+        }
+    }
+
+    /// Takes a loaded screen. The text of an editor and the fields of a form stay as the user left them.
+    pub fn take(&mut self, screen: Box<Screen>) {
+        if let (Body::Editor(document), None) = (&screen.body, &self.editor) {
+            self.editor = Some(Box::new(Editor::new((**document).clone())));
+        }
+        let position = self.position();
+        self.shown = Shown::Screen(screen);
+        if self.selected_row().is_none() {
+            // The selected row is gone: select the one that took its place.
+            let rows = self.rows();
+            let at = position.min(rows.len().saturating_sub(1));
+            let id = rows[at.min(rows.len())..].iter().chain(rows.iter().rev()).find(|row| !row.is_heading);
+            self.selected = id.map(|row| row.id.clone()).unwrap_or_default();
+        }
+    }
+
+    /// Returns the rows that the filter leaves.
+    pub fn rows(&self) -> Vec<&Row> {
+        let Some(Screen { body: Body::List(list), .. }) = self.shown.screen() else { return Vec::new() };
+        if self.place == Place::Palette {
+            return palette::matching(&list.rows, &self.filter);
+        }
+        let keep = |row: &&Row| self.filter.is_empty() || (!row.is_heading && row.matches(&self.filter));
+        list.rows.iter().filter(keep).collect()
+    }
+
+    pub fn selected_row(&self) -> Option<&Row> {
+        self.rows().into_iter().find(|row| !row.is_heading && row.id == self.selected)
+    }
+
+    /// Returns the index of the selected row among [`Level::rows`].
+    pub fn position(&self) -> usize {
+        self.rows().iter().position(|row| !row.is_heading && row.id == self.selected).unwrap_or(0)
+    }
+
+    /// Moves the selection by `by` rows, over headings.
+    pub fn step(&mut self, by: isize) {
+        let rows = self.rows();
+        let chosen: Vec<usize> = (0..rows.len()).filter(|at| !rows[*at].is_heading).collect();
+        if chosen.is_empty() {
+            return;
+        }
+        let now = chosen.iter().position(|at| rows[*at].id == self.selected);
+        let next = match now {
+            Some(now) => now.saturating_add_signed(by).min(chosen.len() - 1),
+            None => 0,
+        };
+        self.selected = rows[chosen[next]].id.clone();
+    }
+
+    /// Returns the place whose screen is the preview.
+    pub fn look(&self) -> Option<&Place> {
+        match self.place {
+            Place::Palette => None,
+            _ => self.selected_row()?.look.as_ref(),
+        }
+    }
+
+    /// Returns the actions of the selected row and of the screen. If both have a key, the row's counts.
+    pub fn actions(&self) -> Vec<&Action> {
+        let mut actions: Vec<&Action> = self.selected_row().map(|row| row.actions.iter().collect()).unwrap_or_default();
+        let of_preview =
+            self.preview.screen().filter(|_| self.look().is_some() && self.previewed.as_ref() == self.look());
+        for action in self.shown.screen().into_iter().chain(of_preview).flat_map(|screen| &screen.actions) {
+            if actions.iter().all(|known| known.key != action.key) {
+                actions.push(action);
+            }
+        }
+        actions
+    }
+
+    /// Returns the lines that the focus scrolls through.
+    pub fn lines(&self) -> &[Line] {
+        match (&self.shown, &self.preview) {
+            (Shown::Screen(screen), preview) => match (&screen.body, preview) {
+                (Body::Text(lines), _) => lines,
+                (_, Shown::Screen(preview)) => match &preview.body {
+                    Body::Text(lines) => lines,
+                    _ => &[],
+                },
+                (_, Shown::Failed(lines)) => lines,
+                _ => &[],
+            },
+            (Shown::Failed(lines), _) => lines,
+            (Shown::Loading, _) => &[],
+        }
+    }
+
+    /// Scrolls to the next or previous stop.
+    pub fn next_stop(&mut self, forward: bool) {
+        let lines = self.lines();
+        let next = match forward {
+            true => (self.scroll + 1..lines.len()).find(|at| lines[*at].is_stop),
+            false => (0..self.scroll.min(lines.len())).rev().find(|at| lines[*at].is_stop),
+        };
+        if let Some(next) = next {
+            self.scroll = next;
+        }
+    }
+}

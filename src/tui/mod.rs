@@ -1,0 +1,71 @@
+//! The console in a terminal: draws the screens of `mcpkg-console` and turns keys into their actions.
+//!
+//! The main thread owns the state and the terminal. It waits for a message, updates the state, and draws; at rest it draws
+//! nothing. Other threads read keys, load screens, run operations and watch the database.
+
+mod app;
+mod draw;
+mod editor;
+mod keys;
+mod level;
+mod message;
+mod question;
+mod terminal;
+mod worker;
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use app::App;
+use message::{Message, Task};
+use terminal::Terminal;
+use worker::Workers;
+
+/// How the console looks and what it may do.
+pub struct Options {
+    pub is_read_only: bool,
+    pub is_ascii: bool,
+}
+
+/// Frames are at least this far apart, so that a burst of changes is drawn once.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// Shows the console until the user leaves it.
+pub fn run(context: Context, options: &Options) -> Result<()> {
+    let (sender, messages) = mpsc::channel();
+    let project = context.read(|_, project| Ok(project.name.clone())).unwrap_or_default();
+    let mut app = App::new(context.domains, project, options.is_read_only, options.is_ascii);
+    let mut terminal = Terminal::open(&sender)?;
+    let workers = Workers::start(context, &sender);
+    let mut tasks = app.start();
+    loop {
+        for task in tasks.drain(..) {
+            match task {
+                Task::Quit => return Ok(()),
+                Task::Redraw => terminal.refresh(app.has_mouse())?,
+                Task::Suspend => terminal.suspend()?,
+                Task::Copy(text) => terminal.copy(&text),
+                Task::RunOnTerminal(invocation) => {
+                    let done = terminal.aside(|| invocation.run(workers.context()))?;
+                    let _ = sender.send(Message::Done(invocation, done.map(Box::new)));
+                }
+                task => workers.take(task),
+            }
+        }
+        terminal.draw(&mut app)?;
+        app.drawn(Instant::now());
+        let Ok(message) = messages.recv() else { return Ok(()) };
+        tasks.extend(app.update(message));
+        // Take in what came meanwhile, up to one frame, before the next draw.
+        let until = Instant::now() + FRAME;
+        while app.asking.is_none() && tasks.is_empty() {
+            match messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(2))) {
+                Ok(message) => tasks.extend(app.update(message)),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The terminal: its modes, which are always restored, and the thread that reads keys.
+
+use std::io::{self, Stdout, Write, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use mcpkg_base::error::{Code, Error, Result};
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{
+    self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
+};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+
+use super::app::App;
+use super::draw;
+use super::message::Message;
+
+/// How often the thread that reads keys looks whether an editor has the terminal.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The longest text that is copied; terminals drop longer ones.
+const COPIED: usize = 74_994;
+
+pub struct Terminal {
+    inner: ratatui::Terminal<CrosstermBackend<Stdout>>,
+    /// Set while another program has the terminal, so that its keys are not read here.
+    is_aside: Arc<AtomicBool>,
+}
+
+impl Terminal {
+    /// Takes over the terminal, and starts to read keys. A panic restores it before its message is printed.
+    pub fn open(messages: &Sender<Message>) -> Result<Self> {
+        enter().map_err(failed)?;
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            leave();
+            hook(info);
+        }));
+        let inner = ratatui::Terminal::new(CrosstermBackend::new(stdout())).map_err(failed)?;
+        let is_aside = Arc::new(AtomicBool::new(false));
+        let (aside, sender) = (Arc::clone(&is_aside), messages.clone());
+        thread::spawn(move || read(&aside, &sender));
+        let sender = messages.clone();
+        if let Ok(mut signals) = signal_hook::iterator::Signals::new(mcpkg_base::process::ending()) {
+            thread::spawn(move || signals.forever().next().map(|_| sender.send(Message::Ended)));
+        }
+        Ok(Self { inner, is_aside })
+    }
+
+    pub fn draw(&mut self, app: &mut App) -> Result<()> {
+        self.inner.draw(|frame| draw::draw(frame, app)).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Draws everything again, after a change of the size or the mouse.
+    pub fn refresh(&mut self, has_mouse: bool) -> Result<()> {
+        match has_mouse {
+            true => execute!(stdout(), EnableMouseCapture),
+            false => execute!(stdout(), DisableMouseCapture),
+        }
+        .and_then(|()| self.inner.clear())
+        .map_err(failed)
+    }
+
+    /// Runs `work` on the user's own screen, such as an editor, and comes back.
+    pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
+        self.is_aside.store(true, Ordering::SeqCst);
+        // The thread that reads keys may be waiting for one.
+        thread::sleep(LOOK);
+        leave();
+        let done = work();
+        enter().map_err(failed)?;
+        self.is_aside.store(false, Ordering::SeqCst);
+        self.inner.clear().map_err(failed)?;
+        Ok(done)
+    }
+
+    /// Stops the process, as Ctrl-Z does in other programs, and draws again when it goes on.
+    pub fn suspend(&mut self) -> Result<()> {
+        self.aside(|| mcpkg_base::process::stop_self())
+    }
+
+    /// Asks the terminal to put a text on the clipboard (OSC 52).
+    pub fn copy(&mut self, text: &str) {
+        let encoded = base64::engine::general_purpose::STANDARD.encode(text);
+        if encoded.len() <= COPIED {
+            let _ = write!(stdout(), "\x1b]52;c;{encoded}\x07").and_then(|()| stdout().flush());
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
+}
+
+fn leave() {
+    let _ = execute!(
+        stdout(),
+        DisableMouseCapture,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        ratatui::crossterm::cursor::Show
+    );
+    let _ = disable_raw_mode();
+}
+
+/// Reads keys until the console ends.
+fn read(is_aside: &AtomicBool, messages: &Sender<Message>) {
+    loop {
+        if is_aside.load(Ordering::SeqCst) {
+            thread::sleep(LOOK / 5);
+            continue;
+        }
+        match event::poll(LOOK) {
+            Ok(false) => continue,
+            Ok(true) if is_aside.load(Ordering::SeqCst) => continue,
+            Ok(true) => {}
+            // The terminal is gone.
+            Err(_) => return drop(messages.send(Message::Ended)),
+        }
+        let message = match event::read() {
+            Ok(Event::Key(key)) => Message::Key(key, Instant::now()),
+            Ok(Event::Paste(text)) => Message::Pasted(text),
+            Ok(Event::Resize(_, _)) => Message::Resized,
+            Ok(_) => continue,
+            Err(_) => Message::Ended,
+        };
+        if messages.send(message).is_err() {
+            return;
+        }
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::new(Code::FileFailed, format!("Cannot use the terminal: {error}")).with_source(error)
+}

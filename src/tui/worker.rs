@@ -1,0 +1,147 @@
+//! The threads that read the database and run operations, so that the screen never waits.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Duration;
+
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_console::{editor, reply};
+use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_store::watch::Change;
+
+use super::message::{Message, Question, Task, Ticket};
+
+/// How often the watch looks for commits of other processes.
+const WATCH: Duration = Duration::from_millis(100);
+
+/// How long to wait for a database that is away before looking again.
+const AWAY: Duration = Duration::from_secs(1);
+
+pub struct Workers {
+    context: Context,
+    messages: Sender<Message>,
+    loads: Sender<Ticket>,
+    checks: Sender<(u64, String)>,
+}
+
+impl Workers {
+    /// Starts the threads that load screens, check texts and watch the database.
+    pub fn start(context: Context, messages: &Sender<Message>) -> Self {
+        let context = asking(context, messages);
+        let (loads, tickets) = mpsc::channel::<Ticket>();
+        let (checks, texts) = mpsc::channel::<(u64, String)>();
+        let (reader, sender) = (context.clone(), messages.clone());
+        thread::spawn(move || {
+            for ticket in tickets {
+                let screen = ticket.place.load(&reader, ticket.view).map(Box::new);
+                if sender.send(Message::Loaded(ticket, screen)).is_err() {
+                    return;
+                }
+            }
+        });
+        let (reader, sender) = (context.clone(), messages.clone());
+        thread::spawn(move || {
+            while let Ok(mut newest) = texts.recv() {
+                // Only the newest text matters.
+                newest = texts.try_iter().last().unwrap_or(newest);
+                let (version, text) = newest;
+                if sender.send(Message::Checked(version, editor::validated(&reader, &text))).is_err() {
+                    return;
+                }
+            }
+        });
+        let (watcher, sender) = (context.clone(), messages.clone());
+        thread::spawn(move || watch(&watcher, &sender));
+        Self { context, messages: messages.clone(), loads, checks }
+    }
+
+    /// Hands work to a thread.
+    pub fn take(&self, task: Task) {
+        match task {
+            Task::Load(ticket) => drop(self.loads.send(ticket)),
+            Task::Check(version, text) => drop(self.checks.send((version, text))),
+            Task::Run(invocation) => self.spawn(move |context| {
+                let done = invocation.run(context).map(Box::new);
+                Message::Done(invocation, done)
+            }),
+            Task::Plan(version, text) => {
+                self.spawn(move |context| Message::Planned(version, editor::plan(context, &text)));
+            }
+            Task::Save(document, text) => {
+                self.spawn(move |context| Message::Saved(document.save(context, &text).map(Box::new)));
+            }
+            Task::RunOnTerminal(_) | Task::Copy(_) | Task::Suspend | Task::Redraw | Task::Quit => {}
+        }
+    }
+
+    /// Returns the context of the operations that the console runs.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn spawn(&self, work: impl FnOnce(&Context) -> Message + Send + 'static) {
+        let (context, messages) = (self.context.clone(), self.messages.clone());
+        thread::spawn(move || messages.send(work(&context)));
+    }
+}
+
+/// Lets operations ask on the screen, by the same functions as in the shell, and report there what they do.
+fn asking(mut context: Context, messages: &Sender<Message>) -> Context {
+    let ask = |messages: &Sender<Message>, body: &Body, text: &str, is_line: bool| -> Option<String> {
+        let (answer, answered) = mpsc::channel();
+        let question = Question { lines: reply::body(body), text: text.to_owned(), is_line, answer };
+        messages.send(Message::Asked(question)).ok()?;
+        answered.recv().ok().flatten()
+    };
+    let sender = messages.clone();
+    context.confirmation = Confirmation::Ask;
+    context.ask = Arc::new(move |body, text| match ask(&sender, &body, text, false) {
+        Some(_) => Ok(()),
+        None => Err(Error::new(Code::ConfirmRequired, "Not confirmed; nothing was changed")),
+    });
+    let sender = messages.clone();
+    context.line = Arc::new(move |body, text| {
+        ask(&sender, &body, text, true)
+            .ok_or_else(|| Error::new(Code::TerminalRequired, "No answer was given; nothing was changed"))
+    });
+    let sender = messages.clone();
+    context.progress = Arc::new(move |what, done, total| {
+        let text = if total > 1 { format!("{what}, {done} of {total}") } else { what.to_owned() };
+        let _ = sender.send(Message::Progress(text));
+    });
+    let sender = messages.clone();
+    context.say = Arc::new(move |text| drop(sender.send(Message::Progress(text.to_owned()))));
+    context
+}
+
+/// Reports commits of this and of other processes until the console ends.
+fn watch(context: &Context, messages: &Sender<Message>) {
+    let mut is_lost = false;
+    loop {
+        let watched =
+            context.store.position().and_then(|position| context.store.watch(position)).and_then(|mut watch| {
+                if std::mem::take(&mut is_lost) && messages.send(Message::Lost(false)).is_err() {
+                    return Ok(());
+                }
+                loop {
+                    if !watch.wait(WATCH) {
+                        continue;
+                    }
+                    let message = match watch.look()? {
+                        Change::None => continue,
+                        Change::Events(events) => Message::Changed(events.len()),
+                        Change::Restored => Message::Restored,
+                    };
+                    if messages.send(message).is_err() {
+                        return Ok(());
+                    }
+                }
+            });
+        let lost: Result<()> = watched;
+        if lost.is_ok() || (!std::mem::replace(&mut is_lost, true) && messages.send(Message::Lost(true)).is_err()) {
+            return;
+        }
+        thread::sleep(AWAY);
+    }
+}
