@@ -4,6 +4,7 @@
 
 mod cli;
 mod client;
+mod console;
 mod contract;
 mod deploy;
 mod engines;

@@ -82,11 +82,16 @@ impl Client {
     }
 
     /// Does the handshake.
-    pub fn shake_hands(mut self, version: &str) -> Self {
+    pub fn shake_hands(self, version: &str) -> Self {
+        self.shake_hands_as("test-client", version)
+    }
+
+    /// As [`Client::shake_hands`], for a client that calls itself `name`.
+    pub fn shake_hands_as(mut self, name: &str, version: &str) -> Self {
         let hello = json!({
             "protocolVersion": version,
             "capabilities": {},
-            "clientInfo": { "name": "test-client", "version": "1" },
+            "clientInfo": { "name": name, "version": "1" },
         });
         let answer = self.request("initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");

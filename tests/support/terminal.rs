@@ -2,7 +2,9 @@
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// As [`at_a_terminal`], nothing typed, on a terminal of so many columns; returns what it showed with plain line ends.
 pub fn shown_on(columns: u16, command: &Command) -> Option<String> {
@@ -60,24 +62,7 @@ pub fn at_a_terminal(command: &Command, typed: &str) -> Option<(String, bool)> {
 
 /// Types `typed` at a command's terminal once it has shown `awaited`, and returns all that it showed and its exit status.
 pub fn typed_after(command: &Command, awaited: &str, typed: &str) -> Option<(String, i32)> {
-    let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let line = words.map(quoted).collect::<Vec<_>>().join(" ");
-    let mut script = Command::new("script");
-    script.args(["-qec", &line, "/dev/null"]).env_clear();
-    for (name, value) in command.get_envs() {
-        if let Some(value) = value {
-            script.env(name, value);
-        }
-    }
-    if let Some(folder) = command.get_current_dir() {
-        script.current_dir(folder);
-    }
-    script.env("SHELL", "/bin/sh").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = match script.spawn() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        child => child.expect("script starts"),
-    };
+    let mut child = spawned(command)?;
     // Held open until the command has ended: at its end `script` would end the terminal's input too.
     let mut input = child.stdin.take().expect("an input");
     let mut output = child.stdout.take().expect("an output");
@@ -95,4 +80,110 @@ pub fn typed_after(command: &Command, awaited: &str, typed: &str) -> Option<(Str
     let status = child.wait().expect("script ends");
     drop(input);
     Some((String::from_utf8_lossy(&shown).into_owned(), status.code().unwrap_or(-1)))
+}
+
+/// Starts a command at a terminal of its own; `None` where there is no `script` of util-linux.
+fn spawned(command: &Command) -> Option<Child> {
+    let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line = words.map(quoted).collect::<Vec<_>>().join(" ");
+    let mut script = Command::new("script");
+    script.args(["-qec", &line, "/dev/null"]).env_clear();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            script.env(name, value);
+        }
+    }
+    if let Some(folder) = command.get_current_dir() {
+        script.current_dir(folder);
+    }
+    script.env("SHELL", "/bin/sh").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    match script.spawn() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        child => Some(child.expect("script starts")),
+    }
+}
+
+/// How long a screen may take to show what is awaited.
+const SCREEN: Duration = Duration::from_secs(60);
+
+/// A program that owns the whole screen of a terminal, such as the console, while it is driven by keys.
+pub struct Screen {
+    child: Child,
+    input: Option<ChildStdin>,
+    terminal: Arc<Mutex<(vt100::Parser, Vec<u8>)>>,
+    columns: u16,
+}
+
+impl Screen {
+    /// Starts a command on a terminal of this size; `None` where there is no `script` of util-linux.
+    pub fn start((columns, rows): (u16, u16), command: &Command) -> Option<Self> {
+        let mut child = spawned(&sized(columns, rows, command))?;
+        let [height, width] = [rows, columns].map(|size| NonZeroU16::new(size).expect("a size"));
+        let terminal = Arc::new(Mutex::new((vt100::Parser::new(height, width, 0), Vec::new())));
+        let mut output = child.stdout.take().expect("an output");
+        let screen = Arc::clone(&terminal);
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(read @ 1..) = output.read(&mut piece) {
+                let mut screen = screen.lock().expect("the screen");
+                screen.0.process(&piece[..read]);
+                screen.1.extend_from_slice(&piece[..read]);
+            }
+        });
+        let input = child.stdin.take();
+        Some(Self { child, input, terminal, columns })
+    }
+
+    /// What is on the screen now, a line a row.
+    pub fn text(&self) -> String {
+        let screen = self.terminal.lock().expect("the screen");
+        let rows = screen.0.screen().rows(0, self.columns);
+        rows.map(|row| row.trim_end().to_owned() + "\n").collect()
+    }
+
+    /// All bytes that the program has written.
+    pub fn written(&self) -> Vec<u8> {
+        self.terminal.lock().expect("the screen").1.clone()
+    }
+
+    /// Waits until `awaited` stands on the screen, and returns the whole screen.
+    #[track_caller]
+    pub fn wait(&self, awaited: &str) -> String {
+        self.wait_until(|text| text.contains(awaited), awaited)
+    }
+
+    /// Waits until the screen is as wanted.
+    #[track_caller]
+    pub fn wait_until(&self, is_so: impl Fn(&str) -> bool, what: &str) -> String {
+        let until = Instant::now() + SCREEN;
+        loop {
+            let text = self.text();
+            if is_so(&text) {
+                return text;
+            }
+            assert!(Instant::now() < until, "{what} is not on the screen:\n{text}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Types keys.
+    pub fn keys(&mut self, keys: &str) {
+        let input = self.input.as_mut().expect("an input");
+        input.write_all(keys.as_bytes()).and_then(|()| input.flush()).expect("keys are typed");
+    }
+
+    /// Waits until the program ends, and returns its exit status.
+    pub fn end(mut self) -> i32 {
+        let status = self.child.wait().expect("script ends");
+        self.input = None;
+        status.code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }

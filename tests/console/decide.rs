@@ -1,0 +1,89 @@
+//! Deciding: requests of agents, with text that tries to draw on the screen.
+
+use serde_json::json;
+
+use super::{agent, console};
+use crate::workflow::runs::{Ground, code, create, execute, with_nonce};
+
+#[test]
+fn a_request_is_read_approved_and_used() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    // It appears by itself.
+    let mut client = agent(&ground, "codex");
+    let asked = execute(&mut client, create());
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED");
+    screen.wait("1 waits for you, until");
+    let text = screen.wait("Run hosting:apps:create");
+    assert!(text.contains("mcp:codex") && text.contains("writes"), "{text}");
+    // Three keys: look, approve, yes.
+    screen.keys("\r");
+    screen.wait("Inbox > Run hosting:apps:create");
+    screen.keys("a");
+    screen.wait("y yes, other keys no");
+    // Every other key leaves it undone.
+    screen.keys("\r");
+    screen.wait("Not confirmed; nothing was changed");
+    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_REQUIRED");
+    screen.keys("a");
+    screen.wait("y yes, other keys no");
+    screen.keys("y");
+    screen.wait("Approved: Run hosting:apps:create");
+    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
+    assert_eq!(ground.changes(), 1);
+}
+
+#[test]
+fn a_denial_reaches_the_agent() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex");
+    let asked = execute(&mut client, create());
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("Run hosting:apps:create");
+    screen.keys("d");
+    screen.wait("Denied: Run hosting:apps:create");
+    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
+    assert_eq!(ground.changes(), 0);
+}
+
+#[test]
+fn no_text_of_an_agent_reaches_the_terminal_raw() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex\u{1b}]0;pwned\u{7}");
+    let name = "web\u{1b}[2J\u{1b}[H\u{1b}]52;c;aGk=\u{7}Approved: nothing to see\u{202e}gnp.exe\u{200b}";
+    execute(
+        &mut client,
+        json!({ "command": "hosting:apps:create", "args": { "name": name, "region": "eu" }, "wait_s": 0 }),
+    );
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("Run hosting:apps:create");
+    screen.keys("\r");
+    let text = screen.wait("Inbox > Run hosting:apps:create");
+    let forged = text.lines().find(|line| line.contains("Approved: nothing"));
+    assert!(forged.is_none_or(|line| line.trim_start().starts_with('|')), "{text}");
+    screen.keys("a");
+    screen.wait("y yes, other keys no");
+    let written = screen.written();
+    for hostile in ["\u{1b}]52;c;aGk=", "\u{1b}]0;pwned", "\u{202e}", "\u{200b}"] {
+        let bytes = hostile.as_bytes();
+        assert!(!written.windows(bytes.len()).any(|window| window == bytes), "{hostile:?} was written");
+    }
+}
+
+#[test]
+fn a_read_only_console_approves_nothing() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex");
+    let asked = execute(&mut client, create());
+    let Some(mut screen) = console(&ground.scratch, &["--read-only"]) else { return };
+    let text = screen.wait("Run hosting:apps:create");
+    assert!(text.contains("READ-ONLY") && !text.contains("a approve"), "{text}");
+    screen.keys("a");
+    screen.wait("read-only: the console was started with --read-only");
+    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_REQUIRED");
+}

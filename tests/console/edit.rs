@@ -1,0 +1,45 @@
+//! Editing: an agent's draft with a mistake becomes a workflow.
+
+use serde_json::json;
+
+use super::{agent, console};
+use crate::workflow::runs::Ground;
+
+const DRAFT: &str = "\
+# an app for the shop
+workflow: app
+inputs:
+  region: {}
+steps:
+  - id: create
+    run: hosting:apps:create
+    with:
+      name: web
+      region: ${{ inputs.regoin }}
+";
+
+#[test]
+fn a_draft_is_fixed_by_a_key_reviewed_and_saved() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "claude-code");
+    client.result("tools/call", json!({ "name": "propose_workflow", "arguments": { "yaml": DRAFT } }));
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("DRAFT");
+    screen.wait("1 error");
+    screen.keys("e");
+    screen.wait("f fixes it");
+    screen.keys("f");
+    screen.wait("inputs.region }}");
+    screen.wait_until(|text| !text.contains("unknown_input_ref"), "the finding is gone");
+    screen.keys("s");
+    let text = screen.wait("Save app?   y yes, other keys no");
+    assert!(text.contains("+") && text.contains("hosting:apps:create"), "{text}");
+    screen.keys("y");
+    // Approving a draft asks by itself, as in the shell.
+    screen.wait("y yes, other keys no");
+    screen.keys("y");
+    screen.wait("Approved draft");
+    let saved = ground.scratch.ok(&["workflow", "show", "app"]);
+    assert_eq!(saved, DRAFT.replace("regoin", "region"));
+}

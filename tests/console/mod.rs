@@ -1,0 +1,86 @@
+//! The console as its users see it: the real binary at a terminal, driven by keys.
+
+mod decide;
+mod edit;
+
+use serde_json::json;
+
+use crate::support::{Client, Screen, Scratch, skipped};
+use crate::workflow::runs::Ground;
+
+const USUAL: (u16, u16) = (100, 30);
+
+const NO_SCRIPT: &str = "there is no script of util-linux";
+
+/// Starts the console.
+fn console(scratch: &Scratch, arguments: &[&str]) -> Option<Screen> {
+    let mut command = scratch.command();
+    command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]).args(arguments);
+    let screen = Screen::start(USUAL, &command);
+    if screen.is_none() {
+        skipped(NO_SCRIPT);
+    }
+    screen
+}
+
+/// Starts an agent that calls itself `name`.
+fn agent(ground: &Ground, name: &str) -> Client {
+    Client::start(&ground.scratch, &[]).shake_hands_as(name, "2025-06-18")
+}
+
+#[test]
+fn without_a_terminal_it_names_the_commands_that_print_the_same() {
+    let scratch = Scratch::with_database();
+    let ran = scratch.run(&["console"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("The console needs a terminal") && ran.stderr.contains("mcpkg inbox"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_inbox_prints_what_waits_with_the_command_of_each() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    assert!(ground.scratch.ok(&["inbox"]).contains("Nothing waits for you"));
+    let mut client = agent(&ground, "codex");
+    crate::workflow::runs::execute(&mut client, crate::workflow::runs::create());
+    let waiting = ground.scratch.json(&["inbox"])["waiting"].clone();
+    assert_eq!(waiting.as_array().map(Vec::len), Some(1), "{waiting}");
+    let item = &waiting[0];
+    assert_eq!((&item["kind"], &item["from"], &item["effect"]), (&json!("ask"), &json!("mcp:codex"), &json!("writes")));
+    assert_eq!(item["what"], "Run hosting:apps:create");
+    let show = item["show"].as_str().expect("a command").split(' ').skip(1).collect::<Vec<_>>();
+    assert!(ground.scratch.ok(&show).contains("hosting:apps:create"));
+    let table = ground.scratch.ok(&["inbox"]);
+    assert!(table.contains("ASK") && table.contains("mcp:codex") && table.contains("writes"), "{table}");
+}
+
+#[test]
+fn each_place_opens_and_q_leaves() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("2");
+    screen.wait("Feed, by time");
+    screen.wait("prompt create review");
+    screen.keys("v");
+    screen.wait("Feed, by agent");
+    screen.keys("3");
+    screen.wait("Look for missing tests.");
+    screen.keys("4");
+    screen.wait("4 DEPLOY");
+    screen.keys("5");
+    screen.wait("No workflows yet");
+    screen.keys("6");
+    screen.wait("All");
+    screen.keys("?");
+    screen.wait("every screen, item and operation");
+    screen.keys("\u{1b}");
+    screen.wait_until(|text| text.contains(" All\n"), "the list of lists");
+    screen.keys(":prompt crea");
+    screen.wait("prompt create");
+    screen.keys("\r");
+    screen.wait("mcpkg prompt create");
+    screen.keys("q1q");
+    assert_eq!(screen.end(), 0);
+}
