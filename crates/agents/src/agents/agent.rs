@@ -58,8 +58,8 @@ pub struct Agent {
 pub struct Client {
     /// The program whose presence shows that the agent is installed.
     pub program: &'static str,
-    /// The folder that it keeps its own things in.
-    pub folder: fn(&Homes) -> PathBuf,
+    /// Where it keeps its own things, if that is not its own folder in the home folder.
+    pub folder: Option<fn(&Homes) -> PathBuf>,
     /// The file of MCP servers that it reads in every folder.
     pub user_file: fn(&Homes) -> PathBuf,
     /// The name of its file of MCP servers that it also reads, if it has two.
@@ -88,6 +88,15 @@ impl Agent {
     /// Returns how its file of MCP servers is read and edited.
     pub const fn document(&self) -> Document {
         self.servers.document
+    }
+
+    /// Returns the folder that it keeps its own things in.
+    pub fn folder(&self, homes: &Homes) -> PathBuf {
+        match (self.client.folder, &self.moved_by) {
+            (Some(folder), _) => folder(homes),
+            (None, Some(moved)) => homes.moved(moved.variable, self.own_folder),
+            (None, None) => homes.home.join(self.own_folder),
+        }
     }
 
     /// Returns the file in which it reads the MCP servers of the user.
@@ -164,6 +173,8 @@ pub enum Key {
     Header(&'static str),
     /// In a field of this name.
     Field(&'static str),
+    /// It fills in no variables.
+    Unsupported,
 }
 
 /// How an agent begins to talk to a server (November 2026).

@@ -33,7 +33,7 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &["claude"],
     client: Client {
         program: "claude",
-        folder: |homes| homes.moved(HOME, ".claude"),
+        folder: Some(|homes| homes.moved(HOME, ".claude")),
         user_file: |homes| named(HOME).unwrap_or_else(|| homes.home.clone()).join(".claude.json"),
         other_file: None,
         start: |program, args| json!({ "type": "stdio", "command": program, "args": args }),

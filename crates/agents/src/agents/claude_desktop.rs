@@ -17,8 +17,8 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &[],
     client: Client {
         program: "claude-desktop",
-        folder: |homes| homes.config.join("Claude"),
-        user_file: |homes| homes.config.join("Claude").join("claude_desktop_config.json"),
+        folder: Some(|homes| homes.config.join("Claude")),
+        user_file: |homes| AGENT.folder(homes).join("claude_desktop_config.json"),
         other_file: None,
         start: |program, args| json!({ "command": program, "args": args }),
         url: Url::Refused {

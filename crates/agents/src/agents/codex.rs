@@ -1,11 +1,8 @@
 //! Codex, OpenAI's command line and extension.
 
-use std::path::PathBuf;
-
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url};
-use super::homes::Homes;
 use super::imports::{Also, At, Form, Imports, Kept, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use crate::forms::skill::Fault;
@@ -15,10 +12,6 @@ use crate::servers::document::{Document, Format};
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::servers::Transport;
 
-fn folder(homes: &Homes) -> PathBuf {
-    homes.moved("CODEX_HOME", ".codex")
-}
-
 pub(super) static AGENT: Agent = Agent {
     name: "codex",
     id: "codex",
@@ -27,8 +20,8 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &[],
     client: Client {
         program: "codex",
-        folder,
-        user_file: |homes| folder(homes).join("config.toml"),
+        folder: None,
+        user_file: |homes| AGENT.folder(homes).join("config.toml"),
         other_file: None,
         start: |program, args| json!({ "command": program, "args": args }),
         url: Url::Entry {
@@ -54,7 +47,7 @@ pub(super) static AGENT: Agent = Agent {
             "TMPDIR",
             "TZ",
         ]),
-        starts_in: |homes, _| folder(homes),
+        starts_in: |homes, _| AGENT.folder(homes),
         rejects_empty_events: false,
     },
     servers: Dialect {

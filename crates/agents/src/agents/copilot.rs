@@ -1,11 +1,8 @@
 //! Copilot CLI, GitHub's command line.
 
-use std::path::PathBuf;
-
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
-use super::homes::Homes;
 use super::imports::{At, Imports, Kept};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, ListedCommands, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::COPILOT;
@@ -14,10 +11,6 @@ use crate::forms::subagent;
 use crate::servers::dialect::Dialect;
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
-
-fn folder(homes: &Homes) -> PathBuf {
-    homes.moved("COPILOT_HOME", ".copilot")
-}
 
 /// Below the deploy root, it also reads everything that VS Code reads.
 pub(super) static AGENT: Agent = Agent {
@@ -28,8 +21,8 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &["vscode"],
     client: Client {
         program: "copilot",
-        folder,
-        user_file: |homes| folder(homes).join("mcp-config.json"),
+        folder: Some(|homes| homes.moved("COPILOT_HOME", ".copilot")),
+        user_file: |homes| AGENT.folder(homes).join("mcp-config.json"),
         other_file: None,
         start: |program, args| json!({ "type": "local", "command": program, "args": args, "tools": ["*"] }),
         url: Url::Entry {

@@ -27,8 +27,8 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &[],
     client: Client {
         program: "cursor",
-        folder: |homes| homes.home.join(".cursor"),
-        user_file: |homes| homes.home.join(".cursor").join("mcp.json"),
+        folder: None,
+        user_file: |homes| AGENT.folder(homes).join("mcp.json"),
         other_file: None,
         start: |program, args| json!({ "type": "stdio", "command": program, "args": args }),
         url: Url::Entry { field: "url", fields: |url| json!({ "url": url }), key: Key::Header("${env:NAME}") },

@@ -22,8 +22,8 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &[],
     client: Client {
         program: "gemini",
-        folder: |homes| homes.home.join(".gemini"),
-        user_file: |homes| homes.home.join(".gemini").join("settings.json"),
+        folder: None,
+        user_file: |homes| AGENT.folder(homes).join("settings.json"),
         other_file: None,
         start: |program, args| json!({ "command": program, "args": args }),
         url: Url::Entry { field: "httpUrl", fields: |url| json!({ "httpUrl": url }), key: Key::Header("$NAME") },

@@ -65,6 +65,11 @@ pub fn with_id(id: &str) -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.id == id)
 }
 
+/// Returns an agent that reads the folder of this name in a project.
+pub fn with_folder(name: &str) -> Option<&'static Agent> {
+    ALL.iter().copied().find(|agent| agent.imports.folders.contains(&name))
+}
+
 /// Returns how the agent of an id reads MCP servers.
 pub fn dialect_of(id: &str) -> Option<&'static Dialect> {
     with_id(id).map(|agent| &agent.servers)

@@ -20,8 +20,8 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &[],
     client: Client {
         program: "opencode",
-        folder: |homes| homes.xdg.join("opencode"),
-        user_file: |homes| homes.xdg.join("opencode").join("opencode.json"),
+        folder: Some(|homes| homes.xdg.join("opencode")),
+        user_file: |homes| AGENT.folder(homes).join("opencode.json"),
         other_file: Some("opencode.jsonc"),
         start: |program, args| {
             let words: Vec<&str> = std::iter::once(program).chain(args.iter().map(String::as_str)).collect();

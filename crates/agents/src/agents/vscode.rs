@@ -20,8 +20,8 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &["copilot"],
     client: Client {
         program: "code",
-        folder: |homes| homes.config.join("Code"),
-        user_file: |homes| homes.config.join("Code").join("User").join("mcp.json"),
+        folder: Some(|homes| homes.config.join("Code")),
+        user_file: |homes| AGENT.folder(homes).join("User").join("mcp.json"),
         other_file: None,
         start: |program, args| json!({ "type": "stdio", "command": program, "args": args }),
         url: Url::Entry {

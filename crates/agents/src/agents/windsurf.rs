@@ -22,8 +22,8 @@ pub(super) static AGENT: Agent = Agent {
     also_called: &["devin"],
     client: Client {
         program: "windsurf",
-        folder: |homes| homes.home.join(".codeium").join("windsurf"),
-        user_file: |homes| homes.home.join(".codeium").join("windsurf").join("mcp_config.json"),
+        folder: None,
+        user_file: |homes| AGENT.folder(homes).join("mcp_config.json"),
         other_file: None,
         start: |program, args| json!({ "command": program, "args": args }),
         url: Url::Entry { field: "serverUrl", fields: |url| json!({ "serverUrl": url }), key: Key::Header("${env:NAME}") },

@@ -123,5 +123,5 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
 
 /// Returns whether an agent seems to be on this machine: its folder, its file, or its program on PATH.
 pub fn is_installed(agent: &Agent, homes: &Homes) -> bool {
-    (agent.client.folder)(homes).is_dir() || agent.user_file(homes).exists() || on_path(agent.client.program).is_some()
+    agent.folder(homes).is_dir() || agent.user_file(homes).exists() || on_path(agent.client.program).is_some()
 }

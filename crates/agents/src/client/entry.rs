@@ -112,6 +112,14 @@ impl Wanted {
                             fields[fields::HEADERS] = json!({ "Authorization": format!("Bearer {bearer}") });
                         }
                         (Some(key), Key::Field(field)) => fields[field] = json!(key),
+                        (Some(_), Key::Unsupported) => {
+                            let why = format!(
+                                "{} does not fill in environment variables, so its entry cannot name the one with the access key",
+                                agent.title
+                            );
+                            return Err(Error::new(Code::InvalidArgument, why)
+                                .hint(format!("leave out --http: {} then starts mcpkg itself", agent.title)));
+                        }
                         (None, _) => {}
                     }
                     fields
@@ -226,7 +234,9 @@ mod tests {
 
     #[test]
     fn each_agent_takes_the_key_from_the_environment_in_its_own_words() {
-        for agent in crate::agents::ALL.iter().filter(|agent| matches!(agent.client.url, Url::Entry { .. })) {
+        let takes_key =
+            |agent: &&&Agent| matches!(agent.client.url, Url::Entry { key: Key::Header(_) | Key::Field(_), .. });
+        for agent in crate::agents::ALL.iter().filter(takes_key) {
             let entry = url(agent.name).to_string();
             assert!(entry.contains("MCPKG_KEY"), "{entry}");
         }

@@ -39,9 +39,10 @@ pub fn written_fields() -> Vec<String> {
         let mut named = vec!["cwd"];
         if let Url::Entry { fields, key, .. } = agent.client.url {
             entries.push(fields(""));
-            named.push(match key {
-                Key::Header(_) => HEADERS,
-                Key::Field(field) => field,
+            named.extend(match key {
+                Key::Header(_) => Some(HEADERS),
+                Key::Field(field) => Some(field),
+                Key::Unsupported => None,
             });
         }
         named.extend(agent.client.other_fields);

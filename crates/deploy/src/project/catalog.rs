@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::module::Kind;
 use crate::targets::Target;
-use mcpkg_agents::commands;
+use mcpkg_agents::{agents, commands};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_content::uri;
 use mcpkg_store::Db;
@@ -21,10 +21,6 @@ use mcpkg_store::servers::{self, Server};
 pub const SKILL: &str = "skill://";
 pub const INSTRUCTIONS: &str = "instructions://";
 pub const SUBAGENT: &str = "subagent://";
-
-/// The folders at the root in which agents read their own files.
-const AGENT_FOLDERS: [&str; 9] =
-    [".claude/", ".codex/", ".copilot/", ".cursor/", ".devin/", ".gemini/", ".github/", ".opencode/", ".windsurf/"];
 
 /// A module of a project, before its content is read.
 #[derive(Clone, Debug)]
@@ -280,7 +276,7 @@ impl Catalog {
         let targets: Vec<String> = targets.map(|target| target.name().to_owned()).collect();
         let reads = match file.kind {
             agent_files::Kind::Hook | agent_files::Kind::Permission | agent_files::Kind::Settings => {
-                AGENT_FOLDERS.iter().any(|folder| file.path.starts_with(folder))
+                file.path.split_once('/').is_some_and(|(folder, _)| agents::with_folder(folder).is_some())
             }
             agent_files::Kind::Ignore => true,
             agent_files::Kind::Plugin | agent_files::Kind::Servers => false,

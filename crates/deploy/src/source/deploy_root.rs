@@ -14,8 +14,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::projects::{self, Selection};
 
-/// Other folders in the home folder, apart from the targets' own, that belong to agents.
-const AGENTS_FOLDERS: [&str; 4] = [".agents", ".gemini", ".config", ".agentpack"];
+/// The folders in the home folder that several programs share. A deploy root is never in one of them.
+const SHARED_FOLDERS: [&str; 3] = [".agents", ".config", ".agentpack"];
 
 /// Returns the deploy root: the folder that the user names, else the folder bound to the project, else the git
 /// repository around the folder where the command or server was started. The home folder and agents' own folders are
@@ -85,7 +85,7 @@ pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>>
 /// Whether a folder is the home folder, above it, or an agent's own.
 fn is_an_agents_own(folder: &Path, home: &Path, moved: &BTreeMap<Target, PathBuf>) -> bool {
     let home = real(home);
-    let mut own = Target::all().iter().map(|target| target.facts().own_folder).chain(AGENTS_FOLDERS);
+    let mut own = Target::all().iter().map(|target| target.facts().own_folder).chain(SHARED_FOLDERS);
     home.starts_with(folder)
         || moved.values().any(|own| folder.starts_with(real(own)))
         || own.any(|name| folder.starts_with(home.join(name)))
