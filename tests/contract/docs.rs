@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use mcpkg_agents::agents::places::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
-use mcpkg_agents::forms::rule::{GlobList, Switch};
+use mcpkg_agents::forms::rule::{GlobList, Switch, Words};
 use mcpkg_agents::forms::subagent::{SubagentForm, ToolNames};
 use mcpkg_base::error::Code;
 use mcpkg_deploy::targets::Target;
@@ -216,7 +216,8 @@ fn docs_of_the_targets_are_current() {
                 GlobList::Bare => format!("`{}: a,b`", format.globs),
             };
             let also = match format.switch {
-                Switch::Always(key) | Switch::Trigger(key) => format!(", `{key}`, by description, by hand"),
+                Switch::Word(key, Words { described_needs: Some(_), .. }) => format!(", `{key}`, by hand"),
+                Switch::Always(key) | Switch::Word(key, _) => format!(", `{key}`, by description, by hand"),
                 Switch::Globs { .. } => String::new(),
             };
             let most = format.max_characters.map_or(String::new(), |most| format!("; at most {most} characters"));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::cursor_front::{Front, unquoted};
-use super::rule::{RuleFormat, Switch, split};
+use super::rule::{RuleFormat, Switch, Words, split};
 use crate::forms::matter::{self, Keys};
 use mcpkg_store::modules::Applies;
 
@@ -54,7 +54,7 @@ pub fn read(format: &RuleFormat, text: &str) -> Scope {
         Switch::Globs { else_always: true } => claude(text),
         Switch::Globs { else_always: false } => copilot(text),
         Switch::Always(_) => cursor(text),
-        Switch::Trigger(_) => windsurf(text),
+        Switch::Word(key, words) => word(text, key, &words, format.globs),
     }
 }
 
@@ -165,20 +165,26 @@ fn has_list_at_the_edge(text: &str, line: usize) -> bool {
     text.lines().nth(line).is_some_and(|next| next.starts_with("- "))
 }
 
-/// Reads a Windsurf rule: `trigger`; without one, the rule is manual.
-fn windsurf(text: &str) -> Scope {
-    let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
-    let Some((keys, yaml)) = front(text, &mut scope, "and applies only when you add it manually") else {
+/// Reads a rule of Windsurf, Antigravity or Kiro: the word after `key`.
+fn word(text: &str, key: &str, words: &Words, globs: &str) -> Scope {
+    let (unsaid, follows) = if words.else_always {
+        (Applies::Always, "and always applies")
+    } else {
+        (Applies::Manual, "and applies only when you add it manually")
+    };
+    let mut scope = Scope { applies: unsaid, ..Scope::default() };
+    let Some((keys, yaml)) = front(text, &mut scope, follows) else {
         return scope;
     };
     scope.description = text_of(&keys, yaml, "description");
-    let patterns = patterns_of(&keys, yaml, "globs");
-    scope.applies = match text_of(&keys, yaml, "trigger").as_deref() {
-        Some("always_on") => Applies::Always,
-        Some("glob") if !patterns.is_empty() => Applies::Globs(patterns),
-        Some("model_decision") => Applies::Described,
-        _ => Applies::Manual,
-    };
+    let patterns = patterns_of(&keys, yaml, globs);
+    match text_of(&keys, yaml, key).as_deref() {
+        Some(said) if said == words.always => scope.applies = Applies::Always,
+        Some(said) if said == words.globs && !patterns.is_empty() => scope.applies = Applies::Globs(patterns),
+        Some(said) if said == words.described => scope.applies = Applies::Described,
+        Some(_) => scope.applies = Applies::Manual,
+        None => {}
+    }
     scope
 }
 
@@ -249,7 +255,7 @@ fn line_of(yaml: &str, key: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forms::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+    use crate::forms::rule::{CLAUDE_CODE, COPILOT, CURSOR, KIRO, WINDSURF};
 
     fn globs(patterns: &[&str]) -> Applies {
         Applies::Globs(patterns.iter().map(|pattern| (*pattern).to_owned()).collect())
@@ -284,6 +290,11 @@ mod tests {
         assert_eq!(applies(&WINDSURF, "trigger: always_on"), Applies::Always);
         assert_eq!(applies(&WINDSURF, "trigger: model_decision\ndescription: x"), Applies::Described);
         assert_eq!(applies(&WINDSURF, "trigger: manual"), Applies::Manual);
+        assert_eq!(applies(&KIRO, "inclusion: fileMatch\nfileMatchPattern: \"**/*.ts\""), globs(&["**/*.ts"]));
+        assert_eq!(applies(&KIRO, "inclusion: fileMatch\nfileMatchPattern: [\"a\", \"b\"]"), globs(&["a", "b"]));
+        assert_eq!(applies(&KIRO, "inclusion: auto\nname: x\ndescription: y"), Applies::Described);
+        assert_eq!(applies(&KIRO, "inclusion: manual"), Applies::Manual);
+        assert_eq!(applies(&KIRO, "title: x"), Applies::Always);
     }
 
     #[test]

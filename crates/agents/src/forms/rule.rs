@@ -36,8 +36,21 @@ pub enum Switch {
     },
     /// A rule applies always if this key is true; otherwise by its description, or manually.
     Always(&'static str),
-    /// This key, whose value is `always_on`, `glob`, `model_decision` or `manual`.
-    Trigger(&'static str),
+    /// This key, whose value is one of these words.
+    Word(&'static str, Words),
+}
+
+/// The words for when a rule applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words {
+    pub always: &'static str,
+    pub globs: &'static str,
+    pub described: &'static str,
+    pub manual: &'static str,
+    /// Whether a rule without the key always applies; otherwise it applies manually.
+    pub else_always: bool,
+    /// The key that a rule which applies by its description needs as well, and that mcpkg does not write.
+    pub described_needs: Option<&'static str>,
 }
 
 /// Claude Code's `.claude/rules/*.md`, which apply always, or when the agent reads a file that matches `paths`.
@@ -72,9 +85,38 @@ pub const CURSOR: RuleFormat = RuleFormat {
 pub const WINDSURF: RuleFormat = RuleFormat {
     globs: "globs",
     list: GlobList::Bare,
-    switch: Switch::Trigger("trigger"),
+    switch: Switch::Word(
+        "trigger",
+        Words {
+            always: "always_on",
+            globs: "glob",
+            described: "model_decision",
+            manual: "manual",
+            else_always: false,
+            described_needs: None,
+        },
+    ),
     description: true,
     max_characters: Some(12_000),
+};
+
+/// Kiro's `.kiro/steering/*.md`. A file without front matter always applies.
+pub const KIRO: RuleFormat = RuleFormat {
+    globs: "fileMatchPattern",
+    list: GlobList::Yaml,
+    switch: Switch::Word(
+        "inclusion",
+        Words {
+            always: "always",
+            globs: "fileMatch",
+            described: "auto",
+            manual: "manual",
+            else_always: true,
+            described_needs: Some("name"),
+        },
+    ),
+    description: true,
+    max_characters: None,
 };
 
 /// Splits globs at commas, except within braces.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::read::read;
-use super::rule::{GlobList, RuleFormat, Switch, split};
+use super::rule::{GlobList, RuleFormat, Switch, Words, split};
 use mcpkg_store::modules::Applies;
 
 /// The reason why an agent's format cannot express when a rule applies.
@@ -24,15 +24,16 @@ pub enum Unsayable {
 pub(super) fn write(format: &RuleFormat, applies: &Applies, description: Option<&str>) -> Result<String, Unsayable> {
     let description = description.map(|text| one_line(text, format)).filter(|text| !text.is_empty());
     let knows_all = !matches!(format.switch, Switch::Globs { .. });
+    let needs_more = matches!(format.switch, Switch::Word(_, Words { described_needs: Some(_), .. }));
     match applies {
-        Applies::Described if !knows_all => return Err(Unsayable::ByDescription),
+        Applies::Described if !knows_all || needs_more => return Err(Unsayable::ByDescription),
         Applies::Described if description.is_none() => return Err(Unsayable::NoDescription),
         Applies::Manual if !knows_all => return Err(Unsayable::ByHand),
         _ => {}
     }
     let mut lines = String::new();
-    if let Switch::Trigger(key) = format.switch {
-        lines += &format!("{key}: {}\n", trigger(applies));
+    if let Switch::Word(key, words) = format.switch {
+        lines += &format!("{key}: {}\n", word(&words, applies));
     }
     // Leave the description out of a manual rule: with only a description, Cursor applies the rule by it.
     if let Some(text) = description.filter(|_| format.description && *applies != Applies::Manual) {
@@ -49,12 +50,12 @@ pub(super) fn write(format: &RuleFormat, applies: &Applies, description: Option<
     Ok(if lines.is_empty() { lines } else { format!("---\n{lines}---\n") })
 }
 
-const fn trigger(applies: &Applies) -> &'static str {
+const fn word(words: &Words, applies: &Applies) -> &'static str {
     match applies {
-        Applies::Always => "always_on",
-        Applies::Globs(_) => "glob",
-        Applies::Described => "model_decision",
-        Applies::Manual => "manual",
+        Applies::Always => words.always,
+        Applies::Globs(_) => words.globs,
+        Applies::Described => words.described,
+        Applies::Manual => words.manual,
     }
 }
 
@@ -62,7 +63,7 @@ const fn trigger(applies: &Applies) -> &'static str {
 fn description_line(format: &RuleFormat, text: &str) -> String {
     let is_plain = match format.switch {
         Switch::Always(_) => true,
-        Switch::Trigger(_) => is_plain_yaml(text),
+        Switch::Word(..) => is_plain_yaml(text),
         Switch::Globs { .. } => false,
     };
     if is_plain { format!("description: {text}\n") } else { format!("description: {}\n", quoted(text)) }
@@ -96,7 +97,7 @@ fn globs_lines(format: &RuleFormat, globs: &[String]) -> Result<String, Unsayabl
     };
     // Read the line back. The agent may read it differently: for example, it may take `[a]` for a list.
     let head = match format.switch {
-        Switch::Trigger(key) => format!("---\n{key}: glob\n{lines}---\n"),
+        Switch::Word(key, words) => format!("---\n{key}: {}\n{lines}---\n", words.globs),
         Switch::Globs { .. } | Switch::Always(_) => format!("---\n{lines}---\n"),
     };
     let said = read(format, &head).applies;
@@ -135,9 +136,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::forms::rule::{CLAUDE_CODE, COPILOT, CURSOR, WINDSURF};
+    use crate::forms::rule::{CLAUDE_CODE, COPILOT, CURSOR, KIRO, WINDSURF};
 
-    const ALL: [RuleFormat; 4] = [CLAUDE_CODE, COPILOT, CURSOR, WINDSURF];
+    const ALL: [RuleFormat; 5] = [CLAUDE_CODE, COPILOT, CURSOR, KIRO, WINDSURF];
 
     fn globs(globs: &[&str]) -> Applies {
         Applies::Globs(globs.iter().map(|glob| (*glob).to_owned()).collect())
@@ -167,6 +168,12 @@ mod tests {
                 "---\ntrigger: glob\ndescription: \"How: \\\"we\\\" write\"\nglobs: **/*.py,src/**/*.{ts,tsx}\n---\n",
             ),
             (WINDSURF, &Applies::Manual, "---\ntrigger: manual\n---\n"),
+            (KIRO, &Applies::Manual, "---\ninclusion: manual\n---\n"),
+            (
+                KIRO,
+                &Applies::Globs(vec!["a/**".to_owned()]),
+                "---\ninclusion: fileMatch\ndescription: \"How: \\\"we\\\" write\"\nfileMatchPattern:\n  - \"a/**\"\n---\n",
+            ),
             (WINDSURF, &Applies::Always, "---\ntrigger: always_on\ndescription: \"How: \\\"we\\\" write\"\n---\n"),
         ];
         for (format, applies, expected) in cases {

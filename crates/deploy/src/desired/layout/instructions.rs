@@ -159,7 +159,7 @@ fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, ro
         && match rules.format.switch {
             Switch::Always(_) => split_front(&file.bytes).0.is_some(),
             Switch::Globs { .. } => true,
-            Switch::Trigger(_) => false,
+            Switch::Word(..) => false,
         };
     if says_it {
         return builder.copy(target, &folder, &name, module, file);
@@ -190,7 +190,7 @@ fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
         let Some(OwnInstructions::Rules(rules)) = places.own_instructions else { return None };
         let always = match rules.format.switch {
             Switch::Always(key) => not_always(key),
-            Switch::Globs { .. } | Switch::Trigger(_) => false,
+            Switch::Globs { .. } | Switch::Word(..) => false,
         };
         (says(rules.format.globs) || always).then_some((*target, rules))
     })
