@@ -96,6 +96,12 @@ pub fn of_folder(name: &str) -> Option<&'static str> {
     places().iter().find(|place| place.folder[0] == name).and_then(|place| place.agent)
 }
 
+/// Whether the commands of an agent ask for their arguments in words.
+pub fn asks_in_words(agent: Option<&str>) -> bool {
+    let asks = |agent: &Agent| matches!(agent.project.commands, Commands::FilesInWords { .. });
+    agent.and_then(mcpkg_agents::agents::with_id).is_some_and(asks)
+}
+
 /// Returns the agent whose instructions a file of this name is, with when they apply at the root of a project; `None`
 /// for any other file.
 pub fn instructions(name: &str) -> Option<(Option<&'static str>, Form)> {

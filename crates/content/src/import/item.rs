@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::agents::{Form, Role};
+use super::agents::{self, Form, Role};
 use super::deployed::{self, PlainRule};
 use super::free_name;
 use super::kept::{KeptFile, KeptFiles};
@@ -155,6 +155,8 @@ pub fn understand_after<'f>(
     for (skill, (place, files)) in before.into_iter().chain(new) {
         understood.skill(skill, place, &files)?;
     }
+    // A command that asks for its arguments in words has lost their names, so it is a copy of the one that has them.
+    others.sort_by_key(|(_, place)| place.role == Role::Prompt && agents::asks_in_words(place.agent));
     let (before, new): (Vec<_>, Vec<_>) = others.into_iter().partition(|(file, _)| first(file));
     for (file, place) in before.into_iter().chain(new) {
         understood.place(file, place).map_err(|error| naming(&file.relative, error))?;
