@@ -1,59 +1,37 @@
 //! `mcpkg import` of one file or one folder by its name: what it is does not depend on how much of its tree is named.
 
-use crate::support::Scratch;
+use crate::support::{Scratch, agents};
 
 const TOKEN: &str = "tok-SECRET-123";
 
-/// Files of MCP servers with a token, as agents have them, each with its agent.
-const SERVERS: [(&str, &str, &str); 11] = [
-    (".cursor/mcp.json", "cursor", MCP_SERVERS),
-    (".mcp.json", "claude_code", MCP_SERVERS),
-    (
-        ".vscode/mcp.json",
-        "vscode",
-        r#"{"servers":{"m":{"type":"http","url":"https://example.com","headers":{"Authorization":"Bearer tok-SECRET-123"}}}}"#,
-    ),
-    (
-        ".codex/config.toml",
-        "codex",
-        "[mcp_servers.m]\ncommand = \"node\"\n[mcp_servers.m.env]\nAPI_TOKEN = \"tok-SECRET-123\"\n",
-    ),
-    (".gemini/settings.json", "gemini", MCP_SERVERS),
-    (".github/mcp.json", "copilot", MCP_SERVERS),
-    (".copilot/mcp-config.json", "copilot", MCP_SERVERS),
-    (".windsurf/mcp.json", "windsurf", MCP_SERVERS),
-    ("windsurf/mcp_config.json", "windsurf", MCP_SERVERS),
-    ("claude_desktop_config.json", "claude_desktop", MCP_SERVERS),
-    (
-        "opencode.json",
-        "opencode",
-        r#"{"mcp":{"m":{"type":"local","command":["node"],"environment":{"API_TOKEN":"tok-SECRET-123"}}}}"#,
-    ),
-];
+/// Files of MCP servers with a token, as agents have them: the path, the agent, and the text.
+fn servers() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    agents().iter().flat_map(|agent| agent.server_files.iter().map(|path| (&**path, agent.id, &*agent.server_text)))
+}
 
 const MCP_SERVERS: &str =
     r#"{"mcpServers":{"m":{"command":"node","args":["x"],"env":{"API_TOKEN":"tok-SECRET-123"}}}}"#;
 
-/// What else agents have in their folders, each with the words for what it becomes.
-const OTHERS: [(&str, &str, &[&str]); 9] = [
-    (".claude/commands/go.md", "---\ndescription: x\n---\nDo $ARGUMENTS\n", &["prompt"]),
-    (".claude/agents/ag.md", "---\nname: ag\ndescription: x\n---\nBe.\n", &["subagent"]),
-    (".cursor/rules/r.mdc", "---\nglobs: *.ts\nalwaysApply: false\n---\nR\n", &["instructions"]),
-    (".github/instructions/py.instructions.md", "---\napplyTo: \"**/*.py\"\n---\nR\n", &["instructions"]),
-    (".claude/CLAUDE.md", "Be brief.\n", &["instructions"]),
-    (".claude/hooks/lib/a.sh", "echo\n", &["hook"]),
-    (".clinerules/a.md", "Be brief.\n", &["instructions"]),
-    ("kit/commands/git/go.md", "Do $ARGUMENTS\n", &["prompt"]),
-    ("kit/agents/ag.md", "---\nname: ag\ndescription: x\n---\nBe.\n", &["subagent"]),
+/// What else agents have in their folders: the path, the text, and the word for what it becomes.
+fn others() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let of_agents = agents().iter().flat_map(|agent| &agent.imports);
+    of_agents.map(|(path, text, kind)| (&**path, &**text, &**kind)).chain(OF_NONE)
+}
+
+/// Of no agent that mcpkg deploys to.
+const OF_NONE: [(&str, &str, &str); 3] = [
+    (".clinerules/a.md", "Be brief.\n", "instructions"),
+    ("kit/commands/git/go.md", "Do $ARGUMENTS\n", "prompt"),
+    ("kit/agents/ag.md", "---\nname: ag\ndescription: x\n---\nBe.\n", "subagent"),
 ];
 
 /// A project, and below `repo` all these files.
 fn scratch() -> Scratch {
     let scratch = Scratch::with_project();
-    for (path, _, text) in SERVERS {
+    for (path, _, text) in servers() {
         scratch.file(&format!("repo/{path}"), text);
     }
-    for (path, text, _) in OTHERS {
+    for (path, text, _) in others() {
         scratch.file(&format!("repo/{path}"), text);
     }
     scratch.file("repo/kit/.claude-plugin/plugin.json", r#"{"name":"kit"}"#);
@@ -89,7 +67,7 @@ fn made(scratch: &Scratch, path: &str) -> Vec<serde_json::Value> {
 
 #[test]
 fn a_file_of_servers_that_is_named_alone_gives_its_servers_and_no_token() {
-    for (path, agent, _) in SERVERS {
+    for (path, agent, _) in servers() {
         for named in [format!("repo/{path}"), path.rsplit('/').next().expect("a name").to_owned()] {
             let scratch = scratch();
             // Also from within its folder, where the name alone is given.
@@ -114,19 +92,19 @@ fn a_file_of_servers_that_is_named_alone_gives_its_servers_and_no_token() {
 #[test]
 fn a_file_or_folder_that_is_named_alone_becomes_what_it_is_in_its_tree() {
     let scratch = scratch();
-    for (path, _, kinds) in OTHERS {
+    for (path, _, kind) in others() {
         let (folder, _) = path.rsplit_once('/').expect("a folder");
         // An agent's whole folder holds more than the file.
         let folder = if folder == ".claude" { path } else { folder };
         for named in [path, folder] {
             let made = made(&scratch, &format!("repo/{named}"));
             let types: Vec<&str> = made.iter().filter_map(|item| item[0].as_str()).collect();
-            assert_eq!(types, kinds, "{named}: {made:?}");
+            assert_eq!(types, [kind], "{named}: {made:?}");
         }
     }
     // As the whole tree says it, but for what lies in it twice.
     let whole = made(&scratch, "repo");
-    for (path, ..) in OTHERS.iter().filter(|(path, ..)| !path.starts_with("kit/")) {
+    for (path, ..) in others().filter(|(path, ..)| !path.starts_with("kit/")) {
         for item in made(&scratch, &format!("repo/{path}")) {
             assert!(whole.contains(&item), "{path}: {item} is not among {whole:#?}");
         }
@@ -135,7 +113,7 @@ fn a_file_or_folder_that_is_named_alone_becomes_what_it_is_in_its_tree() {
 
 #[test]
 fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
-    for (path, _, text) in SERVERS {
+    for (path, _, text) in servers() {
         let ending = path.rsplit('.').next().expect("an ending");
         for strange in [
             format!("docs/copy.{ending}"),

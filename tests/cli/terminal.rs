@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use regex::{Captures, Regex};
 
-use crate::support::{Scratch, at_a_terminal, shown_on, skipped, typed_after};
+use crate::support::{Scratch, agents, at_a_terminal, shown_on, skipped, typed_after};
 
 /// A project with a name and a description that are longer than a narrow terminal, deployed once and then changed.
 fn deployed() -> Scratch {
@@ -463,51 +463,38 @@ fn events_and_clients_are_a_line_each() {
     let entry = r#"{"mcpServers":{"mcpkg":{"command":"/usr/local/lib/mcpkg/bin/mcpkg","args":["serve"]}}}"#;
     scratch.file(".cursor/mcp.json", entry);
     let shown = on_four_widths(&scratch, &["client", "list"]).expect("script");
-    assert_snapshot!(shown, @r#"
+    // The agents that are not there have a line each, which says nothing more.
+    let named = ["claude-code", "claude-desktop", "cursor"];
+    let (others, shown): (Vec<&str>, Vec<&str>) = shown.lines().partition(|line| {
+        let first = line.split(' ').next().unwrap_or_default();
+        agents().iter().any(|agent| agent.name == first && !named.contains(&first))
+    });
+    assert_eq!(others.len(), 4 * (agents().len() - named.len()), "{others:#?}");
+    for line in others {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert!(words[1..3] == ["not", "found"] && words[3..].iter().all(|word| *word == "-"), "{line}");
+    }
+    assert_snapshot!(shown.join("\n"), @r#"
     --- 40
     AGENT           STATE      NAME   …
     claude-code     installed  -
     claude-desktop  not found  -
-    codex           not found  -
     cursor          installed  mcpkg
-    vscode          not found  -
-    windsurf        not found  -
-    gemini          not found  -
-    copilot         not found  -
-    opencode        not found  -
     --- 80
     AGENT           STATE      NAME   SCOPE  FILE            RUNS            BINARY
     claude-code     installed  -      -      -               -               -
     claude-desktop  not found  -      -      -               -               -
-    codex           not found  -      -      -               -               -
     cursor          installed  mcpkg  user   …rsor/mcp.json  /usr/local/li…  missing
-    vscode          not found  -      -      -               -               -
-    windsurf        not found  -      -      -               -               -
-    gemini          not found  -      -      -               -               -
-    copilot         not found  -      -      -               -               -
-    opencode        not found  -      -      -               -               -
     --- 100
     AGENT           STATE      NAME   SCOPE  FILE                      RUNS                      BINARY
     claude-code     installed  -      -      -                         -                         -
     claude-desktop  not found  -      -      -                         -                         -
-    codex           not found  -      -      -                         -                         -
     cursor          installed  mcpkg  user   …XXXXXX/.cursor/mcp.json  /usr/local/lib/mcpkg/bi…  missing
-    vscode          not found  -      -      -                         -                         -
-    windsurf        not found  -      -      -                         -                         -
-    gemini          not found  -      -      -                         -                         -
-    copilot         not found  -      -      -                         -                         -
-    opencode        not found  -      -      -                         -                         -
     --- 160
     AGENT           STATE      NAME   SCOPE  FILE                                     RUNS                                  BINARY
     claude-code     installed  -      -      -                                        -                                     -
     claude-desktop  not found  -      -      -                                        -                                     -
-    codex           not found  -      -      -                                        -                                     -
     cursor          installed  mcpkg  user   /tmp/mcpkg-test-XXXXXX/.cursor/mcp.json  /usr/local/lib/mcpkg/bin/mcpkg serve  missing
-    vscode          not found  -      -      -                                        -                                     -
-    windsurf        not found  -      -      -                                        -                                     -
-    gemini          not found  -      -      -                                        -                                     -
-    copilot         not found  -      -      -                                        -                                     -
-    opencode        not found  -      -      -                                        -                                     -
     "#);
 }
 

@@ -21,7 +21,7 @@ fn scripted(ground: &Ground, agent: &str, script: &str) {
     let path = shell(&ground.scratch);
     let case = cases().into_iter().find(|case| case.agent == agent).expect("an agent");
     let (program, args) = (serde_json::json!(path), serde_json::json!(["-c", script, "serve"]));
-    if case.is_toml() {
+    if case.is_toml {
         case.put(ground, format!("[mcp_servers.mcpkg]\ncommand = {program}\nargs = {args}\n"));
     } else {
         case.put(ground, format!(r#"{{"{}":{{"mcpkg":{{"command":{program},"args":{args}}}}}}}"#, case.key));
@@ -48,7 +48,7 @@ fn step(steps: &[(String, String, String)], name: &str) -> (String, String) {
 fn a_good_server_passes_as_every_agent_starts_it() {
     let ground = Ground::new();
     ground.ok(&["prompt", "create", "hello", "Hello"]);
-    for (agent, ..) in FILES {
+    for agent in agents().iter().map(|agent| agent.name) {
         ok(&ground, &["add", agent]);
         let steps = steps(&ground, &[agent], 0);
         assert!(steps.iter().all(|(_, state, _)| state == "ok"), "{agent}: {steps:?}");

@@ -1,6 +1,8 @@
 //! What is written for each agent, and what is shown of it.
 
 use insta::assert_snapshot;
+use mcpkg_agents::agents::ALL;
+use mcpkg_agents::agents::agent::{Key, Url};
 use serde_json::json;
 
 use super::*;
@@ -13,16 +15,9 @@ fn written(ground: &Ground, arguments: &[&str]) -> Value {
 fn each_agent_starts_this_binary_on_this_database() {
     let ground = Ground::new();
     let db = ground.scratch.db().display().to_string();
-    for (agent, ..) in FILES {
-        let entry = written(&ground, &[agent]);
-        let args = json!(["serve", "--db", db]);
-        let wanted = match agent {
-            "claude-code" | "cursor" | "vscode" => json!({ "type": "stdio", "command": BINARY, "args": args }),
-            "copilot" => json!({ "type": "local", "command": BINARY, "args": args, "tools": ["*"] }),
-            "opencode" => json!({ "type": "local", "command": [BINARY, "serve", "--db", db] }),
-            _ => json!({ "command": BINARY, "args": args }),
-        };
-        assert_eq!(entry, wanted, "{agent}");
+    for agent in agents() {
+        let wanted = agent.start.to_string().replace("{BINARY}", BINARY).replace("{DB}", &db);
+        assert_eq!(written(&ground, &[agent.name]).to_string(), wanted, "{}", agent.name);
     }
 }
 
@@ -64,9 +59,16 @@ fn the_usual_database_needs_no_flag() {
 fn a_url_takes_its_key_from_the_environment() {
     let ground = Ground::new();
     let url = "https://tools.example/mcp";
-    for (agent, ..) in FILES.iter().filter(|(agent, ..)| *agent != "claude-desktop") {
-        let entry = written(&ground, &[agent, "--http", url, "--key-env", "TEAM_KEY"]);
-        assert!(entry.to_string().contains(url) && entry.to_string().contains("TEAM_KEY"), "{agent}: {entry}");
+    for agent in ALL.iter().filter(|agent| matches!(agent.client.url, Url::Entry { .. })) {
+        let (takes_key, agent) = (!matches!(agent.client.url, Url::Entry { key: Key::Unsupported, .. }), agent.name);
+        let with_key = [agent, "--http", url, "--key-env", "TEAM_KEY"];
+        if takes_key {
+            let entry = written(&ground, &with_key).to_string();
+            assert!(entry.contains(url) && entry.contains("TEAM_KEY"), "{agent}: {entry}");
+        } else {
+            let refused = run(&ground, &[&["add"], &with_key[..]].concat());
+            assert!(refused.status == 2 && refused.stderr.contains("does not fill in environment"), "{refused}");
+        }
         let entry = written(&ground, &[agent, "--http", "http://127.0.0.1:3000/mcp"]);
         assert!(!entry.to_string().contains("KEY"), "{agent}: {entry}");
     }

@@ -10,20 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{BINARY, Ground, Ran};
-
-/// The agents with the user's file, the project's, and the key that holds the servers.
-const FILES: [(&str, &str, Option<&str>, &str); 9] = [
-    ("claude-code", ".claude.json", Some(".mcp.json"), "mcpServers"),
-    ("claude-desktop", ".config/Claude/claude_desktop_config.json", None, "mcpServers"),
-    ("codex", ".codex/config.toml", Some(".codex/config.toml"), "mcp_servers"),
-    ("cursor", ".cursor/mcp.json", Some(".cursor/mcp.json"), "mcpServers"),
-    ("vscode", ".config/Code/User/mcp.json", Some(".vscode/mcp.json"), "servers"),
-    ("windsurf", ".codeium/windsurf/mcp_config.json", None, "mcpServers"),
-    ("gemini", ".gemini/settings.json", Some(".gemini/settings.json"), "mcpServers"),
-    ("copilot", ".copilot/mcp-config.json", Some(".github/mcp.json"), "mcpServers"),
-    ("opencode", ".config/opencode/opencode.json", Some("opencode.json"), "mcp"),
-];
+use crate::support::{AgentFixture, BINARY, Ground, Ran, agents};
 
 /// An agent with one of its files.
 struct Case {
@@ -33,14 +20,21 @@ struct Case {
     file: String,
     /// The key that holds the servers.
     key: &'static str,
+    is_toml: bool,
 }
 
 fn cases() -> Vec<Case> {
-    let user =
-        FILES.iter().map(|(agent, file, _, key)| Case { agent, scope: "user", file: format!("home/{file}"), key });
-    let project = FILES.iter().filter_map(|(agent, _, file, key)| {
-        Some(Case { agent, scope: "project", file: format!("root/{}", (*file)?), key })
-    });
+    let case = |agent: &'static AgentFixture, scope: &'static str, file: String| Case {
+        agent: agent.name,
+        scope,
+        file,
+        key: &agent.key,
+        is_toml: agent.is_toml(),
+    };
+    let user = agents().iter().map(|agent| case(agent, "user", format!("home/{}", agent.user_file)));
+    let project = agents()
+        .iter()
+        .filter_map(|agent| Some(case(agent, "project", format!("root/{}", agent.project_file.as_ref()?))));
     user.chain(project).collect()
 }
 
@@ -51,10 +45,6 @@ impl Case {
 
     fn put(&self, ground: &Ground, content: impl AsRef<[u8]>) -> PathBuf {
         ground.scratch.file(&format!("ground/{}", self.file), content)
-    }
-
-    fn is_toml(&self) -> bool {
-        self.agent == "codex"
     }
 }
 

@@ -9,7 +9,7 @@ use crate::support::set_mode;
 fn a_malformed_file_is_left_as_it_is() {
     for case in cases() {
         let ground = Ground::new();
-        let bad: &[&[u8]] = if case.is_toml() {
+        let bad: &[&[u8]] = if case.is_toml {
             &[b"a = 1\nb = = 2\n", b"[x\n", b"a = \xff\n"]
         } else {
             &[b"{\n  \"a\": 1,,\n}", b"{", b"[]", b"\xff{}"]
@@ -41,7 +41,7 @@ fn a_malformed_file_is_left_as_it_is() {
 fn somebody_elses_entry_is_not_taken_without_a_yes() {
     for case in cases() {
         let ground = Ground::new();
-        let before = if case.is_toml() {
+        let before = if case.is_toml {
             "[mcp_servers.mcpkg] # not yours\ncommand = 'npx'\nargs = ['other']\n".to_owned()
         } else {
             format!("{{ \"{}\": {{ \"mcpkg\": {{ \"command\": \"npx\", \"args\": [\"other\"] }} }} }}", case.key)

@@ -50,9 +50,9 @@ fn toml_files() -> Vec<(&'static str, String)> {
 fn every_agents_file_comes_back_to_the_byte() {
     for (turn, case) in cases().iter().enumerate() {
         let ground = Ground::new();
-        let files = if case.is_toml() { toml_files() } else { json_files(case.key) };
+        let files = if case.is_toml { toml_files() } else { json_files(case.key) };
         // Otherwise the agents whose files have the same format take turns with them.
-        let stride = if runs_all() || case.is_toml() { 1 } else { 4 };
+        let stride = if runs_all() || case.is_toml { 1 } else { 4 };
         for (what, before) in files.into_iter().skip(turn % stride).step_by(stride) {
             let what = format!("{} {} {what}", case.agent, case.scope);
             let path = case.put(&ground, &before);
@@ -107,7 +107,13 @@ fn a_dry_run_makes_nothing_not_even_the_database() {
 #[test]
 fn what_others_wrote_meanwhile_stays() {
     let ground = Ground::new();
-    let cursor = Case { agent: "cursor", scope: "user", file: "home/.cursor/mcp.json".to_owned(), key: "mcpServers" };
+    let cursor = Case {
+        agent: "cursor",
+        scope: "user",
+        file: "home/.cursor/mcp.json".to_owned(),
+        key: "mcpServers",
+        is_toml: false,
+    };
     let path = cursor.put(&ground, "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n");
     ok(&ground, &["add", "cursor"]);
     let text = std::fs::read_to_string(&path).expect("a file");
@@ -124,7 +130,7 @@ fn a_second_add_with_other_words_is_taken_back_with_the_first() {
     let ground = Ground::new();
     ground.ok(&["project", "create", "q"]);
     for case in cases() {
-        let before = if case.is_toml() { "a = 1\n" } else { "{ \"a\": 1 }" };
+        let before = if case.is_toml { "a = 1\n" } else { "{ \"a\": 1 }" };
         let path = case.put(&ground, before);
         ok(&ground, &scoped("add", &case));
         let updated = data(&ground, &[scoped("add", &case), vec!["--project", "q"]].concat());

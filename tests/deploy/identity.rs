@@ -53,8 +53,9 @@ fn wanted() -> impl Strategy<Value = Wanted> {
     (instructions, commands, prop::option::of(0..TOOLS.len()), any::<bool>(), targets).prop_map(
         |(instructions, commands, tools, skill, mut targets)| {
             // Without Claude Code's own file nobody can tell that two agents' lossy forms of a command are one.
-            if !commands.is_empty() && targets.len() > 1 && !targets.contains(&Target::all()[0]) {
-                targets.insert(0, Target::all()[0]);
+            let claude = *Target::all().iter().find(|target| target.name() == "claude_code").expect("a target");
+            if !commands.is_empty() && targets.len() > 1 && !targets.contains(&claude) {
+                targets.insert(0, claude);
             }
             Wanted { instructions, commands, tools, skill, targets }
         },

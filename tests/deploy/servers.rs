@@ -1,12 +1,11 @@
 //! MCP servers and the files of one agent alone: where a deploy writes them, what it leaves alone, who consents.
 
-use mcpkg_agents::agents;
 use mcpkg_deploy::targets::Target;
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool_data, tool_refused, word};
 use crate::deploy::place::Place;
-use crate::support::{at_a_terminal, skipped};
+use crate::support::{AgentFixture, agents, at_a_terminal, skipped};
 
 /// A place with a project of three servers.
 fn place() -> Place {
@@ -68,89 +67,11 @@ fn each_agent_gets_servers_in_its_own_file_and_form() {
     assert_eq!(place.data(&["deploy", "--apply", "--yes"])["reason"], "no_changes");
 }
 
-/// What a target is given of the servers: its name, its file for the project and for the user, the key in it, the entries.
-type Given = (&'static str, Option<&'static str>, Option<&'static str>, &'static str, Value);
-
-fn of_targets() -> Vec<Given> {
-    let url = "https://docs.example/mcp";
-    let (sse, args) = ("https://old.example/sse", json!(["-y", "server-files", "a b"]));
-    let bearer = |token: &str| json!({ "Authorization": format!("Bearer {token}") });
-    let program = |env: &str| json!({ "command": "npx", "args": args, "env": { "ROOT_DIR": env } });
-    let plain = json!({ "command": "node", "args": ["server.js"] });
-    let typed = |word: &str, mut entry: Value| {
-        let rest = std::mem::take(entry.as_object_mut().expect("an entry"));
-        entry["type"] = word.into();
-        entry.as_object_mut().expect("an entry").extend(rest);
-        entry
-    };
-    let claude = json!({
-        "docs": { "type": "http", "url": url, "headers": bearer("${DOCS_TOKEN}") },
-        "files": typed("stdio", program("${ROOT_DIR}")),
-        "old": { "type": "sse", "url": sse },
-        "plain": typed("stdio", plain.clone()),
-    });
-    let copilot = json!({
-        "docs": { "type": "http", "url": url, "headers": bearer("${DOCS_TOKEN}") },
-        "files": typed("local", program("${ROOT_DIR}")),
-        "old": { "type": "sse", "url": sse },
-        "plain": typed("local", plain.clone()),
-    });
-    let cursor = json!({
-        "docs": { "url": url, "headers": bearer("${env:DOCS_TOKEN}") },
-        "files": program("${env:ROOT_DIR}"),
-        "old": { "type": "sse", "url": sse },
-        "plain": plain,
-    });
-    let gemini = json!({
-        "docs": { "httpUrl": url, "headers": bearer("${DOCS_TOKEN}") },
-        "files": program("${ROOT_DIR}"),
-        "old": { "url": sse },
-        "plain": plain,
-    });
-    let opencode = json!({
-        "docs": { "type": "remote", "url": url, "headers": bearer("{env:DOCS_TOKEN}") },
-        "files": { "type": "local", "command": ["npx", "-y", "server-files", "a b"], "environment": { "ROOT_DIR": "{env:ROOT_DIR}" } },
-        "plain": { "type": "local", "command": ["node", "server.js"] },
-    });
-    let vscode = json!({
-        "docs": { "type": "http", "url": url, "headers": bearer("${env:DOCS_TOKEN}") },
-        "files": typed("stdio", program("${env:ROOT_DIR}")),
-        "old": { "type": "sse", "url": sse },
-        "plain": typed("stdio", plain.clone()),
-    });
-    let windsurf = json!({
-        "docs": { "serverUrl": url, "headers": bearer("${env:DOCS_TOKEN}") },
-        "files": program("${env:ROOT_DIR}"),
-        "plain": plain,
-    });
-    vec![
-        ("claude_code", Some(".mcp.json"), None, "mcpServers", claude),
-        (
-            "claude_desktop",
-            None,
-            Some(".config/Claude/claude_desktop_config.json"),
-            "mcpServers",
-            json!({ "plain": plain }),
-        ),
-        ("codex", Some(".codex/config.toml"), Some(".codex/config.toml"), "", Value::Null),
-        ("copilot", Some(".github/mcp.json"), Some(".copilot/mcp-config.json"), "mcpServers", copilot),
-        ("cursor", Some(".cursor/mcp.json"), Some(".cursor/mcp.json"), "mcpServers", cursor),
-        ("gemini", Some(".gemini/settings.json"), Some(".gemini/settings.json"), "mcpServers", gemini),
-        ("opencode", Some("opencode.json"), Some(".config/opencode/opencode.json"), "mcp", opencode),
-        ("vscode", Some(".vscode/mcp.json"), Some(".config/Code/User/mcp.json"), "servers", vscode),
-        ("windsurf", None, Some(".codeium/windsurf/mcp_config.json"), "mcpServers", windsurf),
-    ]
-}
-
 #[test]
 fn every_target_gets_servers_in_its_own_file_and_form() {
     let place = place();
     place.ok(&["mcp", "add", "plain", "--", "node", "server.js"]);
     place.ok(&[&["target", "enable"][..], &Target::all_names()].concat());
-    let targets = of_targets();
-    let (with_form, without): (Vec<_>, Vec<_>) =
-        Target::all_names().into_iter().partition(|target| agents::dialect_of(target).is_some());
-    assert_eq!(targets.iter().map(|target| target.0).collect::<Vec<_>>(), with_form);
     let left_out = |scope: &[&str]| {
         let plan = place.data(&[&["plan"], scope].concat());
         let said = |item: &Value| {
@@ -161,36 +82,33 @@ fn every_target_gets_servers_in_its_own_file_and_form() {
         left_out.sort();
         left_out
     };
-    let all =
-        |target: &str, reason: &str| ["docs", "files", "old", "plain"].map(|id| format!("{target} {id} {reason}"));
-    let never = |target: &str| format!("{target} old transport");
-    let given_none = |targets: &[&str]| targets.iter().flat_map(|target| all(target, "no_servers")).collect::<Vec<_>>();
-    let mut for_project = given_none(&[&without[..], &["claude_desktop", "windsurf"]].concat());
-    for_project.extend([never("codex"), never("opencode")]);
-    for_project.sort();
-    assert_eq!(left_out(&[]), for_project);
-    let mut for_user = given_none(&without);
-    for_user.extend(all("claude_code", "own_state"));
-    for_user.extend(["codex", "opencode", "windsurf", "claude_desktop"].map(never));
-    for_user.extend(["claude_desktop docs transport", "claude_desktop files no_variables"].map(str::to_owned));
-    for_user.sort();
-    assert_eq!(left_out(&["--scope", "user"]), for_user);
+    let expected = |of: fn(&AgentFixture) -> &Vec<String>| {
+        let mut all: Vec<String> =
+            agents().iter().flat_map(|agent| of(agent).iter().map(|left| format!("{} {left}", agent.id))).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(left_out(&[]), expected(|agent| &agent.left_out.project));
+    assert_eq!(left_out(&["--scope", "user"]), expected(|agent| &agent.left_out.user));
 
     let before = place.tree();
     for (scope, base) in [("project", "root"), ("user", "home")] {
         if deploy(&place, &["--scope", scope]).is_none() {
             return skipped("there is no script(1)");
         }
-        for (target, project, user, key, entries) in &targets {
-            let Some(file) = (if scope == "project" { project } else { user }) else { continue };
-            let file = format!("{base}/{file}");
-            if key.is_empty() {
+        for agent in agents() {
+            let (left_out, file) = match scope {
+                "project" => (&agent.left_out.project, agent.project_file.as_ref()),
+                _ => (&agent.left_out.user, Some(&agent.user_file)),
+            };
+            let Some(file) = file.filter(|_| left_out.len() < 4).map(|file| format!("{base}/{file}")) else { continue };
+            if let Some(tables) = agent.servers.as_array() {
                 let toml = place.read(&file);
-                let tables = ["[mcp_servers.docs]", "[mcp_servers.files]", "[mcp_servers.plain]"];
-                assert!(tables.iter().all(|table| toml.contains(table)) && !toml.contains("old"), "{target}: {toml}");
+                let has_all = tables.iter().all(|table| toml.contains(word(table)));
+                assert!(has_all && !toml.contains("old"), "{}: {toml}", agent.name);
                 continue;
             }
-            assert_eq!(json_of(&place, &file), json!({ *key: entries }), "{target}: {file}");
+            assert_eq!(json_of(&place, &file), json!({ &*agent.key: agent.servers }), "{}: {file}", agent.name);
         }
         assert_eq!(place.planned(&["--scope", scope]), [""; 0], "{scope}");
         place.data(&["rollback", "--to", "pristine", "--scope", scope, "--yes"]);

@@ -1,5 +1,4 @@
-//! The targets that contract 000 does not know: Gemini, Copilot, OpenCode and Windsurf, named in the shell or switched on;
-//! each gets its own form, and nothing twice.
+//! The targets that contract 000 does not know, such as Gemini and Copilot, named in the shell or switched on; each gets its own form, and nothing twice.
 
 use insta::assert_snapshot;
 use mcpkg_deploy::targets::Target;
@@ -7,8 +6,12 @@ use serde_json::{Value, json};
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
+use crate::support::agents;
 
-const OTHERS: [&str; 4] = ["copilot", "gemini", "opencode", "windsurf"];
+/// The targets that contract 000 does not know, but for Claude Desktop.
+fn others() -> impl Iterator<Item = &'static str> {
+    Target::all_names().into_iter().filter(|name| !Target::contract_names().contains(name) && *name != "claude_desktop")
+}
 
 impl Place {
     /// Switches every target on.
@@ -47,17 +50,12 @@ fn all_means_what_is_switched_on_for_the_project_or_the_user() {
     assert_eq!(targets(&[]), json!(["claude_code", "codex", "gemini"]), "the project says so itself");
     place.ok(&["project", "create", "q"]);
     assert_eq!(targets(&["-p", "q"]), json!(["claude_code", "cursor", "vscode"]));
-    assert_snapshot!(place.ok(&["-p", "q", "target", "list"]), @r"
-    claude_code	Claude Code	on	all projects
-    claude_desktop	Claude Desktop	off	all projects
-    codex	Codex	off	all projects
-    copilot	Copilot CLI	off	all projects
-    cursor	Cursor	on	all projects
-    gemini	Gemini CLI	off	all projects
-    opencode	OpenCode	off	all projects
-    vscode	VS Code	on	all projects
-    windsurf	Windsurf	off	all projects
-    ");
+    let row = |target: &Target| {
+        let state = if ["claude_code", "cursor", "vscode"].contains(&target.name()) { "on" } else { "off" };
+        format!("{}\t{}\t{state}\tall projects", target.name(), target.facts().title)
+    };
+    let rows: Vec<String> = Target::all().iter().map(row).collect();
+    assert_eq!(place.ok(&["-p", "q", "target", "list"]).lines().collect::<Vec<_>>(), rows);
     // A project that is gone takes its choice with it.
     place.ok(&["project", "delete", "p", "--yes"]);
     place.ok(&["project", "create", "p"]);
@@ -105,7 +103,7 @@ fn a8_gemini_reads_what_all_read_by_an_import_and_copilot_has_it_once() {
     ");
     assert_eq!(place.files(), ["root/AGENTS.md", "root/GEMINI.md"]);
     assert_eq!(place.drift(&[]), [""; 0]);
-    for target in OTHERS {
+    for target in others() {
         assert_eq!(place.planned(&["--target", target]), [""; 0], "{target}");
     }
     // A change in the section of GEMINI.md is taken back.
@@ -132,16 +130,19 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n", "-d", "How: we write"]);
     place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
     place.deploy(&[]);
-    assert_eq!(place.files(), ["root/.claude/rules/py.md", "root/.cursor/rules/py.mdc", "root/.windsurf/rules/py.md"]);
+    let (mut files, reasons): (Vec<_>, Vec<_>) = agents()
+        .iter()
+        .filter(|agent| !agent.scoped_rule.is_empty())
+        .partition(|agent| agent.scoped_rule.contains('/'));
+    files.sort_by_key(|agent| &agent.scoped_rule);
+    assert_eq!(place.files(), files.iter().map(|agent| &*agent.scoped_rule).collect::<Vec<_>>());
     assert_eq!(
         place.read("root/.windsurf/rules/py.md"),
         "---\ntrigger: glob\ndescription: \"How: we write\"\nglobs: **/*.py\n---\n\nType it.\n"
     );
-    assert_eq!(
-        place.reasons(&[]),
-        ["claude_desktop only_servers", "codex not_a_folder", "gemini not_a_folder", "opencode not_a_folder"],
-        "Copilot and VS Code read `.claude/rules`"
-    );
+    let mut reasons: Vec<String> = reasons.iter().map(|agent| format!("{} {}", agent.id, agent.scoped_rule)).collect();
+    reasons.sort();
+    assert_eq!(place.reasons(&[]), reasons, "Copilot and VS Code read `.claude/rules`");
     // VS Code and Copilot share one file where Claude Code is none of the targets.
     let place = self::place();
     place.ok(&["target", "enable", "copilot"]);
@@ -156,10 +157,9 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
     place.ok(&["module", "set", "instructions:py", "--globs", "src/py/**"]);
     place.deploy(&[]);
-    assert_eq!(
-        place.files(),
-        ["root/.github/instructions/py.instructions.md", "root/src/py/AGENTS.md", "root/src/py/GEMINI.md"]
-    );
+    let own = agents().iter().map(|agent| &*agent.folder_rule).filter(|file| !file.is_empty());
+    let shared = ["root/.github/instructions/py.instructions.md", "root/src/py/AGENTS.md", "root/src/py/GEMINI.md"];
+    assert_eq!(place.files(), own.chain(shared).collect::<Vec<_>>());
     assert!(place.read("root/src/py/GEMINI.md").contains("\n@AGENTS.md\n"));
     assert_eq!(place.reasons(&[]), ["claude_desktop only_servers"]);
     // For Gemini alone the text is in its own file.
@@ -209,7 +209,8 @@ fn a22_to_a25_a27_and_a28_commands_have_the_placeholders_that_each_agent_fills_i
     assert!(place.exists("root/.agents/skills/git-explain/SKILL.md"));
     // A28: prompt files only where they are asked for.
     assert!(!place.exists("root/.github/prompts") && !place.exists("home/.codex/prompts"));
-    for target in OTHERS {
+    for target in others() {
+        place.data(&["deploy", "--apply", "--yes", "--target", target]);
         assert_eq!(place.drift(&["--target", target]), [""; 0], "{target}");
     }
     // What is edited there comes back in Claude Code's words.
@@ -318,14 +319,10 @@ fn for_the_user_each_has_its_own_file() {
     place.ok(&["resource", "create", "py", "instructions://py", "Type it.\n"]);
     place.ok(&["module", "set", "instructions:py", "--globs", "**/*.py"]);
     let before = place.tree();
-    for (target, files) in [
-        ("copilot", &["home/.copilot/copilot-instructions.md", "home/.copilot/instructions/py.instructions.md"][..]),
-        ("gemini", &["home/.gemini/GEMINI.md"]),
-        ("opencode", &["home/.config/opencode/AGENTS.md"]),
-        ("windsurf", &["home/.codeium/windsurf/memories/global_rules.md"]),
-    ] {
+    for agent in agents().iter().filter(|agent| !agent.user_instructions.is_empty()) {
+        let (target, files) = (agent.id, &agent.user_instructions);
         place.deploy(&["--scope", "user", "--target", target]);
-        assert_eq!(place.files(), files, "{target}");
+        assert_eq!(&place.files(), files, "{target}");
         place.data(&["rollback", "--to", "pristine", "--scope", "user", "--target", target, "--yes"]);
     }
     assert_eq!(place.tree(), before);

@@ -1,5 +1,6 @@
 //! What the tests share: a scratch database, the real binary, a client that speaks lines.
 
+mod agents;
 pub mod api;
 mod client;
 mod folder;
@@ -18,6 +19,7 @@ mod seed;
 mod terminal;
 mod upstream;
 
+pub use agents::{AgentFixture, agents};
 pub use client::{CAPABILITIES, Client, LEGACY, Wait, modern_meta};
 pub use folder::folder;
 pub use ground::{Ground, Thing, Tree, set_mode};
