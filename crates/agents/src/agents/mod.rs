@@ -24,7 +24,7 @@ macro_rules! agents {
     };
 }
 
-agents!(claude_code, claude_desktop, codex, cursor, vscode, windsurf, gemini, copilot, opencode);
+agents!(claude_code, claude_desktop, codex, cursor, vscode, windsurf, gemini, copilot, opencode, antigravity);
 
 const _: () = {
     let mut at = 0;
