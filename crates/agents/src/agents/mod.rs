@@ -24,7 +24,7 @@ macro_rules! agents {
     };
 }
 
-agents!(claude_code, claude_desktop, codex, cursor, vscode, windsurf, gemini, copilot, opencode, antigravity);
+agents!(claude_code, claude_desktop, codex, cursor, vscode, windsurf, gemini, copilot, opencode, antigravity, kiro);
 
 const _: () = {
     let mut at = 0;
