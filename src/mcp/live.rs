@@ -7,14 +7,13 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::ErrorData;
 use rmcp::model::{ErrorCode, Resource as Listed, ResourceContents};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::era::Era;
 use super::error::smctl_error;
 use super::lookup::no_variable;
 use super::{Config, Identity, group_of};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::{Context, Live, Named, Resource, Validator, Values};
 
 /// The characters to escape in the value of a template variable. RFC 6570 leaves only the unreserved ones as they are.
@@ -92,7 +91,7 @@ impl Found {
     /// read was cancelled, because then nothing is known.
     pub(super) fn validator(&self, uri: &str, context: &Context) -> Result<Validator> {
         match self.read(uri, context) {
-            Ok(text) => Validator::of(&hex::encode(&Sha256::digest(&text))),
+            Ok(text) => Validator::of(&sha256::hex(&text)),
             Err(error) if matches!(error.code(), Code::Cancelled | Code::Timeout) => Err(error),
             Err(error) => Validator::of(&(error.code().name(), error.message())),
         }

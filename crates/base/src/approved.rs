@@ -235,7 +235,7 @@ mod tests {
     fn a_record_counts_until_it_is_withdrawn() {
         let scratch = tempfile::tempdir().expect("a folder");
         let approved = Approved::below(scratch.path().join("a"));
-        let sha256 = crate::hex::encode(&disk::sha256(b"x"));
+        let sha256 = crate::sha256::hex(b"x");
         assert_eq!(approved.get(Kind::Root, &sha256).expect("read"), None);
         assert!(approved.all(Kind::Root).expect("read").is_empty());
         approved.put(Kind::Root, &sha256, &json!({ "path": "/r" })).expect("kept");

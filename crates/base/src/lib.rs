@@ -23,4 +23,5 @@ pub mod secret;
 #[path = "../../../tests/support/seed.rs"]
 #[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
 mod seed;
+pub mod sha256;
 pub mod shell;

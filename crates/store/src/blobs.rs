@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Db;
@@ -15,6 +14,7 @@ use super::engine::{Intent, Link, Row, params, sql};
 use super::new_content::{NewContent, PIECE, Text};
 use super::sums::DAMAGED;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
 
 /// A blob's row, borrowed from its query: all of a small content, or the first piece of a large one.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ impl<'r> Blob<'r> {
 /// # Errors
 /// Errors of `each`; `E_DAMAGED` if the content has changed since it was stored.
 pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut hash = (verify == Verify::Sha256 || blob.checksum.is_none()).then(Sha256::new);
+    let mut hash = (verify == Verify::Sha256 || blob.checksum.is_none()).then(sha256::Hasher::new);
     let mut size = blob.head.len();
     if let Some(hash) = &mut hash {
         hash.update(blob.head);
@@ -95,7 +95,7 @@ pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(
     };
     let intact = size as u64 == blob.size
         && blob.checksum.is_none_or(|stored| stored == checksum.cast_signed())
-        && hash.is_none_or(|hash| hash.finalize()[..] == *blob.sha256);
+        && hash.is_none_or(|hash| hash.finish()[..] == *blob.sha256);
     if intact { Ok(()) } else { Err(damaged(blob.sha256)) }
 }
 
@@ -236,7 +236,7 @@ pub fn put(db: &Db<'_>, bytes: &[u8]) -> Result<i64> {
 
 /// Like [`put`], but also returns the SHA-256.
 pub(super) fn put_hashed(db: &Db<'_>, bytes: &[u8]) -> Result<(i64, [u8; 32])> {
-    let sha256 = Sha256::digest(bytes).into();
+    let sha256 = sha256::of(bytes);
     Ok((put_known(db, &sha256, bytes)?, sha256))
 }
 

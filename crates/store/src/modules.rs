@@ -2,12 +2,12 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::engine::{self, params, sql};
 use super::{Db, agent_files, servers};
 use mcpkg_base::error::Result;
+use mcpkg_base::sha256;
 
 /// When an agent loads instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     }
     items.extend(servers::fingerprint(db, project)?);
     items.sort_unstable();
-    let mut hash = Sha256::new();
+    let mut hash = sha256::Hasher::new();
     for (uuid, revision) in items {
         hash.update(uuid.as_bytes());
         hash.update(revision.to_le_bytes());
@@ -150,5 +150,5 @@ pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     for file in agent_files::all(db, project)? {
         hash.update(serde_json::json!(["agent_file", file.id, file.path, file.revision]).to_string());
     }
-    Ok(hash.finalize().into())
+    Ok(hash.finish())
 }

@@ -9,12 +9,12 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use tempfile::TempPath;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
+use mcpkg_base::sha256;
 
 /// The size of a piece in bytes. A blob's row has the first piece, and each chunk has one more.
 pub(super) const PIECE: usize = 1 << 20;
@@ -210,7 +210,7 @@ impl NewContent {
         let (mut text, mut words) = (Text::default(), ServerWords::default());
         text.add(bytes);
         words.add(bytes);
-        let (size, sha256) = (bytes.len() as u64, Sha256::digest(bytes).into());
+        let (size, sha256) = (bytes.len() as u64, sha256::of(bytes));
         Self { holder, size, sha256, checksum, is_text: text.so_far(), names_servers: words.seen }
     }
 }
@@ -323,7 +323,7 @@ fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
 /// Computes the size, hashes and kind of content while it is read.
 #[derive(Default)]
 struct Survey {
-    hash: Sha256,
+    hash: sha256::Hasher,
     checksum: Xxh3,
     size: u64,
     text: Text,
@@ -340,7 +340,7 @@ impl Survey {
     }
 
     fn sha256(&self) -> [u8; 32] {
-        self.hash.clone().finalize().into()
+        self.hash.clone().finish()
     }
 
     fn source(self, holder: Holder) -> NewContent {

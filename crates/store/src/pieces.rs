@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Db;
@@ -15,6 +14,7 @@ use super::blobs::{self, damaged, damaged_value};
 use super::engine::{Row, params, sql};
 use super::new_content::PIECE;
 use mcpkg_base::error::Result;
+use mcpkg_base::sha256;
 
 /// The most pieces that stay in memory, each of up to a MiB.
 const MAX_RECENT: usize = 16;
@@ -54,14 +54,14 @@ impl Pieces {
         if let Some(pieces) = kept().get(&(id, *sha256)) {
             return Ok(Arc::clone(pieces));
         }
-        let (mut hash, mut size, mut checksums) = (Sha256::new(), 0, Vec::new());
+        let (mut hash, mut size, mut checksums) = (sha256::Hasher::new(), 0, Vec::new());
         blobs::stream_by_id(db, id, blobs::Verify::Checksum, |piece| {
             hash.update(piece);
             size += piece.len() as u64;
             checksums.push(xxh3_64(piece));
             Ok(())
         })?;
-        if hash.finalize()[..] != sha256[..] {
+        if hash.finish()[..] != sha256[..] {
             return Err(damaged(sha256));
         }
         let pieces = Arc::new(Self { id, sha256: *sha256, size, checksums });
@@ -148,7 +148,7 @@ mod tests {
         let store = Store::open(&folder.path().join("a.db")).unwrap();
         for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 17] {
             let content = bytes(size);
-            let sha256: [u8; 32] = Sha256::digest(&content).into();
+            let sha256: [u8; 32] = sha256::of(&content);
             let id = store.write(|db| blobs::put(db, &content)).unwrap();
             let pieces = store.read(|db| Pieces::verified(db, id, &sha256)).unwrap();
             let count = size.div_ceil(PIECE).max(1);
@@ -170,7 +170,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("a.db")).unwrap();
         let content = bytes(3 * PIECE + 17);
-        let sha256: [u8; 32] = Sha256::digest(&content).into();
+        let sha256: [u8; 32] = sha256::of(&content);
         let id = store.write(|db| blobs::put(db, &content)).unwrap();
         let pieces = store.read(|db| Pieces::verified(db, id, &sha256)).unwrap();
         let shared = |n| store.read(|db| pieces.read_shared(db, n));

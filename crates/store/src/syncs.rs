@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-
 use super::Db;
 use super::engine::{params, sql};
 use mcpkg_base::clock::Millis;
@@ -12,6 +10,7 @@ use mcpkg_base::disk::Stat;
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
 use mcpkg_base::inside::stays_inside;
+use mcpkg_base::sha256;
 
 /// A sync of a project with a folder.
 #[derive(Clone, Debug)]
@@ -269,7 +268,7 @@ pub fn end_writes(db: &Db<'_>, id: i64) -> Result<()> {
 /// Returns a SHA-256 of everything in a project that a sync depends on: the revisions of all prompts, resources, agents' files
 /// and MCP servers, the settings of its modules, its links, and the decisions about proposals. No content is read.
 pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
-    let mut hash = Sha256::new();
+    let mut hash = sha256::Hasher::new();
     let mut field = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
@@ -318,5 +317,5 @@ pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
         field(row.get::<&str>(1)?.as_bytes());
         Ok(())
     })?;
-    Ok(hash.finalize().into())
+    Ok(hash.finish())
 }

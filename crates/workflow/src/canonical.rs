@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::json::push_string;
+use mcpkg_base::sha256;
 
 /// Returns the SHA-256 of a value. It does not depend on key order or on the machine.
 pub fn digest(value: &impl Serialize) -> Result<[u8; 32]> {
@@ -13,7 +13,7 @@ pub fn digest(value: &impl Serialize) -> Result<[u8; 32]> {
         .map_err(|error| Error::internal("a value to hash cannot be written as JSON").with_source(error))?;
     let mut text = Vec::new();
     push(&value, &mut text);
-    Ok(Sha256::digest(text).into())
+    Ok(sha256::of(text))
 }
 
 fn push(value: &Value, text: &mut Vec<u8>) {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::spec::CommandSpec;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error};
+use mcpkg_base::sha256;
 
 /// A command to run, with its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Answered {
     /// Returns a result that did not come over HTTP.
     pub fn of(output: Value) -> Self {
         let text = output.to_string();
-        let (size, sha256) = (text.len() as u64, disk::sha256(text.as_bytes()));
+        let (size, sha256) = (text.len() as u64, sha256::of(text.as_bytes()));
         Self { output, status: None, size, sha256, next: None }
     }
 }

@@ -15,7 +15,7 @@ use super::step::{Step, relative};
 use super::{carry, names};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::consent::request;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, Operation, Reach, Reply, Shape, Table};
 
@@ -274,7 +274,7 @@ fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
         return Ok(());
     }
     let inputs = json!({ "root": root, "clones": effects });
-    let plan_hash = hex::encode(&disk::sha256(inputs.to_string().as_bytes()));
+    let plan_hash = sha256::hex(inputs.to_string().as_bytes());
     let need = request::Need {
         operation: Init::TOOL,
         project: "",

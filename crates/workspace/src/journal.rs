@@ -27,8 +27,8 @@ use mcpkg_base::approved::Kind;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
-use mcpkg_base::hex;
 use mcpkg_base::machine;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::flow_runs::{self, FlowRun, New, State, StepRow};
@@ -290,7 +290,7 @@ fn read(root: &Path) -> Result<Option<(Applying, String)>> {
 
 fn sha256(run: &str, operation: &str, subject: &str, steps: impl Iterator<Item = Value>) -> String {
     let steps: Vec<Value> = steps.collect();
-    hex::encode(&disk::sha256(json!([run, operation, subject, steps]).to_string().as_bytes()))
+    sha256::hex(json!([run, operation, subject, steps]).to_string().as_bytes())
 }
 
 fn rows(plan: &Plan) -> Vec<StepRow> {

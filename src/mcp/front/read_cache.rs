@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +17,7 @@ use crate::mcp::limits::limited;
 use crate::mcp::{Config, tools};
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
 use mcpkg_core::access::{self, Grant, Refused};
 use mcpkg_store::{Reader, Store, Version, projects};
 
@@ -160,7 +160,7 @@ impl ReadCache {
         if !state.known.key_required && !always {
             return Some(None);
         }
-        state.known.grant(&Sha256::digest(presented?).into(), clock.now()).cloned().map(Some)
+        state.known.grant(&sha256::of(presented?), clock.now()).cloned().map(Some)
     }
 
     /// Returns the grant of a request that arrived at `came`. Returns `None` if no key is required.
@@ -264,7 +264,7 @@ impl State {
     /// Returns what a key allows, or why it is refused. A remembered grant is valid until the next commit or its
     /// expiry.
     fn verify(&mut self, presented: &str, now: Millis) -> Result<std::result::Result<Grant, Refused>> {
-        let hash: [u8; 32] = Sha256::digest(presented).into();
+        let hash: [u8; 32] = sha256::of(presented);
         if let Some(grant) = self.known.grant(&hash, now) {
             return Ok(Ok(grant.clone()));
         }

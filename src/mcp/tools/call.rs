@@ -9,7 +9,6 @@ use base64::Engine;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::{Tool, audit};
 use crate::mcp::Config;
@@ -19,9 +18,9 @@ use crate::mcp::hints::Reader;
 use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
 use mcpkg_base::marks;
 use mcpkg_base::redact::{hide_in, redact};
+use mcpkg_base::sha256;
 use mcpkg_core::consent::request;
 use mcpkg_core::op::{Body, Context, Entry, Identity, Media, Reply, Shape, Surface};
 use mcpkg_core::present;
@@ -154,7 +153,7 @@ fn asks(tool: &Tool, context: &Context) -> bool {
 fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let inputs = json!({ "tool": tool.name(), "arguments": arguments });
-    let plan_hash = hex::encode(&Sha256::digest(inputs.to_string()));
+    let plan_hash = sha256::hex(inputs.to_string());
     // The hash covers the complete inputs. The stored copy has no passwords.
     let mut inputs = inputs;
     hide_in(&mut inputs);

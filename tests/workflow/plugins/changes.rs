@@ -1,5 +1,6 @@
 //! What changes about a plugin: what it lists, what is started, who may run it.
 
+use mcpkg_core::consent::approvable::Approvable as _;
 use serde_json::{Value, json};
 
 use super::{Ground, call, person, person_runs, tools};
@@ -164,7 +165,7 @@ fn secrets_of_a_plugin_are_in_no_row_and_no_answer() {
         scratch.finish(import.args(["plugin", "import"]).arg(&file).args(["--keep-env", "MCPKG_TEST_PLUGIN"]));
     assert_eq!(imported.status, 0, "{imported}");
     let plugin = mcpkg_workflow::plugin::plugins::all(&person(&scratch)).expect("plugins").remove(0);
-    mcpkg_workflow::plugin::approval::approve(&person(&scratch), &plugin).expect("it is approved");
+    plugin.approve(&person(&scratch)).expect("it is approved");
     let with_token = |arguments: &[&str]| scratch.finish(scratch.command().env("TOY_TOKEN", SECRET).args(arguments));
     let checked = with_token(&["plugin", "check", "toy"]);
     assert_eq!(checked.status, 3, "{checked}");

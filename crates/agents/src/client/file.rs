@@ -11,6 +11,7 @@ use crate::servers::document::Fault;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 /// The modes of a file and a folder that are made new.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +151,7 @@ impl FileText {
         let Some(text) = &self.text else { return Ok(None) };
         make_folders(folder, Modes::PRIVATE)?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let hash = hex::encode(&disk::sha256(text.as_bytes())[..6]);
+        let hash = hex::encode(&sha256::of(text.as_bytes())[..6]);
         let copy = folder.join(format!("{name}.{hash}"));
         if mcpkg_base::file::read(&copy, mcpkg_base::file::TEXT).is_ok_and(|kept| kept == text.as_bytes()) {
             return Ok(Some(copy));

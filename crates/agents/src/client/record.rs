@@ -10,7 +10,7 @@ use super::file::{FileText, Modes, make_folders};
 use crate::servers::document::{Change, Document, Fault, Splice};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 
 /// The folder of copies of agents' files and of records of their changes. It is in the user's data directory, because the files
@@ -104,7 +104,7 @@ impl Record {
 }
 
 fn hash(text: &str) -> String {
-    hex::encode(&disk::sha256(text.as_bytes()))
+    sha256::hex(text.as_bytes())
 }
 
 /// The records of a database, held against every other mcpkg while one is written.

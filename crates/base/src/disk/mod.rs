@@ -6,11 +6,11 @@ use std::fs::{self, Metadata};
 use std::io::{ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::sha256::Sha;
 
+pub use crate::sha256::of as sha256;
 pub use folder::Stat;
 
 pub mod attributes;
@@ -18,8 +18,6 @@ pub mod fetching;
 pub mod folder;
 pub mod folders;
 pub mod listings;
-
-pub type Sha = [u8; 32];
 
 /// The mode of a new file.
 pub const FILE: u32 = 0o644;
@@ -64,10 +62,6 @@ pub fn home() -> Result<PathBuf> {
     std::env::home_dir()
         .filter(|home| home.is_absolute())
         .ok_or_else(|| Error::new(Code::RootRequired, "Cannot find your home folder: HOME is not set").hint("set HOME"))
-}
-
-pub fn sha256(bytes: &[u8]) -> Sha {
-    Sha256::digest(bytes).into()
 }
 
 /// Returns the metadata of a path, without following a link; `None` if it does not exist.

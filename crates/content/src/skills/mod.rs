@@ -14,7 +14,6 @@ mod uri;
 mod validate;
 
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
 use mcpkg_agents::commands;
 use mcpkg_agents::commands::skill::{self, is_name};
@@ -25,6 +24,7 @@ use mcpkg_store::projects::{self, Selection};
 use mcpkg_store::prompts::Prompt;
 use mcpkg_store::{Db, blobs, skills as rows};
 
+use mcpkg_base::sha256;
 pub(super) use resource::RESOURCES;
 pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
@@ -177,7 +177,7 @@ fn of_prompt(db: &Db<'_>, prompt: &Prompt) -> Result<Option<(Skill, Vec<u8>)>> {
         uri: uri_of(&name, MAIN),
         mime_type: Some("text/markdown".to_owned()),
         size: i64::try_from(text.len()).unwrap_or(i64::MAX),
-        sha256: Sha256::digest(&text).into(),
+        sha256: sha256::of(&text),
     };
     let skill = Skill { name, origin: Origin::Prompt, matter, files: vec![file] };
     Ok(Some((skill, text)))

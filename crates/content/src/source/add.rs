@@ -6,12 +6,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::address::Address;
+use super::approval::Fetch;
 use super::contents;
 use super::offer::{Offer, counted, described};
-use super::{approval, write};
+use super::write;
 use crate::GROUP;
 use crate::import::place::Kind as As;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::names;
 use mcpkg_core::op::{Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::sources::{self, Choice};
@@ -129,7 +131,7 @@ impl Operation for Add {
             offer.body(&origin, &contents),
             &format!("Add the source '{name}' from {} to project '{project}'?", described(&origin)),
         )?;
-        approval::approve(context, &origin)?;
+        Fetch(&origin).approve(context)?;
         let ahead = write::store_ahead(context, &offer, &contents)?;
         let offer = context.write("source.add", &name, |db, project, author| {
             write::first(db, project, author, &origin, &contents, &ahead, context)

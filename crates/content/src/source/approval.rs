@@ -1,39 +1,37 @@
-//! Records the sources that this user has approved on this machine. Without approval, a database from somebody else could
-//! make mcpkg read any folder of this machine or fetch from any host.
+//! A source is fetched only if this user fetched it on this machine before. Otherwise, a database from somebody else could
+//! make mcpkg read any folder of this machine, or fetch from any host.
 
-use serde_json::json;
-use sha2::{Digest, Sha256};
+use serde_json::{Value, json};
 
 use mcpkg_base::approved::Kind;
-use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
-use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_store::sources::Origin;
 
-/// Records that this user approved the source.
-pub fn approve(context: &Context, origin: &Origin) -> Result<()> {
-    context.approved.put(Kind::Source, &key(origin), &json!({ "kind": origin.kind, "url": origin.url }))
+/// Fetching from a source.
+pub struct Fetch<'o>(pub &'o Origin);
+
+impl Approvable for Fetch<'_> {
+    const KIND: Kind = Kind::Source;
+
+    fn covers(&self) -> Vec<u8> {
+        format!("{}\0{}", self.0.kind.word(), self.0.url).into_bytes()
+    }
+
+    fn note(&self) -> Value {
+        json!({ "kind": self.0.kind, "url": self.0.url })
+    }
 }
 
-/// Fails unless this user has approved the source on this machine. At a terminal, asks first; if the answer is no, fails
-/// with `E_CONFIRM_REQUIRED`.
-pub fn check(context: &Context, origin: &Origin) -> Result<()> {
-    if context.approved.get(Kind::Source, &key(origin))?.is_some() {
-        return Ok(());
+impl Askable for Fetch<'_> {
+    fn question(&self) -> String {
+        let url = &self.0.url;
+        format!("The database lists `{url}` as a source, but you have never fetched it on this machine. Fetch it?")
     }
-    if context.confirmation == Confirmation::Ask {
-        let question = format!(
-            "The database lists `{}` as a source, but you have never fetched it on this machine. Fetch it?",
-            origin.url
-        );
-        (context.ask)(Body::Several(Vec::new()), &question)?;
-        return approve(context, origin);
-    }
-    let why = format!("You have never fetched the source '{}' (`{}`) on this machine", origin.name, origin.url);
-    Err(Error::new(Code::Unapproved, why)
-        .hint("run the command at a terminal and confirm, or remove the source and add it again"))
-}
 
-fn key(origin: &Origin) -> String {
-    hex::encode(&Sha256::digest(format!("{}\0{}", origin.kind.word(), origin.url)))
+    fn refusal(&self) -> Error {
+        let Origin { name, url, .. } = self.0;
+        Error::new(Code::Unapproved, format!("You have never fetched the source '{name}' (`{url}`) on this machine"))
+            .hint("run the command at a terminal and confirm, or remove the source and add it again")
+    }
 }

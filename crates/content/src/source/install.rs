@@ -6,17 +6,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::approval::Fetch;
 use super::contents::{self, Contents};
 use super::lockfile::{Locked, Lockfile};
 use super::merging::{self, Done, Extent, Step};
 use super::mirror::Mirror;
 use super::offer::{Offer, counted, short};
 use super::update::{counts, gone, proposed, unchanged};
-use super::{approval, write};
+use super::write;
 use crate::GROUP;
 use crate::import::ahead::Ahead;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
@@ -105,7 +107,7 @@ impl Operation for Install {
         }
         (context.ask)(Body::Several(bodies), &format!("Install {count}?"))?;
         for coming in &all {
-            approval::approve(context, &coming.origin)?;
+            Fetch(&coming.origin).approve(context)?;
         }
         let mut ahead = Vec::new();
         for (offered, coming) in offers.iter().zip(&all) {

@@ -4,13 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::approval::Fetch;
+use super::contents;
 use super::list::followed;
 use super::mirror::{Mirror, shown};
 use super::offer::short;
-use super::{approval, contents};
 use crate::GROUP;
 use crate::completions::SOURCES;
 use mcpkg_base::error::{Code, Result};
+use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use mcpkg_store::sources::{self, Origin};
 
@@ -115,7 +117,7 @@ pub(super) fn named(context: &Context, name: Option<&str>) -> Result<Vec<Origin>
 
 /// Fetches a source, and returns its state and its current commit.
 fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)> {
-    approval::check(context, origin)?;
+    Fetch(origin).require(context)?;
     let Some(commit) = &origin.commit else {
         let same = contents::of_folder(origin, context)?.digest() == origin.digest;
         return Ok((if same { Standing::Current } else { Standing::Newer }, None));

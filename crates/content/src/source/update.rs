@@ -6,19 +6,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::approval::Fetch;
+use super::changed;
 use super::contents::{self, Contents};
 use super::merging::{self, Done, Extent, Step};
 use super::mirror::{Mirror, shown};
 use super::offer::short;
 use super::outdated::{Standing, standing};
 use super::tree::{Change, Entry};
-use super::{approval, changed};
 use crate::GROUP;
 use crate::completions::SOURCES;
 use crate::skills::MAIN;
 use crate::stored::{Item, Stored};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
+use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
 use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
@@ -110,7 +112,7 @@ struct News {
 impl Update {
     fn one(&self, row: &SourceRow, context: &Context) -> Result<Report> {
         let name = row.origin.name.clone();
-        approval::check(context, &row.origin)?;
+        Fetch(&row.origin).require(context)?;
         let from = row.origin.commit.clone();
         let Some(News { contents, extent, forced }) = self.news(row, context)? else {
             let updated = Updated { from: from.clone(), to: from, forced: None, steps: Vec::new() };

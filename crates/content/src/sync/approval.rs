@@ -1,32 +1,25 @@
-//! Records the folders that this user has synced on this machine. A database from somebody else may name other folders; mcpkg
-//! ignores those.
+//! A project is synced only with folders that this user synced it with on this machine. mcpkg ignores other folders in a
+//! database from somebody else.
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use mcpkg_base::approved::Kind;
-use mcpkg_base::error::Result;
-use mcpkg_base::hex;
-use mcpkg_core::op::Context;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_store::projects::Project;
 
-/// Returns whether this user has synced the project with the folder on this machine.
-pub(super) fn is_given(context: &Context, project: &Project, folder: &Path) -> Result<bool> {
-    Ok(context.approved.get(Kind::Sync, &key(project, folder))?.is_some())
-}
+/// A project with a folder.
+pub(super) struct Pair<'p>(pub &'p Project, pub &'p Path);
 
-/// Records that this user syncs the project with the folder.
-pub(super) fn give(context: &Context, project: &Project, folder: &Path) -> Result<()> {
-    if is_given(context, project, folder)? {
-        return Ok(());
+impl Approvable for Pair<'_> {
+    const KIND: Kind = Kind::Sync;
+
+    fn covers(&self) -> Vec<u8> {
+        [self.0.uuid.as_bytes(), self.1.as_os_str().as_encoded_bytes()].concat()
     }
-    let note = json!({ "path": folder.display().to_string(), "project": project.uuid.to_string() });
-    context.approved.put(Kind::Sync, &key(project, folder), &note)
-}
 
-fn key(project: &Project, folder: &Path) -> String {
-    let text = [project.uuid.as_bytes(), folder.as_os_str().as_encoded_bytes()].concat();
-    hex::encode(&NewContent::from(text).sha256())
+    fn note(&self) -> Value {
+        json!({ "path": self.1.display().to_string(), "project": self.0.uuid.to_string() })
+    }
 }

@@ -8,17 +8,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::apply::{Change, Written};
+use super::approval::Pair;
 use super::folder::{self, Look};
 use super::journal::{self, Journal};
 use super::plan::Plan;
 use super::report::Report;
 use super::servers;
+use super::unchanged;
 use super::write::{self, Outcome};
-use super::{approval, unchanged};
 use crate::{GROUP, stored};
 use mcpkg_base::disk::{self, FolderLock};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural::count;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::projects::{self, Project};
 use mcpkg_store::syncs::{self, Known};
@@ -120,7 +122,7 @@ impl Sync {
         let (project, known) = context.read(|db, project| {
             Ok((project.clone(), syncs::get(db, project.id, &real.to_string_lossy())?.is_some()))
         })?;
-        Ok(known && approval::is_given(context, &project, &real)?)
+        Ok(known && Pair(&project, &real).is_approved(context)?)
     }
 
     /// Returns the folder that the project was last synced with.
@@ -134,7 +136,7 @@ impl Sync {
             .hint("pass a folder: `mcpkg sync DIR`"));
         };
         let top = PathBuf::from(last.folder);
-        if !approval::is_given(context, &project, &top)? {
+        if !Pair(&project, &top).is_approved(context)? {
             return Err(Error::new(
                 Code::Unapproved,
                 format!(
@@ -171,7 +173,7 @@ impl Sync {
         let report = Report { project: &project.name, folder: top, dry };
         // The record of an earlier sync counts only if this user approved the folder: the database may be somebody else's.
         let known = known.filter(|_| !self.again);
-        let known = if approval::is_given(context, &project, top)? { known } else { None };
+        let known = if Pair(&project, top).is_approved(context)? { known } else { None };
         let (mut is_whole, mut strange) = (true, 0);
         if let Some(known) = &known {
             let (journal, same, waiting) = context.store.read(|db| {
@@ -219,7 +221,10 @@ impl Sync {
             return Err(folder::cancelled());
         }
         write::sweep(&look.leftovers)?;
-        approval::give(context, &project, top)?;
+        let pair = Pair(&project, top);
+        if !pair.is_approved(context)? {
+            pair.approve(context)?;
+        }
         let id = known.as_ref().map(|known| known.id);
         let (id, plan, written) = begin(context, &project, top, id, &look)?;
         let (outcome, waiting) = end(context, &project, top, id, &plan, written)?;

@@ -1,10 +1,9 @@
 //! What a key looks like: `mcpkg_<id>_<secret>`, the id 12 hex digits, the secret 64.
 
-use sha2::{Digest, Sha256};
-
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 const PREFIX: &str = "mcpkg_";
 const ID: usize = 12;
@@ -32,7 +31,7 @@ pub(super) fn parse(key: &str) -> Option<Parts<'_>> {
 
 /// Returns the hash of a secret, which is what mcpkg stores.
 pub(super) fn hash(secret: &str) -> [u8; 32] {
-    Sha256::digest(secret.as_bytes()).into()
+    sha256::of(secret.as_bytes())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! approves. A person may widen an approval ([`widened`]): for a limited time, the same asker's plans that only read from one
 //! catalog need no consent.
 
+pub mod approvable;
 pub mod nonce;
 pub mod request;
 pub mod token;

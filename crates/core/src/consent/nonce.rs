@@ -17,9 +17,9 @@ use super::request::{
 };
 use crate::op::Context;
 use mcpkg_base::clock::{Millis, rfc3339};
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_store::Db;
 use mcpkg_store::consents::{self, Binding, New, Request, State};
 
@@ -139,7 +139,7 @@ fn issue(context: &Context, db: &Db<'_>, request: &Request) -> Result<String> {
         // The request's own expiry decides; a nonce only has to live longer than that.
         expires_at: now.saturating_add(DECIDE_WITHIN + USE_WITHIN),
     };
-    consents::insert_token(db, &new, &disk::sha256(secret.as_bytes()))?;
+    consents::insert_token(db, &new, &sha256::of(secret.as_bytes()))?;
     Ok(format!("{}.{secret}", request.uuid.simple()))
 }
 
@@ -148,7 +148,7 @@ fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Re
     let unknown = || mismatch("unknown", "is unknown");
     let (id, secret) = nonce.trim().split_once('.').ok_or_else(unknown)?;
     let id = Uuid::try_parse(id).map_err(|_| unknown())?;
-    let given = context.store.read(|db| consents::of_token(db, &disk::sha256(secret.as_bytes())))?;
+    let given = context.store.read(|db| consents::of_token(db, &sha256::of(secret.as_bytes())))?;
     given.filter(|given| is_of(given, need, id)).ok_or_else(unknown)?;
     let until = Instant::now() + wait;
     let mut aside = false;

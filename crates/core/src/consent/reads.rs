@@ -6,9 +6,8 @@ use super::{event, in_time};
 use crate::op::Context;
 use mcpkg_base::approved::Kind;
 use mcpkg_base::clock::Millis;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_store::Db;
 
 /// An approval of all reads of a catalog, as read from its record.
@@ -54,5 +53,5 @@ pub(super) fn is_good(note: &Value, now: Millis) -> bool {
 
 /// Returns the name of the record: a hash of the asker, the project, the catalog and its address.
 pub(super) fn digest(asker: &str, project: &str, catalog: &str, base_url: Option<&str>) -> String {
-    hex::encode(&disk::sha256(json!([asker, project, catalog, base_url]).to_string().as_bytes()))
+    sha256::hex(json!([asker, project, catalog, base_url]).to_string().as_bytes())
 }

@@ -15,10 +15,9 @@ use super::{SLACK, event, in_time};
 use crate::op::{Body, Caller, Confirmation, Context};
 use mcpkg_base::approved::Kind;
 use mcpkg_base::clock::{Millis, rfc3339};
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
 use mcpkg_base::marks;
+use mcpkg_base::sha256;
 use mcpkg_store::consents::{self, Binding, New, Request, State};
 use mcpkg_store::{DAMAGED, Db};
 
@@ -305,7 +304,7 @@ fn digest(request: &Request) -> String {
         request;
     let fixed =
         json!([uuid.to_string(), operation, asker, caller, project, inputs, plan_hash, summary, effects, asked_at]);
-    hex::encode(&disk::sha256(fixed.to_string().as_bytes()))
+    sha256::hex(fixed.to_string().as_bytes())
 }
 
 fn get(db: &Db<'_>, uuid: Uuid) -> Result<Request> {

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::in_time;
 use crate::op::Context;
 use mcpkg_base::clock::Millis;
-use mcpkg_base::disk::{self, Sha};
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
+use mcpkg_base::sha256::{self, Sha};
 use mcpkg_store::Db;
 use mcpkg_store::consents::{self, Binding, New, Request, State};
 
@@ -138,5 +138,5 @@ impl Confirmed {
 }
 
 fn key(token: &str) -> Sha {
-    disk::sha256(token.trim().as_bytes())
+    sha256::of(token.trim().as_bytes())
 }

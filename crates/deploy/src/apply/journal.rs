@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use crate::repo::identity;
 use mcpkg_base::approved::Kind;
-use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Image, PlaceKey};
@@ -109,7 +109,7 @@ pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders:
         files.iter().map(file).collect::<Vec<_>>(),
         folders,
     ]);
-    hex::encode(&disk::sha256(rows.to_string().as_bytes()))
+    sha256::hex(rows.to_string().as_bytes())
 }
 
 /// Returns the unfinished journals: those that this machine began, newest first, and the snapshots of all others, which

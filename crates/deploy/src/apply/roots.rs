@@ -10,11 +10,11 @@ use crate::plan::{Change, RowChange};
 use crate::source::Site;
 use crate::targets::bases::innermost;
 use mcpkg_base::approved::Kind;
+use mcpkg_base::disk::RealFolders;
 use mcpkg_base::disk::folders::Folders;
-use mcpkg_base::disk::{self, RealFolders};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
 use mcpkg_base::inside::is_at_or_below;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 
 /// Returns the folder that must be approved for a change: its root, or the folder that really contains the file if a
@@ -114,5 +114,5 @@ pub fn folders(context: &Context) -> Result<Folders> {
 }
 
 fn key(root: &Path) -> String {
-    hex::encode(&disk::sha256(root.as_os_str().as_encoded_bytes()))
+    sha256::hex(root.as_os_str().as_encoded_bytes())
 }

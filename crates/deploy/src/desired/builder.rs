@@ -15,10 +15,11 @@ use crate::targets::Target;
 use crate::targets::bases::innermost;
 use mcpkg_agents::commands::words::{self, Spelling};
 use mcpkg_agents::forms::sections;
-use mcpkg_base::disk::{self, RealFolders, Sha};
+use mcpkg_base::disk::RealFolders;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::inside::stays_inside;
+use mcpkg_base::sha256::{self, Sha};
 
 /// Collects the outputs of all targets.
 #[derive(Debug, Default)]
@@ -304,7 +305,7 @@ impl Builder {
     }
 
     fn hash(&mut self, bytes: &Arc<[u8]>) -> Sha {
-        let (_, sha256) = self.hashes.entry(bytes.as_ptr()).or_insert_with(|| (Arc::clone(bytes), disk::sha256(bytes)));
+        let (_, sha256) = self.hashes.entry(bytes.as_ptr()).or_insert_with(|| (Arc::clone(bytes), sha256::of(bytes)));
         *sha256
     }
 

@@ -11,7 +11,8 @@ use crate::module::{Layer, Module, ModuleFile};
 use crate::targets::Target;
 use mcpkg_agents::commands::skill::split_front;
 use mcpkg_agents::commands::words::Spelling;
-use mcpkg_base::disk::{RealFolders, Sha};
+use mcpkg_base::disk::RealFolders;
+use mcpkg_base::sha256::Sha;
 use mcpkg_store::prompts::Argument;
 
 /// How a file is made from its modules.

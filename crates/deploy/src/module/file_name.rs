@@ -1,8 +1,8 @@
 //! Converts module ids to parts of file names.
 
 use mcpkg_agents::forms::file_letters;
-use mcpkg_base::disk;
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 /// Returns an id as a part of a file name: everything except letters, digits, `_` and `-` becomes `_`.
 pub fn sanitise(id: &str) -> String {
@@ -23,7 +23,7 @@ pub fn unbounded_fs_key(id: &str) -> String {
 }
 
 fn short_hash(id: &str) -> String {
-    hex::encode(&disk::sha256(id.as_bytes())[..5])
+    hex::encode(&sha256::of(id.as_bytes())[..5])
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::plan::{Change, Op, names};
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Show the plan and, with --diff, the differences
@@ -89,7 +90,7 @@ impl Operation for Preview {
 
 /// Returns the data of a file for `preview --diff`. A deleted file has no diff.
 fn file_json(change: &Change, text: Option<&Result<String, String>>, said: &mut Vec<String>) -> Value {
-    let prefixed = |sha256: Option<&disk::Sha>| sha256.map(|sha256| format!("sha256:{}", hex::encode(sha256)));
+    let prefixed = |sha256: Option<&sha256::Sha>| sha256.map(|sha256| format!("sha256:{}", hex::encode(sha256)));
     let relative = relative(change);
     let mut file = json!({
         "target": change.targets.first(),

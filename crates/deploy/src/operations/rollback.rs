@@ -19,10 +19,9 @@ use crate::plan::{code, show};
 use crate::rollback::goal::Goal;
 use crate::rollback::plan::RollbackPlan;
 use crate::source::{Choice, Site};
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
 use mcpkg_base::plural;
+use mcpkg_base::sha256;
 use mcpkg_core::consent::request::{self, Consent, Need};
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::deploys;
@@ -125,7 +124,7 @@ impl Operation for Rollback {
             return Ok(answer::reply(context, &site, &Page::default(), reply));
         }
         self.check_adopt(&planned, &goal, &site)?;
-        let hash = hex::encode(&disk::sha256(data.to_string().as_bytes()));
+        let hash = sha256::hex(data.to_string().as_bytes());
         let consent = match context.confirmation {
             Confirmation::Ask => None,
             _ => self.consent(context, &goal, &site, &planned, &hash)?,

@@ -16,10 +16,11 @@ use crate::plan::overlooked;
 use crate::plan::prepare::Prepared;
 use crate::plan::{self, Change, Drift, Op};
 use crate::source::{Choice, Site};
+use mcpkg_base::disk;
 use mcpkg_base::disk::folder;
-use mcpkg_base::disk::{self, Sha};
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
+use mcpkg_base::sha256::Sha;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
 /// Contract 000's kinds of drift.

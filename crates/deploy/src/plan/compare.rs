@@ -17,8 +17,9 @@ use crate::repo::taken_over::{self, TakenOver};
 use crate::source::Site;
 use crate::targets::Target;
 use mcpkg_agents::forms::sections;
-use mcpkg_base::disk::{self, Found, RealFolders, Sha};
+use mcpkg_base::disk::{self, Found, RealFolders};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256::{self, Sha};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed, Image};
@@ -352,7 +353,7 @@ impl Comparing<'_> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());
         }
-        let sha256 = if output.is_block() { disk::sha256(bytes) } else { output.sha256 };
+        let sha256 = if output.is_block() { sha256::of(bytes) } else { output.sha256 };
         // A block always belongs to mcpkg, even if something else wrote it.
         let mut by_original = || self.original(desired).get(&output.path).is_some_and(|entry| entry.sha256 == sha256);
         let written = output.is_block() || by_original();

@@ -21,9 +21,10 @@ use serde_json::{Value, json};
 use crate::desired::Desired;
 use crate::targets::Target;
 use mcpkg_base::disk::attributes::Attributes;
-use mcpkg_base::disk::{self, Found, Sha};
+use mcpkg_base::disk::{self, Found};
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
+use mcpkg_base::sha256::{self, Sha};
 use mcpkg_store::deploys::{Deployed, Image};
 pub use mcpkg_store::snapshots::Keep;
 use mcpkg_store::{Db, blobs};
@@ -95,7 +96,7 @@ pub enum After {
 impl After {
     pub fn file(bytes: impl Into<Arc<[u8]>>, mode: u32) -> Self {
         let bytes = bytes.into();
-        After::File { sha256: disk::sha256(&bytes), bytes, mode }
+        After::File { sha256: sha256::of(&bytes), bytes, mode }
     }
 
     /// Returns the state that a stored image describes.

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::code::{self, Code};
 use super::json::{changes_json, summary};
@@ -14,10 +13,11 @@ use crate::module::{Kind, Module};
 use crate::repo::Checkouts;
 use crate::source::{Choice, Composed, Site};
 use crate::targets::Target;
-use mcpkg_base::disk::{self, listings::Listings};
+use mcpkg_base::disk::listings::Listings;
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
 use mcpkg_base::plural;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed};
@@ -36,7 +36,7 @@ pub struct Prepared {
     pub checkouts: Checkouts,
     /// Fingerprint of the source. A plan is applied only while it is unchanged; the transaction of the apply checks it
     /// again.
-    pub fingerprint: Option<disk::Sha>,
+    pub fingerprint: Option<sha256::Sha>,
     /// The SHA-256 of everything that an apply would do, in hex.
     pub hash: String,
     /// The folders that were searched for the remarks on the plan.
@@ -147,7 +147,7 @@ fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> 
 /// Returns the SHA-256 of the choice and of every change, in order. Any different byte, mode or path results in another
 /// hash.
 fn hash(site: &Site, plan: &Plan) -> String {
-    let mut hash = Sha256::new();
+    let mut hash = sha256::Hasher::new();
     // Each field ends with a byte that no field contains.
     let mut field = |bytes: &[u8]| {
         hash.update(bytes);
@@ -174,5 +174,5 @@ fn hash(site: &Site, plan: &Plan) -> String {
     let mut claims: Vec<&str> = claims.collect();
     claims.sort_unstable();
     claims.into_iter().for_each(|path| field(path.as_bytes()));
-    hex::encode(&hash.finalize())
+    hex::encode(&hash.finish())
 }

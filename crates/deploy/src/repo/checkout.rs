@@ -8,7 +8,6 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::bounds::{self, Bounds};
@@ -19,9 +18,9 @@ use super::select::select;
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git;
-use mcpkg_base::hex;
 use mcpkg_base::process::Limits;
 use mcpkg_base::redact::redact;
+use mcpkg_base::sha256;
 
 /// Time limit for a remote to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);
@@ -155,7 +154,7 @@ fn cache(repo: &Repo) -> PathBuf {
 
 /// The folder with the commits of one repository.
 fn of_url(repo: &Repo, source: &GitSource) -> PathBuf {
-    cache(repo).join(hex::encode(&Sha256::digest(&source.url)))
+    cache(repo).join(sha256::hex(&source.url))
 }
 
 fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {

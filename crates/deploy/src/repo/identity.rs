@@ -4,16 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::git;
-use mcpkg_base::hex;
 use mcpkg_base::process::Limits;
 
 pub use mcpkg_base::git::toplevel;
 pub use mcpkg_base::machine::{id as machine, normal};
+use mcpkg_base::sha256;
 
 /// The time limit for git to read its own configuration.
 const CONFIGURATION: Duration = Duration::from_secs(10);
@@ -29,7 +28,7 @@ pub fn project(root: &Path) -> Result<String> {
         Some(url) => normal_url(&url),
         None => root.to_string_lossy().into_owned(),
     };
-    Ok(hex::encode(&Sha256::digest(name))[..16].to_owned())
+    Ok(sha256::hex(name)[..16].to_owned())
 }
 
 /// Returns the URL of `origin`. It runs git only if the configuration depends on more than its own file.
@@ -180,12 +179,12 @@ mod tests {
             return; // the temporary folder is itself inside a work tree
         }
         let path = root.canonicalize().unwrap();
-        assert_eq!(project(&root).unwrap(), hex::encode(&Sha256::digest(path.to_str().unwrap()))[..16]);
+        assert_eq!(project(&root).unwrap(), sha256::hex(path.to_str().unwrap())[..16]);
         git(&["init", "-q"]).unwrap();
         assert_eq!(toplevel(&root), folder.path().canonicalize().ok());
-        assert_eq!(project(&root).unwrap(), hex::encode(&Sha256::digest(path.to_str().unwrap()))[..16]);
+        assert_eq!(project(&root).unwrap(), sha256::hex(path.to_str().unwrap())[..16]);
         git(&["remote", "add", "origin", "git@h:o/r.git"]).unwrap();
-        let id = &hex::encode(&Sha256::digest("h/o/r"))[..16];
+        let id = &sha256::hex("h/o/r")[..16];
         assert_eq!(project(&root).unwrap(), id);
         git(&["config", "url.git@h:.insteadOf", "short:"]).unwrap();
         git(&["remote", "set-url", "origin", "short:o/r"]).unwrap();

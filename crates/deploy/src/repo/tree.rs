@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::bounds::{self, Bounds, FILE};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::inside::is_gits;
+use mcpkg_base::sha256;
 
 /// The folder in an overlay that contains its metadata.
 pub(super) const META: &str = ".agentpack";
@@ -194,13 +194,13 @@ impl Hashes {
     pub(super) fn of<'a>(contents: impl IntoIterator<Item = (&'a String, &'a Content)>) -> Self {
         let files: BTreeMap<String, (String, usize)> = contents
             .into_iter()
-            .map(|(path, content)| (path.clone(), (hex::encode(&Sha256::digest(&content.bytes)), content.bytes.len())))
+            .map(|(path, content)| (path.clone(), (sha256::hex(&content.bytes), content.bytes.len())))
             .collect();
-        let mut tree = Sha256::new();
+        let mut tree = sha256::Hasher::new();
         for (path, (hash, length)) in &files {
             tree.update(format!("{path}\n{hash}\n{length}\n"));
         }
-        Self { tree: hex::encode(&tree.finalize()), files }
+        Self { tree: hex::encode(&tree.finish()), files }
     }
 }
 
@@ -294,9 +294,9 @@ mod tests {
         write(folder.path(), "b", "2");
         write(folder.path(), "a", "1");
         let hashes = Hashes::of(&read(folder.path()));
-        let one = hex::encode(&Sha256::digest("1"));
-        let two = hex::encode(&Sha256::digest("2"));
-        assert_eq!(hashes.tree, hex::encode(&Sha256::digest(format!("a\n{one}\n1\nb\n{two}\n1\n"))));
+        let one = sha256::hex("1");
+        let two = sha256::hex("2");
+        assert_eq!(hashes.tree, sha256::hex(format!("a\n{one}\n1\nb\n{two}\n1\n")));
         assert_eq!(hashes.files["a"], (one, 1));
     }
 }

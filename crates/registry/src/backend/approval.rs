@@ -1,51 +1,42 @@
-//! Records which registries this user approved on this machine. A database from somebody else may name a registry.
-//! Until the user approves it, mcpkg does not read its folder, contact its host, or start the program that prints
-//! its token.
+//! A registry is used only if this user approved it on this machine. Until then, mcpkg does not read its folder, contact its
+//! host, or start the program that prints its token: a database from somebody else may name any.
 
-use serde_json::json;
-use sha2::{Digest, Sha256};
+use serde_json::{Value, json};
 
 use mcpkg_base::approved::Kind;
-use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
-use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_store::tools::registries::Place;
 
-/// Records the user's approval of a registry.
-///
-/// # Errors
-/// `E_UNAPPROVED` if the user has no home folder, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
-pub fn approve(context: &Context, place: &Place) -> Result<()> {
-    let note = json!({ "kind": place.kind.word(), "location": place.location, "token": place.token });
-    context.approved.put(Kind::Registry, &key(place), &note)
-}
+/// Using a registry.
+pub struct Use<'p>(pub &'p Place);
 
-/// Returns whether this user approved a registry.
-pub fn is_approved(context: &Context, place: &Place) -> Result<bool> {
-    Ok(context.approved.get(Kind::Registry, &key(place))?.is_some())
-}
+impl Approvable for Use<'_> {
+    const KIND: Kind = Kind::Registry;
 
-/// Refuses a registry that this user never approved on this machine, unless a person approves it at a terminal now.
-///
-/// # Errors
-/// `E_CONFIRM_REQUIRED` if the person refuses.
-pub fn check(context: &Context, place: &Place) -> Result<()> {
-    if is_approved(context, place)? {
-        return Ok(());
+    fn covers(&self) -> Vec<u8> {
+        let Place { kind, location, token, .. } = self.0;
+        format!("{}\0{location}\0{}", kind.word(), token.as_deref().unwrap_or_default()).into_bytes()
     }
-    if context.confirmation == Confirmation::Ask {
-        let token =
-            place.token.as_ref().map(|token| format!(", with the access token from `{token}`")).unwrap_or_default();
-        let question = format!("The database lists the registry `{}`{token}. Use this registry?", place.location);
-        (context.ask)(Body::Several(Vec::new()), &question)?;
-        return approve(context, place);
+
+    fn note(&self) -> Value {
+        json!({ "kind": self.0.kind.word(), "location": self.0.location, "token": self.0.token })
     }
-    let why = format!("You have not approved the registry '{}' on this machine: `{}`", place.name, place.location);
-    Err(Error::new(Code::Unapproved, why)
-        .hint("run the command at a terminal to approve the registry, or remove the registry and add it again"))
 }
 
-fn key(place: &Place) -> String {
-    let token = place.token.as_deref().unwrap_or_default();
-    hex::encode(&Sha256::digest(format!("{}\0{}\0{token}", place.kind.word(), place.location)))
+impl Askable for Use<'_> {
+    fn question(&self) -> String {
+        let Place { location, token, .. } = self.0;
+        let token = token.as_ref().map(|token| format!(", with the access token from `{token}`")).unwrap_or_default();
+        format!("The database lists the registry `{location}`{token}. Use this registry?")
+    }
+
+    fn refusal(&self) -> Error {
+        let Place { name, location, .. } = self.0;
+        Error::new(
+            Code::Unapproved,
+            format!("You have not approved the registry '{name}' on this machine: `{location}`"),
+        )
+        .hint("run the command at a terminal to approve the registry, or remove the registry and add it again")
+    }
 }

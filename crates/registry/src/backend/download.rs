@@ -5,9 +5,9 @@ use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
 use super::local::bundles;
 use super::registry::Registry;
 use super::resolve::Resolved;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::{attestations, packages};
@@ -70,7 +70,7 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
 }
 
 /// Stores the attestations that are not known yet. Attestations that are too large are skipped.
-fn keep(context: &Context, sha256: &disk::Sha, offered: Vec<String>) -> Result<()> {
+fn keep(context: &Context, sha256: &sha256::Sha, offered: Vec<String>) -> Result<()> {
     let fits = |bundle: &String| bundle.len() as u64 <= ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(ATTESTATIONS).collect();
     let known = context.store.read(|db| bundles(db, sha256))?;

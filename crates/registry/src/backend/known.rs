@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::approval;
 use super::directory::Directory;
 use super::http::Http;
 use super::local::Local;
 use super::registry::Registry;
+use crate::backend::approval::Use;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
+use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::registries::{self, Kind, LOCAL, Place, RegistryRow};
 
@@ -72,7 +73,7 @@ impl Known {
     /// `E_CONFIRM_REQUIRED` if a person refuses to approve it; `E_INVALID_ARGUMENT` for an invalid URL.
     pub fn open<'c>(&self, context: &'c Context) -> Result<Box<dyn Registry + 'c>> {
         let Some(place) = &self.place else { return Ok(Box::new(Local::new(context))) };
-        approval::check(context, place)?;
+        Use(place).require(context)?;
         Ok(match place.kind {
             Kind::Directory => Box::new(Directory::new(context, &self.name, Path::new(&place.location))),
             Kind::Http => Box::new(Http::new(context, place)?),

@@ -9,12 +9,14 @@ use super::local::Local;
 use super::registry::Registry;
 use super::search::{State, search};
 use super::*;
+use crate::backend::approval::Use;
 use crate::package::{Name, Reference};
 use mcpkg_base::approved::Approved;
 use mcpkg_base::clock::Clock;
 use mcpkg_base::disk::sha256;
 use mcpkg_base::error::{Code, Result};
 use mcpkg_base::hex;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::Context;
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
@@ -42,7 +44,7 @@ impl Ground {
     /// Adds a registry and approves it.
     pub fn add(&self, name: &str, kind: Kind, location: &str, token: Option<&str>) -> Place {
         let place = self.stranger(name, kind, location, token);
-        approval::approve(&self.context, &place).unwrap();
+        Use(&place).approve(&self.context).unwrap();
         place
     }
 
@@ -300,7 +302,7 @@ fn a_registry_that_a_stranger_named_is_not_asked() {
     assert!(!flag.exists());
     // An approval covers the token's source too: with another token, the registry needs a new approval.
     let place = Place { token: None, ..Known::named(&ground.context, "host").unwrap().place.unwrap() };
-    approval::approve(&ground.context, &place).unwrap();
+    Use(&place).approve(&ground.context).unwrap();
     assert!(Known::named(&ground.context, "host").unwrap().open(&ground.context).is_err());
 }
 

@@ -5,8 +5,8 @@ use semver::Version;
 use crate::package::Name;
 use crate::package::archive::Opened;
 use mcpkg_base::clock::Millis;
-use mcpkg_base::disk::Sha;
 use mcpkg_base::error::{Error, Result};
+use mcpkg_base::sha256::Sha;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::packages::{Visibility, Yank};
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::backend::facts::one_line;
 use mcpkg_base::clock::{self, Millis};
-use mcpkg_base::disk::Sha;
 use mcpkg_base::hex;
+use mcpkg_base::sha256::Sha;
 
 /// The most characters of a version.
 const VERSION: usize = 100;

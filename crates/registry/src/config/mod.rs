@@ -13,15 +13,14 @@ use serde_json::{Value, json};
 use crate::package::unit;
 use mcpkg_base::approved::{Approved, Kind};
 use mcpkg_base::clock::Millis;
-use mcpkg_base::disk;
 use mcpkg_base::error::Result;
-use mcpkg_base::hex;
 use mcpkg_core::op::Entry;
 use mcpkg_store::Db;
 use mcpkg_store::blobs::damaged_value;
 use mcpkg_store::tools::settings;
 
 pub use key::Key;
+use mcpkg_base::sha256;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Config>()];
@@ -111,7 +110,7 @@ fn text(db: &Db<'_>, key: Key) -> Result<String> {
 
 fn record(key: Key, text: &str) -> (String, Value) {
     let note = json!({ "setting": key.name(), "value": text });
-    (hex::encode(&disk::sha256(note.to_string().as_bytes())), note)
+    (sha256::hex(note.to_string().as_bytes()), note)
 }
 
 #[cfg(test)]

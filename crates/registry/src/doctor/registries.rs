@@ -5,10 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use super::look::Depth;
-use crate::backend::{Known, approval};
+use crate::backend::Known;
+use crate::backend::approval::Use;
 use crate::package::Name;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::shell;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Confirmation, Context, Finding, Health};
 
 pub(super) const AREA: &str = "tool registries";
@@ -35,7 +37,7 @@ fn one(context: &Context, known: &Known) -> Result<Finding> {
     let Some(place) = &known.place else {
         return Ok(Finding::new(AREA, Health::Ok, format!("the registry '{name}' is stored in this database")));
     };
-    if !approval::is_approved(context, place)? {
+    if !Use(place).is_approved(context)? {
         let what = format!("you have not approved '{name}' ({}) on this machine", place.location);
         let asks = format!("mcpkg tool search --registry {} WORDS", shell::quote(name));
         return Ok(Finding::new(AREA, Health::Note, what).action(format!("`{asks}` asks you to approve the registry")));

@@ -1,12 +1,13 @@
 //! Writes the plan of an import, completely or not at all.
 
 use super::plan::{Package, Plan};
-use crate::backend::approval;
+use crate::backend::approval::Use;
 use crate::config;
 use crate::installed::place::{Arrival, Bytes, place};
 use crate::trust::Policy;
 use crate::trust::records::{self, Record};
 use mcpkg_base::error::Result;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::{aliases, env, registries, toolsets, trust};
@@ -46,7 +47,7 @@ fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Re
         kept.push(record);
     }
     // This record may stay if the transaction fails: without its row, the registry is never contacted.
-    plan.registry.as_ref().map_or(Ok(()), |place| approval::approve(context, place))
+    plan.registry.as_ref().map_or(Ok(()), |place| Use(place).approve(context))
 }
 
 fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {

@@ -7,9 +7,8 @@ use serde_json::json;
 
 use crate::trust::{self, Policy, Status, Subject, Verb, Verdict};
 use mcpkg_base::approved::Kind;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::tools::installs::{Install, Scope};
 
@@ -81,7 +80,7 @@ pub fn remember_gone(context: &Context, scope: &Scope, gone: &[Install]) -> Resu
 }
 
 fn key(name: &str) -> String {
-    hex::encode(&disk::sha256(name.as_bytes()))
+    sha256::hex(name.as_bytes())
 }
 
 /// Returns whether `before` is not among the current publishers.

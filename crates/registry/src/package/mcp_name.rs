@@ -1,9 +1,7 @@
 //! Builds the names that agents use to call tools over MCP. mcpkg never parses such a name; it looks the name up.
 
-use sha2::{Digest, Sha256};
-
 use super::name::Name;
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 /// The most bytes of a name: clients prefix it with `mcp__mcpkg__` and accept at most 64.
 pub const MAX_MCP_NAME: usize = 52;
@@ -55,7 +53,7 @@ fn joined(tool: &Name, action: Option<&str>) -> String {
 
 fn shortened(tool: &Name, action: Option<&str>, digits: usize) -> String {
     let full = action.map_or(tool.to_string(), |action| format!("{tool}:{action}"));
-    let hash = hex::encode(&Sha256::digest(full));
+    let hash = sha256::hex(full);
     let mut name = joined(tool, action);
     // `truncate` cannot split a character, because names are ASCII.
     name.truncate(MAX_MCP_NAME - 1 - digits);

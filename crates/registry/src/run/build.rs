@@ -24,11 +24,11 @@ use super::runner::{Job, NotRun, Runner, Takes};
 use super::trees::{self, Cache};
 use super::{left, tree};
 use mcpkg_base::approved::Kind;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::process::starter::Ended;
 use mcpkg_base::redact::Secrets;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::blobs;
 use mcpkg_store::tools::builds::{self, Build};
@@ -71,7 +71,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
         });
     }
     let bytes = make(context, call, plan, &*runner)?;
-    let sha256 = disk::sha256(&bytes);
+    let sha256 = sha256::of(&bytes);
     if let Some(package) = archive {
         keep(context, package, place, &bytes)?;
     }
@@ -88,7 +88,7 @@ pub fn ahead(context: &Context, call: &Call) -> Result<()> {
 }
 
 fn check(bytes: &[u8], build: &Build) -> Result<()> {
-    match disk::sha256(bytes) == build.sha256 {
+    match sha256::of(bytes) == build.sha256 {
         true => Ok(()),
         false => {
             let why = "The stored build of a tool no longer matches the build's digest";
@@ -107,7 +107,7 @@ fn place(runner: &dyn Runner) -> String {
 
 /// Stores the result of a build. The record comes first, because the row does not count without it.
 fn keep(context: &Context, package: [u8; 32], runner: String, bytes: &[u8]) -> Result<()> {
-    let mut build = Build { package, runner, sha256: disk::sha256(bytes), blob: 0, built_at: context.clock.now() };
+    let mut build = Build { package, runner, sha256: sha256::of(bytes), blob: 0, built_at: context.clock.now() };
     let note = note(&build);
     context.approved.put(Kind::ToolBuild, &name(&note), &note)?;
     context.store.write(|db| {
@@ -122,7 +122,7 @@ fn note(build: &Build) -> Value {
 }
 
 fn name(note: &Value) -> String {
-    hex::encode(&disk::sha256(note.to_string().as_bytes()))
+    sha256::hex(note.to_string().as_bytes())
 }
 
 /// Builds a tool, records the build as a run, and returns the built files as an archive.

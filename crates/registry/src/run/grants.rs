@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use super::call::Tool;
 use mcpkg_base::approved::{Approved, Kind};
-use mcpkg_base::disk;
 use mcpkg_base::error::Result;
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_store::Db;
 use mcpkg_store::tools::env::{self, Setting};
 use mcpkg_store::tools::grants::{self, Allowed, Grant};
@@ -86,7 +85,7 @@ fn secret_note(variable: &env::Variable) -> Option<Value> {
 }
 
 fn sha256(note: &Value) -> String {
-    hex::encode(&disk::sha256(note.to_string().as_bytes()))
+    sha256::hex(note.to_string().as_bytes())
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use super::call::Tool;
 use super::kind::RunnerKind;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::process::starter::Before;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::runs::{self, Begun, Ended, Run};
 use mcpkg_store::{Holding, RunHolder};
@@ -180,7 +180,7 @@ fn ended(context: &Context, facts: Facts, failure: Option<&Error>) -> Ended {
 fn hash(input: &Map<String, Value>) -> [u8; 32] {
     let mut sorted = Value::Object(input.clone());
     sorted.sort_all_objects();
-    disk::sha256(sorted.to_string().as_bytes())
+    sha256::of(sorted.to_string().as_bytes())
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 
@@ -173,10 +174,10 @@ fn stat(metadata: &Metadata) -> Option<[i64; 3]> {
 fn sha256_of(path: &Path) -> Result<String> {
     // The hash of a link is the hash of its target's path.
     if let Ok(to) = fs::read_link(path) {
-        return Ok(hex::encode(&disk::sha256(to.as_os_str().as_encoded_bytes())));
+        return Ok(sha256::hex(to.as_os_str().as_encoded_bytes()));
     }
     let bytes = file::read(path, archive::MAX_MEMBER).map_err(|error| Error::file("read", path, error))?;
-    Ok(hex::encode(&disk::sha256(&bytes)))
+    Ok(sha256::hex(&bytes))
 }
 
 /// Removes the least recently used copies until the rest fits; `kept` is never removed.

@@ -24,8 +24,8 @@ use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
 
 use self::failure::Failure;
 use self::route::{PREFIX, Route};
-use mcpkg_base::disk;
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::{Answer, Content, Context, Head, Served};
 
 /// The handler for requests below `/registry`.
@@ -86,7 +86,7 @@ fn revalidated(head: &Head, mut answer: Answer) -> Answer {
         return answer;
     }
     if let Content::Json(bytes) = &answer.content {
-        let digest = hex::encode(&disk::sha256(bytes)[..16]);
+        let digest = hex::encode(&sha256::of(bytes)[..16]);
         answer.headers.extend(HeaderValue::from_str(&format!("\"{digest}\"")).ok().map(|tag| (ETAG, tag)));
     }
     answer.headers.push((CACHE_CONTROL, HeaderValue::from_static("private, no-cache")));

@@ -11,8 +11,8 @@ use super::subject::Subject;
 use super::verdict::{Status, Verdict};
 use super::weigh::Rules;
 use mcpkg_base::approved::Approved;
-use mcpkg_base::disk;
 use mcpkg_base::error::Result;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::attestations::{self, Attestation};
@@ -74,7 +74,7 @@ fn decide(
 
 /// Returns the SHA-256 of an attestation and the parsed attestation. It is parsed only once per root.
 pub fn read(text: &str, root: &Root) -> ([u8; 32], Arc<Bundle>) {
-    let sha256 = disk::sha256(text.as_bytes());
+    let sha256 = sha256::of(text.as_bytes());
     let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(bundle) = kept().get(&(sha256, root.id())) {
         return (sha256, Arc::clone(bundle));

@@ -8,9 +8,8 @@ use super::sigstore::Root;
 use super::subject::Subject;
 use super::weigh::Rules;
 use mcpkg_base::approved::{Approved, Kind};
-use mcpkg_base::disk;
 use mcpkg_base::error::Result;
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::trust::{self, Approval, TrustedPart, TrustedRow};
@@ -44,7 +43,7 @@ impl Record<'_> {
                 json!({ "name": subject.name, "version": subject.version, "sha256": subject.digest() })
             }
         };
-        (hex::encode(&disk::sha256(note.to_string().as_bytes())), note)
+        (sha256::hex(note.to_string().as_bytes()), note)
     }
 
     /// Writes the record to disk.

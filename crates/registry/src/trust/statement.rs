@@ -357,8 +357,7 @@ mod tests {
     fn x2_the_digest_of_a_text_binds_no_archive() {
         for text in [subject().digest(), format!("sha256:{}", subject().digest())] {
             let mut statement = made();
-            statement["subject"][0]["digest"]["sha256"] =
-                json!(hex::encode(&mcpkg_base::disk::sha256(text.as_bytes())));
+            statement["subject"][0]["digest"]["sha256"] = json!(mcpkg_base::sha256::hex(text.as_bytes()));
             assert_eq!(about(&statement), About::Text);
         }
     }

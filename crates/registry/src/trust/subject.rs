@@ -1,7 +1,7 @@
 //! The subject of a statement: one archive of one version of a tool.
 
-use mcpkg_base::disk;
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 /// One archive of one version of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,8 +28,6 @@ impl Subject {
     /// mistake: somebody hashed the text of the digest instead of the archive.
     pub(super) fn is_digest_of_text(&self, digest: &str) -> bool {
         let text = self.digest();
-        [text.clone(), format!("sha256:{text}")]
-            .iter()
-            .any(|text| hex::encode(&disk::sha256(text.as_bytes())) == digest)
+        [text.clone(), format!("sha256:{text}")].iter().any(|text| sha256::hex(text.as_bytes()) == digest)
     }
 }

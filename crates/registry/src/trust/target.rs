@@ -14,9 +14,10 @@ use crate::backend::{Choice, Known, download, resolve};
 use crate::package::archive::{self, Opened};
 use crate::package::manifest::FILES;
 use crate::package::{Name, Reference, Wanted, missing};
-use mcpkg_base::disk::{self, Sha};
+use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
+use mcpkg_base::sha256::{self, Sha};
 use mcpkg_core::op::{Context, Names};
 use mcpkg_store::tools::attestations::{self, Archive};
 use mcpkg_store::tools::packages;
@@ -207,7 +208,7 @@ impl Found {
         let subject =
             Subject { name: manifest.name.as_str().to_owned(), version: version.to_string(), sha256: opened.sha256 };
         let is_there = |file: &&&str| opened.members.iter().any(|member| member.path == ***file);
-        let sha256 = disk::sha256(opened.raw_manifest.as_bytes());
+        let sha256 = sha256::of(opened.raw_manifest.as_bytes());
         Ok(Self { subject, manifest: FILES.iter().find(is_there).map(|file| (*file, sha256)) })
     }
 }

@@ -1,12 +1,11 @@
 //! Attestations: claims about archives. They are only checked when they are used.
 
-use sha2::{Digest, Sha256};
-
 use super::trust;
 use crate::Db;
 use crate::engine::{params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
+use mcpkg_base::sha256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attestation {
@@ -21,7 +20,7 @@ pub struct Attestation {
 
 /// Adds an attestation of the archive with this SHA-256. Returns whether it is new.
 pub fn insert(db: &Db<'_>, package: &[u8; 32], bundle: &str, poster: Option<&str>, now: Millis) -> Result<bool> {
-    let sha256: [u8; 32] = Sha256::digest(bundle).into();
+    let sha256: [u8; 32] = sha256::of(bundle);
     let sql = sql!(
         "INSERT INTO tool_attestation (package_sha256, sha256, bundle, poster, added_at) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (package_sha256, sha256) DO NOTHING"

@@ -1,54 +1,54 @@
-//! Remembers which catalogs this user has imported on this machine. A catalog that merely arrived with someone else's database
-//! is not used: mcpkg does not read its document, call its API or send it secrets.
+//! A catalog is used only if this user imported or approved it on this machine in its current form. Otherwise mcpkg does not
+//! read its document, call its API or send it secrets: it may have arrived with somebody else's database.
 
-use serde_json::json;
-use sha2::{Digest, Sha256};
+use serde_json::{Value, json};
 
 use super::catalog::Catalog;
 use mcpkg_base::approved::Kind;
-use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
-use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::consent::approvable::{Approvable, Askable};
 
-/// Records that this user trusts a catalog in its current form.
-pub fn approve(context: &Context, catalog: &Catalog) -> Result<()> {
-    let note = json!({ "source": catalog.source, "base_url": catalog.base_url, "headers": catalog.headers, "auth": catalog.auth });
-    context.approved.put(Kind::Catalog, &key(catalog), &note)
-}
-
-pub fn is_approved(context: &Context, catalog: &Catalog) -> Result<bool> {
-    Ok(context.approved.get(Kind::Catalog, &key(catalog))?.is_some())
-}
-
-/// Refuses a catalog that this user has not imported on this machine in its current form. A person at a terminal may approve
-/// it.
-pub fn check(context: &Context, catalog: &Catalog) -> Result<()> {
-    if is_approved(context, catalog)? {
-        return Ok(());
+impl Catalog {
+    fn shown_url(&self) -> &str {
+        self.base_url.as_deref().unwrap_or("none")
     }
-    let base_url = catalog.base_url.as_deref().unwrap_or("none");
-    if context.confirmation == Confirmation::Ask {
-        let secrets: Vec<&str> = catalog.headers.values().chain(catalog.auth.values()).map(String::as_str).collect();
+}
+
+impl Approvable for Catalog {
+    const KIND: Kind = Kind::Catalog;
+
+    fn covers(&self) -> Vec<u8> {
+        let Catalog { source, base_url, private, headers, auth, .. } = self;
+        json!([source, base_url, private, headers, auth]).to_string().into_bytes()
+    }
+
+    fn note(&self) -> Value {
+        let Catalog { source, base_url, headers, auth, .. } = self;
+        json!({ "source": source, "base_url": base_url, "headers": headers, "auth": auth })
+    }
+}
+
+impl Askable for Catalog {
+    fn question(&self) -> String {
+        let secrets: Vec<&str> = self.headers.values().chain(self.auth.values()).map(String::as_str).collect();
         let with =
             if secrets.is_empty() { String::new() } else { format!(", with secrets from {}", secrets.join(", ")) };
-        let question = format!(
-            "The database contains the catalog '{}' from `{}` (base URL: {base_url}{with}). Use this catalog on this machine?",
-            catalog.name, catalog.source
-        );
-        (context.ask)(Body::Several(Vec::new()), &question)?;
-        return approve(context, catalog);
+        format!(
+            "The database contains the catalog '{}' from `{}` (base URL: {}{with}). Use this catalog on this machine?",
+            self.name,
+            self.source,
+            self.shown_url()
+        )
     }
-    let why = format!(
-        "The catalog '{}' is not approved on this machine with its current base URL and secrets: {base_url}",
-        catalog.name
-    );
-    Err(Error::new(Code::Unapproved, why).hint(format!(
-        "approve the catalog with `mcpkg catalog refresh {}` at a terminal, or remove the catalog and import it again",
-        catalog.name
-    )))
-}
 
-fn key(catalog: &Catalog) -> String {
-    let Catalog { source, base_url, private, headers, auth, .. } = catalog;
-    hex::encode(&Sha256::digest(json!([source, base_url, private, headers, auth]).to_string()))
+    fn refusal(&self) -> Error {
+        let Catalog { name, .. } = self;
+        let why = format!(
+            "The catalog '{name}' is not approved on this machine with its current base URL and secrets: {}",
+            self.shown_url()
+        );
+        Error::new(Code::Unapproved, why).hint(format!(
+            "approve the catalog with `mcpkg catalog refresh {name}` at a terminal, or remove the catalog and import it again"
+        ))
+    }
 }

@@ -9,19 +9,18 @@ use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
 use super::answer;
-use super::approval;
 use super::arguments::IDEMPOTENCY_KEY;
 use super::catalog::Catalog;
 use super::request::request;
 use super::security::Scheme;
 use crate::sealed::Known;
 use crate::spec::{CommandSpec, Idempotency};
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
 use mcpkg_base::http::{Answer, Failure, Limits, Outgoing, Rules, Url, exchange};
 use mcpkg_base::json::exact;
 use mcpkg_base::secret::{Reference, Secret};
+use mcpkg_base::sha256;
+use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::Context;
 
 /// How many characters of an answer an error shows.
@@ -57,7 +56,7 @@ pub struct Answered {
 /// Sends the request of a command and waits for the answer, within the catalog's limits.
 pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     let Call { catalog, spec, arguments, key } = call;
-    approval::check(context, catalog)?;
+    catalog.require(context)?;
     let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {
         let why = format!("The catalog '{}' has no base URL", spec.id);
         return Err(Error::new(Code::HttpRefused, why)
@@ -92,7 +91,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
         let message = format!("'{}' returned invalid JSON: {why}", spec.id);
         Error::new(Code::HttpFailed, message).with_details(details(spec, &answer))
     })?;
-    let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), disk::sha256(&answer.body));
+    let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), sha256::of(&answer.body));
     Ok(Answered { status, output, bytes, sha256, attempts: answer.attempts, next: next(&answer) })
 }
 
@@ -135,7 +134,7 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
 /// Returns a secret of the catalog for use as an argument. mcpkg reads the secret only if the command goes to the origin that
 /// the secret is stored for.
 pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: &str) -> Result<Secret> {
-    approval::check(context, catalog)?;
+    catalog.require(context)?;
     let base = spec.base_url.as_deref().and_then(Url::parse);
     let Some(base) = base.filter(|base| catalog.is_own(base) || catalog.allows(base)) else {
         let why = format!(
@@ -217,7 +216,7 @@ fn details(spec: &CommandSpec, answer: &Answer) -> Value {
         "status": answer.status.as_u16(),
         "excerpt": excerpt(spec, answer),
         "bytes": answer.body.len(),
-        "sha256": hex::encode(&disk::sha256(&answer.body)),
+        "sha256": sha256::hex(&answer.body),
         "attempts": answer.attempts,
     });
     if let Some(step) = next_step(answer.status.as_u16()) {

@@ -1,9 +1,9 @@
 //! Checks whether the commands of catalogs can run, without sending requests.
 
-use super::approval;
 use super::catalog::Catalog;
 use mcpkg_base::error::Result;
 use mcpkg_base::secret::Reference;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::catalogs;
 
@@ -21,7 +21,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
 
 fn look(context: &Context, catalog: &Catalog) -> Result<Vec<Finding>> {
     let name = &catalog.name;
-    if !approval::is_approved(context, catalog)? {
+    if !catalog.is_approved(context)? {
         let what = format!("'{name}' is not approved on this machine with its current base URL and secrets");
         return Ok(vec![
             Finding::new(AREA, Health::Note, what)

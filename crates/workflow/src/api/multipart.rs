@@ -3,12 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::written::text;
 use crate::spec::{Flag, Style};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 /// The `format` of arguments that are sent as files. Callers pass them as base64.
 pub const BINARY: &str = "binary";
@@ -107,18 +107,18 @@ fn quoted(name: &str) -> String {
 
 /// Returns the boundary between the parts. It is a hash of the parts, so that a retry sends exactly the same request.
 fn boundary(parts: &[Part]) -> String {
-    let mut hash = Sha256::new();
+    let mut hash = sha256::Hasher::new();
     for part in parts {
         hash.update(&part.head);
         hash.update(part.bytes.len().to_be_bytes());
         hash.update(&part.bytes);
     }
-    let mut digest: [u8; 32] = hash.finalize().into();
+    let mut digest: [u8; 32] = hash.finish();
     loop {
         let boundary = format!("mcpkg-{}", &hex::encode(&digest)[..32]);
         if !parts.iter().any(|part| memchr::memmem::find(&part.bytes, boundary.as_bytes()).is_some()) {
             return boundary;
         }
-        digest = Sha256::digest(digest).into();
+        digest = sha256::of(digest);
     }
 }

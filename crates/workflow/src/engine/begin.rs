@@ -9,9 +9,8 @@ use super::taken::Taken;
 use super::values::Values;
 use mcpkg_base::approved::Kind;
 use mcpkg_base::clock::Millis;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::consent::request::Consent;
 use mcpkg_core::op::Context;
 use mcpkg_store::RunHolder;
@@ -132,5 +131,5 @@ pub fn forget(context: &Context, program: &Program, run: Uuid, plan_hash: &str) 
 }
 
 fn digest(run: Uuid, plan_hash: &str) -> String {
-    hex::encode(&disk::sha256(format!("{run} {plan_hash}").as_bytes()))
+    sha256::hex(format!("{run} {plan_hash}").as_bytes())
 }

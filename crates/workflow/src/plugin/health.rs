@@ -1,6 +1,5 @@
 //! Checks the state of plugins without starting them.
 
-use super::approval;
 use super::model::Plugin;
 use super::plugins::all;
 use super::standing::Health as Standing;
@@ -8,6 +7,7 @@ use super::tool::{News, news};
 use crate::groups;
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::plugins;
 
@@ -37,7 +37,7 @@ fn look(context: &Context, plugin: &Plugin) -> Result<Finding> {
         return Ok(Finding::new(AREA, Health::Note, format!("'{name}' is disabled"))
             .action(format!("enable the plugin with `mcpkg mcp set {name} --enabled true`")));
     }
-    if !approval::is_approved(context, plugin)? {
+    if !plugin.is_approved(context)? {
         let what = format!("'{name}' is not approved on this machine in its current form");
         return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal to approve it"));
     }

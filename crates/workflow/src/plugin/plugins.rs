@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::model::Plugin;
-use super::{approval, supervise, tool};
+use super::{supervise, tool};
 use crate::kept::Kept;
 use crate::running::{Answered, Failed, Running, gone};
 use crate::source::{Brief, CommandSource};
 use crate::spec::{CommandSpec, SourceKind};
 use crate::{contracts, groups};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::Context;
 use mcpkg_store::{plugins, projects};
 
@@ -45,7 +46,7 @@ impl CommandSource for Plugins {
             let why = format!("The command '{}' takes no body", spec.id);
             return Err(Error::new(Code::InvalidArgument, why).into());
         }
-        approval::check(context, &plugin)?;
+        plugin.require(context)?;
         if !plugin.server.enabled {
             let name = plugin.name();
             let why = format!("The plugin '{name}' is disabled");

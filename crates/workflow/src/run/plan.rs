@@ -14,9 +14,8 @@ use crate::plan::{Given, Plan as Planned, planned};
 use crate::resolve::require;
 use crate::saved::approval;
 use crate::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::projects;
 
@@ -55,7 +54,7 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     let foreseen = commands::foresee(context, &spec, &with)?;
     let mut hash = hash(&definition, [&*spec], &project);
     if !foreseen.is_empty() {
-        hash = hex::encode(&disk::sha256(json!([hash, foreseen]).to_string().as_bytes()));
+        hash = sha256::hex(json!([hash, foreseen]).to_string().as_bytes());
     }
     let without = json!({ "command": spec.id, "with": passwords::arguments(&spec, &with) });
     let definition = kept::hidden(&definition, without);
@@ -159,7 +158,7 @@ pub(super) fn hash<'s>(definition: &Value, specs: impl IntoIterator<Item = &'s C
     let specs: Vec<(&str, String)> = specs.into_iter().map(|spec| (spec.id.as_str(), spec.hash())).collect();
     let mut all = json!({ "definition": definition, "specs": specs, "project": project });
     all.sort_all_objects();
-    hex::encode(&disk::sha256(all.to_string().as_bytes()))
+    sha256::hex(all.to_string().as_bytes())
 }
 
 /// Returns the name of the selected project; empty if there is none.

@@ -1,34 +1,50 @@
-//! Remembers which workflow texts a person on this machine has approved, either as a draft or by saving them at a terminal.
-//! Texts that arrived with someone else's database, or that a program saved, are not approved.
+//! A workflow's text counts as approved if a person on this machine approved it, either as a draft or by saving it at a
+//! terminal. Texts that arrived with someone else's database, or that a program saved, are not approved.
 
 use serde_json::{Value, json};
 
 use mcpkg_base::approved::Kind;
-use mcpkg_base::disk;
 use mcpkg_base::error::Result;
-use mcpkg_base::hex;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Confirmation, Context};
 
-/// Records that a person at this terminal wrote or read a workflow's text, and revokes the approval of its earlier texts. Does
-/// nothing without a terminal.
+/// A text of a workflow.
+pub struct WorkflowText<'t> {
+    pub database: String,
+    pub project: &'t str,
+    /// Empty if only the text matters.
+    pub name: &'t str,
+    pub text: &'t str,
+}
+
+impl Approvable for WorkflowText<'_> {
+    const KIND: Kind = Kind::Workflow;
+
+    fn covers(&self) -> Vec<u8> {
+        Value::from(vec![self.project, self.text]).to_string().into_bytes()
+    }
+
+    fn note(&self) -> Value {
+        json!({ "database": self.database, "project": self.project, "workflow": self.name })
+    }
+}
+
+/// Records that a person at this terminal wrote or read a workflow's text, and withdraws the approval of its earlier texts.
+/// Does nothing without a terminal.
 pub fn approve(context: &Context, project: &str, name: &str, text: &str) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
         return Ok(());
     }
-    let (approved, own) = (&context.approved, digest(project, text));
-    let note = json!({ "database": context.database().display().to_string(), "project": project, "workflow": name });
+    let subject = WorkflowText { database: context.database().display().to_string(), project, name, text };
+    let (approved, note, own) = (&context.approved, subject.note(), subject.key());
     for (sha256, earlier) in approved.all(Kind::Workflow)? {
         if earlier == note && sha256 != own {
             approved.withdraw(Kind::Workflow, &sha256)?;
         }
     }
-    approved.put(Kind::Workflow, &own, &note)
+    subject.approve(context)
 }
 
 pub fn is_approved(context: &Context, project: &str, text: &str) -> Result<bool> {
-    Ok(context.approved.get(Kind::Workflow, &digest(project, text))?.is_some())
-}
-
-fn digest(project: &str, text: &str) -> String {
-    hex::encode(&disk::sha256(Value::from(vec![project, text]).to_string().as_bytes()))
+    WorkflowText { database: String::new(), project, name: "", text }.is_approved(context)
 }

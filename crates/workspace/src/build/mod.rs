@@ -1,11 +1,11 @@
 //! `mcpkg build`: runs the commands in a workspace's manifest for each repository, dependencies first.
 //!
-//! [`plan`] lists the commands in dependency [`order`]. If an agent asked for the build, [`approval`] makes sure that a
+//! [`plan`] lists the commands in dependency [`order`]. If an agent asked for the build, [`consent`] makes sure that a
 //! person agreed. [`schedule`] runs each [`command`], keeps its output in a [`log`] and shows progress through
 //! [`live`]. [`report`] formats the result, and [`record`] stores it.
 
-mod approval;
 mod command;
+mod consent;
 mod list;
 mod live;
 mod log;

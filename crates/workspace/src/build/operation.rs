@@ -12,7 +12,7 @@ use super::log::Log;
 use super::plan::{Asked, Command, Plan};
 use super::report::Report;
 use super::schedule::{self, Manner};
-use super::{approval, command, record};
+use super::{command, consent, record};
 use crate::completions::REPOS;
 use crate::root::Workspace;
 use crate::{GROUP, SHAPE};
@@ -103,7 +103,7 @@ impl Operation for Build {
         if self.dry_run {
             return Ok(planned(&plan).warn(warnings));
         }
-        approval::require(context, &workspace, &plan)?;
+        consent::require(context, &workspace, &plan)?;
         context.unless_cancelled()?;
         let run = record::begin(context, &workspace, &self.options())?;
         (context.step_aside)();

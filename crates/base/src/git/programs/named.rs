@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::setting::{HOOK, HOOK_OF_SUBMODULE, MERGE, PUSH, Setting};
 use super::{read, submodules};
 use crate::approved::{Approved, Kind};
 use crate::error::Result;
 use crate::git::folder::Kept;
-use crate::hex;
 use crate::process::Limits;
+use crate::sha256;
 
 /// The settings of a repository that name programs, without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,7 +58,7 @@ impl Named {
     /// Returns the SHA-256 of the repository's folder and settings, in hex.
     pub fn sha256(&self) -> String {
         let settings: Vec<[&str; 2]> = self.settings.iter().map(|setting| [&*setting.key, &*setting.value]).collect();
-        hex::encode(&Sha256::digest(json!([self.place, settings]).to_string()))
+        sha256::hex(json!([self.place, settings]).to_string())
     }
 
     /// Whether this user trusts exactly these settings.

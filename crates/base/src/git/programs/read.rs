@@ -4,8 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use sha2::{Digest, Sha256};
-
 use super::setting::Setting;
 use crate::error::{Code, Error, Result};
 use crate::file;
@@ -13,6 +11,7 @@ use crate::git::failure::{ended, failed};
 use crate::git::folder::Kept;
 use crate::git::paths::parts;
 use crate::process::{Environment, Limits, Program};
+use crate::sha256;
 
 /// The largest configuration file that is read, in bytes.
 const LARGEST: u64 = 4 << 20;
@@ -103,7 +102,7 @@ fn included(path: &Path, value: &str) -> Result<PathBuf> {
 /// Parses a file's settings with git itself. It runs outside any repository, where it executes nothing.
 fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>> {
     static KNOWN: Mutex<Option<HashMap<[u8; 32], Vec<Setting>>>> = Mutex::new(None);
-    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    let digest: [u8; 32] = sha256::of(bytes);
     let known =
         KNOWN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|known| known.get(&digest).cloned());
     if let Some(known) = known {

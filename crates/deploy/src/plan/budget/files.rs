@@ -16,8 +16,9 @@ use crate::targets::{Target, TargetConfig};
 use mcpkg_agents::agents::places::{AgentsMd, OwnInstructions, Reading, Rules};
 use mcpkg_agents::forms::skill::Main;
 use mcpkg_base::disk::folder::Kind;
-use mcpkg_base::disk::{self, RealFolders, Sha};
+use mcpkg_base::disk::{self, RealFolders};
 use mcpkg_base::error::Result;
+use mcpkg_base::sha256::{self, Sha};
 use mcpkg_store::modules::Applies;
 
 const AGENTS_MD: &str = "AGENTS.md";
@@ -127,7 +128,7 @@ impl<'p> Files<'p> {
             loaded.files.insert(real, size);
             return;
         };
-        if loaded.reading.equal_once && !loaded.texts.insert(disk::sha256(text.as_bytes())) {
+        if loaded.reading.equal_once && !loaded.texts.insert(sha256::of(text.as_bytes())) {
             return;
         }
         let counted = if loaded.reading.drops_comments { markdown::without_comments(text) } else { text.len() };

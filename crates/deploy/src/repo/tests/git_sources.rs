@@ -3,6 +3,7 @@
 use super::*;
 use mcpkg_base::git;
 use mcpkg_base::process::Limits;
+use mcpkg_base::sha256;
 
 fn git<A: AsRef<std::ffi::OsStr>>(folder: &Path, args: &[A]) -> Result<Vec<u8>> {
     git::run(folder, args, &Limits::new(git::LOCAL, &CancellationToken::new()))
@@ -62,11 +63,7 @@ fn branches_tags_and_commits_are_found_and_kept() {
             compose(&other, beside).unwrap_or_else(|error| panic!("{url}{more}: {error} {:?}", error.details()));
         assert_eq!(composed.warnings.len(), usize::from(!more.contains(first.as_str())), "{:?}", composed.warnings);
         assert_eq!(text(&other, beside).contains("two"), expected == &second, "{url}{more}");
-        let cached = other
-            .home()
-            .join("cache/git")
-            .join(mcpkg_base::hex::encode(&<sha2::Sha256 as sha2::Digest>::digest(url)))
-            .join(expected);
+        let cached = other.home().join("cache/git").join(sha256::hex(url)).join(expected);
         assert!(cached.join("skills/a/SKILL.md").is_file());
         let kept: Vec<_> = std::fs::read_dir(cached.parent().unwrap()).unwrap().collect();
         assert_eq!(kept.len(), 1, "{kept:?}");

@@ -14,7 +14,6 @@ mod versions;
 use std::path::Path;
 
 use semver::Version;
-use sha2::{Digest, Sha256};
 
 use self::root::{JSON, Root};
 use super::facts::Facts;
@@ -27,7 +26,7 @@ use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
 use crate::package::Name;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::answers::{self, Answer};
@@ -146,7 +145,7 @@ impl Registry for Directory<'_> {
         for name in self.root.names(&folder)?.iter().take(ATTESTATIONS) {
             let Some(sha256) = name.strip_suffix(".json").filter(|hex| hex.len() == 64) else { continue };
             match self.root.read(&format!("{folder}/{name}"), ATTESTATION) {
-                Ok(Some(bytes)) if hex::encode(&Sha256::digest(&bytes)) == sha256 => {
+                Ok(Some(bytes)) if sha256::hex(&bytes) == sha256 => {
                     bundles.extend(String::from_utf8(bytes).ok());
                 }
                 Ok(_) => tracing::warn!(

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use semver::Version;
-use sha2::{Digest, Sha256};
 
 use super::index::{self, listed};
 use super::record::Record;
@@ -17,7 +16,7 @@ use crate::backend::tool::{Publication, VersionInfo};
 use crate::package::Name;
 use mcpkg_base::disk::{self, FolderLock};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::packages::{Visibility, Yank};
 
@@ -116,7 +115,7 @@ fn write_version(root: &Root, folder: &str, record: &Record, publication: &Publi
 
 fn write_attestations(root: &Root, folder: &str, bundles: &[String]) -> Result<()> {
     bundles.iter().try_for_each(|bundle| {
-        let sha256 = hex::encode(&Sha256::digest(bundle));
+        let sha256 = sha256::hex(bundle);
         root.write(&format!("{folder}/{}/{sha256}.json", versions::ATTESTATIONS), bundle.as_bytes())
     })
 }

@@ -7,8 +7,8 @@ use crate::backend::tool::VersionInfo;
 use crate::backend::wire;
 use crate::package::Name;
 use mcpkg_base::clock::{self, Millis};
-use mcpkg_base::disk::Sha;
 use mcpkg_base::hex;
+use mcpkg_base::sha256::Sha;
 use mcpkg_store::tools::packages::{Visibility, Yank};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,13 @@ use serde::Deserialize;
 
 use super::{CHANGES, data};
 use crate::GROUP;
+use crate::backend::approval::Use;
 use crate::backend::directory::Directory;
-use crate::backend::{Known, approval, http};
+use crate::backend::{Known, http};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret::Reference;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::tools::registries::{self, Kind, LOCAL, PATH, Place};
 
@@ -83,7 +85,7 @@ impl Operation for Add {
             context.event(db, author, None, "registry.add", &self.name)?;
             Ok(place)
         })?;
-        approval::approve(context, &place)?;
+        Use(&place).approve(context)?;
         let known = Known::named(context, &self.name)?;
         let sentence = format!("Added the registry '{}' at {}", place.name, place.location);
         let reply = Reply::sentence(sentence, data(context, &known)?);

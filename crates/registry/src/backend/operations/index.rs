@@ -8,10 +8,12 @@ use serde_json::json;
 
 use super::{ADDED, CHANGES};
 use crate::GROUP;
+use crate::backend::Known;
+use crate::backend::approval::Use;
 use crate::backend::directory::Directory;
-use crate::backend::{Known, approval};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
+use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::tools::registries::Kind;
 
@@ -51,7 +53,7 @@ impl Operation for Index {
             )
             .hint("a registry on another host updates its own index"));
         };
-        approval::check(context, &place)?;
+        Use(&place).require(context)?;
         let tools = Directory::new(context, &self.name, Path::new(&place.location)).index()?;
         let sentence = format!(
             "The index of '{}' lists {}",

@@ -12,10 +12,11 @@ mod yank;
 
 use serde_json::{Value, json};
 
-use crate::backend::approval;
+use crate::backend::approval::Use;
 use crate::backend::known::Known;
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::error::Result;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Changes, Context, Entry, Names};
 use mcpkg_store::tools::registries::{self, LOCAL};
 use mcpkg_store::tools::{installs, listings};
@@ -66,7 +67,7 @@ fn data(context: &Context, known: &Known) -> Result<Value> {
         "kind": place.kind.word(),
         "location": place.location,
         "priority": place.priority,
-        "approved": approval::is_approved(context, place)?,
+        "approved": Use(place).is_approved(context)?,
     });
     if let Some(token) = &place.token {
         data["token"] = json!(token);

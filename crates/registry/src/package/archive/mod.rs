@@ -19,8 +19,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::manifest::{self, FILES, MAX_FILE, Manifest};
-use mcpkg_base::disk::Sha;
 use mcpkg_base::error::Result;
+use mcpkg_base::sha256::Sha;
 use mcpkg_store::new_content::NewContent;
 
 pub use bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};

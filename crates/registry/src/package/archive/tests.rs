@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use mcpkg_base::error::Code;
+use mcpkg_base::sha256;
 
 const MANIFEST: &str = "name: a/b\ndescription: x\nversion: 1.0.0\n";
 
@@ -360,7 +361,7 @@ proptest! {
         let mut bad = good.clone();
         bad[at.index(good.len())] ^= 1u8 << bit;
         if let Ok(opened) = open(bad) {
-            prop_assert_ne!(opened.sha256, mcpkg_base::disk::sha256(&good));
+            prop_assert_ne!(opened.sha256, sha256::of(&good));
         }
     }
 

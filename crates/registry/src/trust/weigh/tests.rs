@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::trust::statement::{self, Audit, PROVENANCE, Says};
 use crate::trust::{dsse, ssh};
-use mcpkg_base::disk;
+use mcpkg_base::sha256;
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
@@ -49,7 +49,7 @@ fn signed_by_ssh(statement: &str, seed: u8) -> String {
 
 fn weigh_of(subject: &Subject, texts: &[String], trusted: Vec<TrustedRow>, minimum: u32) -> Verdict {
     let bundles: Vec<([u8; 32], Bundle)> =
-        texts.iter().map(|text| (disk::sha256(text.as_bytes()), Bundle::read(text, &Root::Embedded))).collect();
+        texts.iter().map(|text| (sha256::of(text.as_bytes()), Bundle::read(text, &Root::Embedded))).collect();
     let rules = Rules { trusted, withdrawn: Vec::new(), policy: Policy::default(), minimum, root: Root::Embedded };
     rules.weigh(subject, bundles.iter().map(|(sha256, bundle)| (*sha256, bundle)))
 }
@@ -117,7 +117,7 @@ fn x1_an_attestation_of_anything_else_counts_nowhere() {
 
 #[test]
 fn x2_a_statement_over_the_hash_of_a_text_binds_no_archive() {
-    let sha256 = disk::sha256(subject().digest().as_bytes());
+    let sha256 = sha256::of(subject().digest().as_bytes());
     let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
     assert_not_counted(signed(&of_text, 1), "the signature covers the hash of a text, not an archive");
 }
@@ -126,7 +126,7 @@ fn x2_a_statement_over_the_hash_of_a_text_binds_no_archive() {
 #[cfg(not(feature = "sigstore"))]
 #[test]
 fn x2_a_bundle_of_sigstore_over_the_hash_of_a_text_is_told_though_it_is_not_checked() {
-    let sha256 = disk::sha256(subject().digest().as_bytes());
+    let sha256 = sha256::of(subject().digest().as_bytes());
     let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
     let sigstore = json!({
         "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
@@ -262,7 +262,7 @@ fn x15_signatures_of_either_form_stand_in_one_list() {
 #[test]
 fn one_flipped_bit_of_the_archive_never_verifies() {
     let archive = b"the bytes of an archive".to_vec();
-    let subject = |bytes: &[u8]| Subject { sha256: disk::sha256(bytes), ..subject() };
+    let subject = |bytes: &[u8]| Subject { sha256: sha256::of(bytes), ..subject() };
     let text = signed(&statement::write(&subject(&archive), None, &Says::Made, None, 0), 1);
     let all = || vec![trusted(1, "*", TrustedPart::Both)];
     assert_eq!(weigh_of(&subject(&archive), std::slice::from_ref(&text), all(), 1).status, Status::Verified);

@@ -17,6 +17,7 @@ use crate::engine::pool::Pool;
 use crate::engine::sqlite::Access;
 use crate::engine::{Holding, Mode, Subject, params};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
 
 pub(crate) struct Database {
     connector: Connector,
@@ -142,11 +143,10 @@ impl Database {
 
 /// Returns the path next to which this machine keeps its own files, in the user's state directory.
 fn local(connector: &Connector) -> Result<PathBuf> {
-    use sha2::{Digest, Sha256};
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
         Error::new(Code::Unavailable, "Cannot find your state directory: HOME is not set").hint("set HOME")
     })?;
-    let digest = Sha256::digest(connector.address.shown.to_string_lossy().as_bytes());
+    let digest = sha256::of(connector.address.shown.to_string_lossy().as_bytes());
     let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
     let folder = state.join("mcpkg").join("servers");
     std::fs::create_dir_all(&folder).map_err(|error| Error::file("make", &folder, error))?;

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::Connection;
-use sha2::{Digest, Sha256};
 
 use super::errors::failed;
 use super::functions;
 use crate::engine::full;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
 
 /// A migration, and the fingerprint of the schema after it.
 struct Migration {
@@ -184,7 +184,7 @@ fn is_let_be(kind: &str, name: &str, object: &Object) -> bool {
 }
 
 fn fingerprint(objects: &Objects) -> String {
-    let mut hash = Sha256::new();
+    let mut hash = sha256::Hasher::new();
     let mut field = |text: &str| {
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text);
@@ -193,7 +193,7 @@ fn fingerprint(objects: &Objects) -> String {
         [kind, name, table].into_iter().for_each(|text| field(text));
         field(sql.as_deref().unwrap_or("-"));
     }
-    mcpkg_base::hex::encode(&hash.finalize())
+    mcpkg_base::hex::encode(&hash.finish())
 }
 
 #[cfg(test)]

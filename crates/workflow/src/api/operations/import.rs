@@ -9,12 +9,12 @@ use serde_json::json;
 use super::new_catalog::{Asked, NewCatalog};
 use super::{CHANGES, base_url, hints, not_runnable, take_over, telling_left_out};
 use crate::GROUP;
-use crate::api::approval;
 use crate::api::catalog::references;
 use crate::api::fetch::Place;
 use crate::api::violation::Violation;
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 
 /// Import an API
@@ -104,7 +104,7 @@ impl Operation for Import {
             made.keep(context, db, author)
         })?;
         let NewCatalog { catalog, imported, rows } = made;
-        approval::approve(context, &catalog)?;
+        catalog.approve(context)?;
         let name = &catalog.name;
         let count = plural::count(rows.len(), "command");
         let version = Some(&catalog.version).filter(|version| !version.is_empty());

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::GROUP;
-use crate::api::approval;
 use crate::api::catalog::Catalog;
 use mcpkg_base::error::Result;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
 use mcpkg_store::catalogs;
 
@@ -35,7 +35,7 @@ impl Operation for List {
         })?;
         let (mut list, mut rows): (Vec<Value>, Vec<Vec<String>>) = Default::default();
         for (count, catalog) in &found {
-            let used = approval::is_approved(context, catalog)?;
+            let used = catalog.is_approved(context)?;
             let mut data = catalog.data();
             (data["commands"], data["approved"]) = (json!(count), json!(used));
             list.push(data);

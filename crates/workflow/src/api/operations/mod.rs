@@ -14,8 +14,6 @@ mod take_over;
 
 use std::collections::{BTreeSet, HashMap};
 
-use sha2::{Digest, Sha256};
-
 use super::catalog::{self, Catalog};
 use super::document::Document;
 use super::fetch::Place;
@@ -25,6 +23,7 @@ use super::violation::Violation;
 use crate::groups;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::http::{Reach, Url};
+use mcpkg_base::sha256;
 use mcpkg_core::op::{Changes, Context, Entry, LISTED_BY_VERBOSE, Names, Reply};
 use mcpkg_store::Db;
 use mcpkg_store::catalogs::{self, CommandRow};
@@ -62,7 +61,8 @@ struct Read {
 impl Read {
     fn from(context: &Context, place: Place, reach: Reach) -> Result<Self> {
         let bytes = place.read(context, reach)?;
-        let mut sha256 = Sha256::new_with_prefix(&bytes);
+        let mut sha256 = sha256::Hasher::new();
+        sha256.update(&bytes);
         let path = if let Place::File(path) = &place { Some(path.as_path()) } else { None };
         let document = Document::read(&place.text(), bytes, path)?;
         for part in document.files() {
@@ -70,7 +70,7 @@ impl Read {
             sha256.update([0]);
             sha256.update(&part.text);
         }
-        let sha256 = sha256.finalize().into();
+        let sha256 = sha256.finish();
         context.unless_cancelled()?;
         Ok(Self { place, document, sha256 })
     }

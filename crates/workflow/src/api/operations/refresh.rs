@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::hits::{Hit, hits as of_difference};
 use super::{CATALOGS, CHANGES, Read, check_groups, get, hints, rows, telling_left_out};
 use crate::GROUP;
-use crate::api::approval;
 use crate::api::catalog::{self, Catalog};
 use crate::api::difference::Difference;
 use crate::api::fetch::Place;
@@ -17,6 +16,7 @@ use crate::api::import::Imported;
 use crate::api::violation::Violation;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
+use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::catalogs::{self, CommandRow};
 
@@ -64,7 +64,7 @@ impl Operation for Refresh {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let before = get(context, &self.name)?;
-        approval::check(context, &before)?;
+        before.require(context)?;
         let stored = context.store.read(|db| catalogs::commands(db, before.id))?;
         let read = Read::from(context, Place::of(self.from.as_deref().unwrap_or(&before.source))?, before.reach())?;
         let (imported, origin) = read.commands(&before.name, &before.prefix, &stored)?;
@@ -143,7 +143,7 @@ impl News {
             context.event(db, author, None, "catalog.refresh", &before.name)
         })?;
         if !is_same {
-            approval::approve(context, &self.after)?;
+            self.after.approve(context)?;
         }
         Ok(!is_same)
     }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::{CATALOGS, CHANGES, base_url, get};
 use crate::GROUP;
-use crate::api::approval;
 use crate::api::catalog::{Catalog, LARGEST_ANSWER, LONGEST_TIMEOUT, references};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::catalogs;
 
@@ -84,7 +84,7 @@ impl Operation for Set {
         }
         let before = get(context, &self.name)?;
         // The row may come from someone else's database. Changing one field must not approve the other fields unseen.
-        approval::check(context, &before)?;
+        before.require(context)?;
         let after = self.changed(before.clone())?;
         if after == before {
             let sentence = format!("The catalog '{}' already has these settings", self.name);
@@ -100,7 +100,7 @@ impl Operation for Set {
             catalogs::update(db, after.id, &after.facts(), after.refreshed_at)?;
             context.event(db, author, None, "catalog.set", &self.name)
         })?;
-        approval::approve(context, &after)?;
+        after.approve(context)?;
         Ok(Reply::sentence(format!("Changed the catalog '{}'", self.name), after.data()))
     }
 }

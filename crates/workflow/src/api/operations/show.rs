@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::CATALOGS;
 use crate::GROUP;
-use crate::api::approval;
 use crate::api::catalog::{self, Catalog, effect_word};
 use mcpkg_base::error::Result;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
 use mcpkg_store::catalogs;
 
@@ -70,7 +70,7 @@ impl Operation for Show {
             cells.push(texts.map(|text| cell(text).into_owned()).to_vec());
         }
         let mut data = catalog.data();
-        data["approved"] = json!(approval::is_approved(context, &catalog)?);
+        data["approved"] = json!(catalog.is_approved(context)?);
         let facts: String = data.as_object().into_iter().flatten().map(|(key, value)| lines(key, value)).collect();
         data["commands"] = Value::Array(commands);
         let columns = &["ID", "EFFECT", "NOTE", "REQUEST"];

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::base_url;
 use super::new_catalog::{Asked, NewCatalog};
-use crate::api::approval;
 use crate::api::catalog::Catalog;
 use crate::api::fetch::Place;
 use crate::api::oatty::{self, Entry, Kept};
@@ -20,6 +19,7 @@ use mcpkg_base::file;
 use mcpkg_base::plural;
 use mcpkg_base::redact::redact;
 use mcpkg_base::shell;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Reply};
 
 /// An imported catalog. All of them are stored in one transaction.
@@ -96,7 +96,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
         }
         Ok((came, late))
     })?;
-    came.iter().try_for_each(|taken| approval::approve(context, &taken.made.catalog))?;
+    came.iter().try_for_each(|taken| taken.made.catalog.approve(context))?;
     left.extend(late);
     notes.extend(came.iter().flat_map(|taken| taken.notes.iter().cloned()));
     let named = came

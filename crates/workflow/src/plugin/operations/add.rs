@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CHANGES, Tried, data, left_out, try_out};
-use crate::plugin::approval;
 use crate::plugin::model::Plugin;
 use crate::{GROUP, groups};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_content::completions::MCP_SERVERS;
 use mcpkg_content::servers::Given;
+use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_core::names;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::plugins;
@@ -65,9 +65,9 @@ impl Operation for Add {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (is_new, mut plugin) = self.plugin(context)?;
-        approval::ask(context, &plugin)?;
+        plugin.ask(context)?;
         let Tried { listing, era } = try_out(context, &plugin)?;
-        approval::approve(context, &plugin)?;
+        plugin.approve(context)?;
         let facts = plugin.facts()?;
         let stored = context.write("plugin.add", &self.name, |db, project, author| {
             let Server { uuid, name, definition, origin, .. } = &plugin.server;
@@ -93,7 +93,7 @@ impl Operation for Add {
         let (server, tools) = match stored {
             Ok(stored) => stored,
             Err(error) => {
-                approval::withdraw(context, &plugin)?;
+                plugin.withdraw(context)?;
                 return Err(error);
             }
         };

@@ -9,9 +9,10 @@ use crate::GROUP;
 use crate::plugin::difference::Difference;
 use crate::plugin::model::Plugin;
 use crate::plugin::plugins::all;
-use crate::plugin::{approval, supervise};
+use crate::plugin::supervise;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::plural;
+use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::plugins;
 
@@ -75,7 +76,7 @@ struct Looked {
 
 impl Check {
     fn look(&self, context: &Context, plugin: &Plugin) -> Result<Looked> {
-        approval::check(context, plugin)?;
+        plugin.require(context)?;
         let seen = context.store.read(|db| plugins::tools(db, plugin.server.id))?;
         let tried = try_out(context, plugin)?;
         let difference = Difference::between(&seen, &tried.listing.tools)?;

@@ -15,9 +15,10 @@ use super::model::Plugin;
 use super::runtime::Limits;
 use super::standing::Health;
 use super::tool::{self, Listing, News};
-use super::{approval, session, supervise};
+use super::{session, supervise};
 use mcpkg_base::clock::{Millis, rfc3339};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Changes, Context, Entry, Names};
 use mcpkg_store::plugins::{self, ToolRow};
 
@@ -87,7 +88,7 @@ fn state(plugin: &Plugin, tools: &[ToolRow], is_approved: bool, now: Millis) -> 
 }
 
 fn data(context: &Context, plugin: &Plugin, tools: &[ToolRow]) -> Result<Value> {
-    let is_approved = approval::is_approved(context, plugin)?;
+    let is_approved = plugin.is_approved(context)?;
     let named = |news: News| -> Vec<&str> {
         tools.iter().filter(|row| tool::news(row) == news).map(|row| row.name.as_str()).collect()
     };

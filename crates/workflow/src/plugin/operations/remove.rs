@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{CHANGES, PLUGINS, get};
 use crate::GROUP;
-use crate::plugin::approval;
 use mcpkg_base::error::Result;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::plugins;
 
@@ -50,7 +50,7 @@ impl Operation for Remove {
     fn run(self, context: &Context) -> Result<Reply> {
         let plugin = get(context, &self.name)?;
         context.write("plugin.remove", &self.name, |db, _, _| plugins::delete(db, plugin.server.id))?;
-        approval::withdraw(context, &plugin)?;
+        plugin.withdraw(context)?;
         let sentence = format!("Removed the plugin '{}'", self.name);
         Ok(Reply::sentence(sentence, json!({ "name": self.name, "removed": true }))
             .hint(format!("the MCP server stays in the project; remove it with `mcpkg mcp remove {}`", self.name)))

@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::{CHANGES, PLUGINS, data, get};
 use crate::GROUP;
-use crate::plugin::approval;
 use crate::plugin::model::{Plugin, Provider};
 use mcpkg_base::error::{Code, Error, Result, nearest};
+use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::plugins::{self, ToolRow};
 
@@ -88,7 +88,7 @@ impl Operation for Set {
         let before = get(context, &self.name)?;
         let tools = context.store.read(|db| plugins::tools(db, before.server.id))?;
         // The row may come from someone else's database. Changing one field must not approve the other fields unseen.
-        approval::check(context, &before)?;
+        before.require(context)?;
         let after = self.changed(before.clone(), &tools)?;
         let (stored, wanted) = (before.facts()?, after.facts()?);
         if stored == wanted {
@@ -96,7 +96,7 @@ impl Operation for Set {
             return Ok(Reply::sentence(sentence, data(context, &before, &tools)?));
         }
         if loosens(&before, &after) {
-            approval::ask(context, &after)?;
+            after.ask(context)?;
         }
         context.write("plugin.set", &self.name, |db, project, _| {
             let now = plugins::find(db, project.id, &self.name)?;
@@ -107,7 +107,7 @@ impl Operation for Set {
             }
             plugins::update(db, before.server.id, &wanted)
         })?;
-        approval::approve(context, &after)?;
+        after.approve(context)?;
         Ok(Reply::sentence(format!("Changed the plugin '{}'", self.name), data(context, &after, &tools)?))
     }
 }

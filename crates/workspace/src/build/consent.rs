@@ -10,13 +10,13 @@ use super::plan::{self, Plan};
 use crate::manifest::Repo;
 use crate::root::Workspace;
 use mcpkg_base::approved::Kind;
-use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::git;
-use mcpkg_base::hex;
 use mcpkg_base::plural::count;
 use mcpkg_base::process::Limits;
 use mcpkg_base::redact::redact;
+use mcpkg_base::sha256;
+use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::consent::request::{self, Need};
 use mcpkg_core::op::Context;
 
@@ -29,8 +29,22 @@ const FOR_GOOD: &str = "agents can run later builds with the same commands witho
 /// What a person approves: a repository with all of its commands.
 struct Subject<'m> {
     repo: &'m Repo,
+    /// The folder, the origin and the commands, unchanged.
+    covers: String,
+    /// The same with passwords in URLs redacted.
     note: Value,
-    sha256: String,
+}
+
+impl Approvable for Subject<'_> {
+    const KIND: Kind = Kind::WorkspaceBuild;
+
+    fn covers(&self) -> Vec<u8> {
+        self.covers.clone().into_bytes()
+    }
+
+    fn note(&self) -> Value {
+        self.note.clone()
+    }
 }
 
 /// Refuses an agent's build and asks for approval if a repository's commands are not approved yet.
@@ -44,7 +58,7 @@ pub fn require(context: &Context, workspace: &Workspace, plan: &Plan) -> Result<
     let mut unapproved = Vec::new();
     for job in plan.jobs() {
         let subject = Subject::of(context, workspace, workspace.repo(&job.repo)?)?;
-        if context.approved.get(Kind::WorkspaceBuild, &subject.sha256)?.is_none() {
+        if !subject.is_approved(context)? {
             unapproved.push(subject);
         }
     }
@@ -53,14 +67,14 @@ pub fn require(context: &Context, workspace: &Workspace, plan: &Plan) -> Result<
 
 fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Result<()> {
     let names: Vec<&str> = subjects.iter().map(|subject| subject.repo.name.as_str()).collect();
-    let all: Vec<&str> = subjects.iter().map(|subject| subject.sha256.as_str()).collect();
+    let all: Vec<String> = subjects.iter().map(Approvable::key).collect();
     let consent = request::ask(
         context,
         &Need {
             operation: OPERATION,
             project: "",
             inputs: &json!({ "root": workspace.root.display().to_string(), "repos": names }),
-            plan_hash: &hash(&json!(all)),
+            plan_hash: &sha256::hex(json!(all).to_string()),
             summary: summary(&workspace.manifest.name, subjects),
             effects: subjects.iter().flat_map(Subject::effects).chain([FOR_GOOD.to_owned()]).collect(),
         },
@@ -68,13 +82,12 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
     let withdraw = |failed: Error| {
         for subject in subjects {
             // If this fails too, the file that stays records only what the person approved.
-            let _ = context.approved.withdraw(Kind::WorkspaceBuild, &subject.sha256);
+            let _ = subject.withdraw(context);
         }
         failed
     };
     // Write the files first. If they failed after the consent was used up, the person would be asked again.
-    let keep = |subject: &Subject<'_>| context.approved.put(Kind::WorkspaceBuild, &subject.sha256, &subject.note);
-    subjects.iter().try_for_each(keep).map_err(withdraw)?;
+    subjects.iter().try_for_each(|subject| subject.approve(context)).map_err(withdraw)?;
     context.store.write(|db| consent.consume(context, db)).map_err(withdraw)
 }
 
@@ -95,7 +108,7 @@ fn summary(workspace: &str, subjects: &[Subject<'_>]) -> String {
 impl<'m> Subject<'m> {
     fn of(context: &Context, workspace: &Workspace, repo: &'m Repo) -> Result<Self> {
         let folder = workspace.folder(repo)?;
-        let note = json!({
+        let mut note = json!({
             "folder": folder.display().to_string(),
             "url": redact(&repo.url),
             "origin": origin(context, &folder)?,
@@ -103,15 +116,13 @@ impl<'m> Subject<'m> {
             "test": repo.test,
             "clean": repo.clean,
         });
-        // The hash covers the commands unchanged, but the stored copy has passwords in URLs redacted.
-        let sha256 = hash(&note);
-        let mut note = note;
+        let covers = note.to_string();
         for step in ["build", "test", "clean"] {
             for word in note[step].as_array_mut().into_iter().flatten() {
                 *word = word.as_str().map(redact).into();
             }
         }
-        Ok(Self { repo, sha256, note })
+        Ok(Self { repo, covers, note })
     }
 
     /// Returns what a person reads: the repository's origin, and each command that later builds may run.
@@ -148,8 +159,4 @@ fn origin(context: &Context, folder: &std::path::Path) -> Result<Option<String>>
     let limits = Limits::new(git::LOCAL, &context.cancelled);
     let said = git::ask(folder, &["config", "--get", "remote.origin.url"], &limits)?;
     Ok(said.map(|url| redact(String::from_utf8_lossy(&url).trim())))
-}
-
-fn hash(value: &Value) -> String {
-    hex::encode(&disk::sha256(value.to_string().as_bytes()))
 }
