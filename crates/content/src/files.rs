@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::import::free_name;
+use super::item::name;
 use super::media::{self, Media};
 use super::uri;
 use mcpkg_agents::forms::matter;
@@ -80,7 +80,7 @@ pub fn add_to_skill(
     let uri = format!("skill://{}", uri::encode(&format!("{skill}/{path}")));
     let is_text = Path::new(path).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
     let description = if is_text { description(&file.content)? } else { None };
-    let mut names = free_name::names(free_name::letters(&format!("{skill}/{path}")), &[], &relative);
+    let mut names = name::names(name::letters(&format!("{skill}/{path}")), &[], &relative);
     let mut name = names.next().unwrap_or_default();
     while resources::find(db, project.id, Key::Name(&name))?.is_some() {
         name = names.next().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Changes that wait for a person's decision, because a source, a synced folder or a deployed file changed in a way that
 //! conflicts with the project.
 
-use super::import::manifest::Entry;
-use super::import::server_item;
+use super::item::manifest::Entry;
+use super::item::server;
 use super::stored::{self, Stored};
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error, Result};
@@ -102,7 +102,7 @@ pub fn accept(
             stored::delete(db, author, project, &ours)?;
             Ok(format!("{label} was deleted"))
         }
-        (Action::DeleteFile, _, None) if server_item::is_path(&proposal.path) => {
+        (Action::DeleteFile, _, None) if server::is_path(&proposal.path) => {
             Ok(format!("the next sync removes {label} from the folder"))
         }
         (Action::DeleteFile, _, None) => Ok(format!("the next sync deletes `{}`", proposal.path)),

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::answer::text;
-use super::import::manifest::{self, Entry, Origin, What};
-use super::import::{merge, server_item};
+use super::import::merge::items as merge;
+use super::item::manifest::{self, Entry, Origin, What};
+use super::item::server;
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::agent_files::{self, AgentFile, New};
@@ -189,7 +190,7 @@ fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
 /// Fails if the merged content is not valid for its kind of item.
 pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     manifest::check(entry, content)?;
-    if entry.what == What::Server { server_item::read(entry, content).map(drop) } else { Ok(()) }
+    if entry.what == What::Server { server::read(entry, content).map(drop) } else { Ok(()) }
 }
 
 /// Creates an item from `entry` and `content`, or gives `before` a new revision with them. Returns its permanent key.
@@ -225,7 +226,7 @@ pub fn put(
                 Some(Item::Server(before)) => Some(*before),
                 _ => None,
             };
-            let server = server_item::read(entry, content)?;
+            let server = server::read(entry, content)?;
             let uuid = merge::put_server(db, project, clock, before, server, author.now)?;
             return Ok(format!("mcp_server:{uuid}"));
         }
@@ -265,5 +266,5 @@ pub fn sha256(db: &Db<'_>, stored: &Stored) -> Result<[u8; 32]> {
 }
 
 fn document(server: &Server) -> Result<NewContent> {
-    Ok(server_item::of(&server.clone().into())?.1)
+    Ok(server::of(&server.clone().into())?.1)
 }

@@ -5,11 +5,11 @@ use std::mem;
 
 use super::layout;
 use super::second_places::{Group, beside, files_of};
-use crate::import::item::{self, Understood};
-use crate::import::kept::{Found, KeptFiles};
-use crate::import::manifest::Entry;
-use crate::import::place::Places;
-use crate::import::scan::File;
+use crate::import::find::File;
+use crate::import::paths::Places;
+use crate::import::place::{self, Understood};
+use crate::import::read::agent_file::{Found, KeptFiles};
+use crate::item::manifest::Entry;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::new_content::NewContent;
 
@@ -49,7 +49,7 @@ pub(super) fn understand<'f>(files: impl Iterator<Item = &'f File>) -> Result<Un
     let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
     let place = |file: &&File| places.of(&file.relative).ok().filter(|_| places.reaches(&file.relative));
     let places: Vec<_> = order.iter().map(place).collect();
-    item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())
+    place::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())
 }
 
 /// Returns for each file whether an import would restore the expected item from it.

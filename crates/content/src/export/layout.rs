@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::answer;
-use crate::import::free_name::digest;
-use crate::import::manifest::{self, Entry, What};
-use crate::import::place::decode;
-use crate::import::scan::File;
+use crate::import::find::File;
+use crate::import::paths::decode;
+use crate::item::manifest::{self, Entry, What};
+use crate::item::name::digest;
 use mcpkg_agents::commands;
 use mcpkg_agents::commands::dialect::Dialect;
 use mcpkg_agents::forms::matter;

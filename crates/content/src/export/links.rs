@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::back::{Expected, comes_back, importable, is_said, understand};
 use super::layout::{Layout, is_safe};
 use super::second_places::{Group, Second, beside, files_of};
-use crate::import::item::Understood;
-use crate::import::kept::Found;
-use crate::import::links::end;
-use crate::import::place::Places;
-use crate::import::scan::{File, lies_in_agents_folder};
+use crate::import::find::links::end;
+use crate::import::find::{File, lies_in_agents_folder};
+use crate::import::paths::Places;
+use crate::import::place::Understood;
+use crate::import::read::agent_file::Found;
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{Link, Target};
 

@@ -19,9 +19,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
-use super::import::manifest::{self, Entry, Manifest};
-use super::import::scan::File;
-use super::import::walk::{self, Take};
+use super::import::find::File;
+use super::import::find::walk::{self, Take};
+use super::item::manifest::{self, Entry, Manifest};
 use super::stored;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;

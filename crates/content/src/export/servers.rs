@@ -1,8 +1,8 @@
 //! Writes MCP servers to an export: into the files of the agents that they came from, and into the manifest if those files
 //! cannot express everything.
 
-use crate::import::kept::{Found, says, without_inputs};
-use crate::import::manifest::{Entry, Server, What};
+use crate::import::read::agent_file::{Found, says, without_inputs};
+use crate::item::manifest::{Entry, Server, What};
 use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Change, Fault};

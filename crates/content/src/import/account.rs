@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::note::Note;
-use super::reason::{LeftOut, Reason};
+use crate::import::note::Note;
+use crate::import::reason::{LeftOut, Reason};
 use mcpkg_base::plural;
 use mcpkg_core::op::LISTED_BY_VERBOSE;
 

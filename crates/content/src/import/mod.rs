@@ -11,37 +11,18 @@
 //! [`free_name`], and [`skill_folder`] imports a single skill. Files with conflict markers ([`conflict`]) are skipped.
 
 pub mod account;
-pub mod agents;
-pub mod ahead;
-pub mod conflict;
-pub mod free_name;
-pub mod item;
-pub mod kept;
-pub mod manifest;
+pub mod find;
 pub mod merge;
+pub mod paths;
 pub mod place;
+pub mod read;
 pub(crate) mod reading;
 pub mod reason;
-pub mod scan;
-pub mod server_item;
-pub mod servers;
 pub mod skill_folder;
 
-mod again;
-mod base;
-mod deployed;
-mod destination;
-mod folders;
-pub(super) mod links;
 mod note;
-mod only;
-mod second_places;
-mod skills;
-mod strange;
+mod project;
 mod summary;
-mod twins;
-pub(crate) mod walk;
-mod write;
 
 #[cfg(test)]
 mod tests;
@@ -55,19 +36,22 @@ use serde_json::{Map, Value};
 
 use super::GROUP;
 use super::skills::MAIN;
+use crate::item::{conflict, manifest};
+use crate::same::record::{self, SecondPlaces};
 use account::Account;
-use destination::Destination;
-use item::Item;
-use kept::KeptFiles;
+use find::only;
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
 use mcpkg_store::projects;
-use merge::Action;
-use place::Kind;
+use merge::items::Action;
+use merge::servers;
+use merge::write::{Content, Plan};
+use paths::Kind;
+use place::Item;
+use project::Destination;
+use read::agent_file::KeptFiles;
 use reason::Reason;
-use second_places::SecondPlaces;
-use write::{Content, Plan};
 
 /// Import files and folders
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -152,9 +136,9 @@ impl Operation for Import {
         // The project may not exist yet; then it has no resources.
         let held = destination.context().read(|db, project| projects::summary(db, project.clone()));
         let resources = held.map_or(0, |held| usize::try_from(held.resources).unwrap_or_default());
-        let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all, resources };
-        let scan::Scanned { files, same, mut links, left_out, servers, notes, .. } =
-            scan::scan(&self.paths, &choice, context)?;
+        let choice = find::Choice { only: &self.only, kind: self.kind, all: self.all, resources };
+        let find::Scanned { files, same, mut links, left_out, servers, notes, .. } =
+            find::scan(&self.paths, &choice, context)?;
         let is_unreadable = |left: &reason::LeftOut| left.reason == Reason::Unreadable && self.may_name(&left.path);
         if files.is_empty() && same.is_empty() && !self.only.is_empty() && !left_out.iter().any(is_unreadable) {
             return Err(self.nothing_named());
@@ -162,11 +146,11 @@ impl Operation for Import {
         let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));
         servers.iter().try_for_each(manifest::check_server)?;
         kept.list(servers, manifest::FILE);
-        let understood = item::understand(files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
+        let understood = place::understand(files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
         if !understood.clashes.is_empty() {
-            return Err(item::clashing(&understood.clashes));
+            return Err(place::clashing(&understood.clashes));
         }
-        let (others, contents) = second_places::among(&understood, &files);
+        let (others, contents) = record::among(&understood, &files);
         links.extend(others);
         let (items, servers) = (understood.items, understood.kept.servers);
         let account = Account {
@@ -204,7 +188,7 @@ impl Operation for Import {
             reply
         } else {
             if context.is_cancelled() {
-                return Err(scan::cancelled());
+                return Err(find::cancelled());
             }
             let written = content.write(destination.made()?, &self.subject());
             let Plan { actions, of_servers, project, .. } = written.map_err(|error| destination.taken_back(error))?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::conflict;
+use crate::item::conflict;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 use mcpkg_store::new_content::NewContent;

@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::links::{self, Reached};
-use super::reason::Reason;
-use super::scan::{Candidate, File, look_through, relative, stay_inside};
-use super::walk::{INSTALLED, Take, VERSION_CONTROL};
+use crate::import::find::links::{self, Reached};
+use crate::import::find::walk::{INSTALLED, Take, VERSION_CONTROL};
+use crate::import::find::{Candidate, File, look_through, relative, stay_inside};
+use crate::import::reason::Reason;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::item::Item;
-use super::merge::Action;
-use super::servers;
+use crate::import::merge::items::Action;
+use crate::import::merge::servers;
+use crate::import::place::Item;
 use crate::skills::MAIN;
 use mcpkg_base::plural;
 

@@ -9,7 +9,7 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use crate::import::manifest::Entry;
+use crate::item::manifest::Entry;
 use mcpkg_base::error::Result;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::contents;
 use super::offer::{Offer, counted, described};
 use super::write;
 use crate::GROUP;
-use crate::import::place::Kind as As;
+use crate::import::paths::Kind as As;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::names;

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::import::free_name::letters;
+use crate::item::name::letters;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::redact::redact;

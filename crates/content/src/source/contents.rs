@@ -13,11 +13,12 @@ use super::mirror::{Mirror, Wanted, lost};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
 use crate::import::account::Account;
-use crate::import::item::{self, Item};
-use crate::import::kept::KeptFiles;
-use crate::import::place::Kind as As;
+use crate::import::find;
+use crate::import::paths::Kind as As;
+use crate::import::place::{self, Item};
+use crate::import::read::agent_file::KeptFiles;
 use crate::import::reason::Reason;
-use crate::import::{manifest, scan, server_item};
+use crate::item::{manifest, server};
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
@@ -169,7 +170,7 @@ pub fn some(
         return Ok(None);
     }
     let named = Path::new("/").join(&origin.name).join(&origin.path);
-    let listing = scan::Listing::new(&named, paths.iter().map(String::as_str), kind_of(origin)?);
+    let listing = find::Listing::new(&named, paths.iter().map(String::as_str), kind_of(origin)?);
     let mut files = Vec::new();
     for (entry, content) in changed.iter().zip(contents) {
         let executable = entry.mode == Mode::Executable;
@@ -184,8 +185,8 @@ pub fn some(
         return Ok(None);
     }
     files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
-    let understood = item::understand(files.iter().map(|(file, place, _)| (file, Some(place))), KeptFiles::default())?;
-    let by_path: HashMap<&str, (&scan::File, &str)> =
+    let understood = place::understand(files.iter().map(|(file, place, _)| (file, Some(place))), KeptFiles::default())?;
+    let by_path: HashMap<&str, (&find::File, &str)> =
         files.iter().map(|(file, _, path)| (file.relative.as_str(), (file, path.as_str()))).collect();
     let mut items = BTreeMap::new();
     for mut item in understood.items {
@@ -216,19 +217,19 @@ fn kind_of(origin: &Origin) -> Result<Option<As>> {
 fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
     let Choice { only, prefix, .. } = &origin.choice;
     let kind = kind_of(origin)?;
-    let found = scan::scan(&[named.to_owned()], &scan::Choice { only, kind, all: committed, resources: 0 }, context)?;
+    let found = find::scan(&[named.to_owned()], &find::Choice { only, kind, all: committed, resources: 0 }, context)?;
     // Stop here: a file that cannot be read would look as if the source had deleted it.
     if let Some(left) = found.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
         return Err(Error::file("read", &top.join(&left.path), ErrorKind::PermissionDenied.into()));
     }
-    let files: HashMap<&str, &scan::File> =
+    let files: HashMap<&str, &find::File> =
         found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
     let mut kept = KeptFiles::default();
     found.servers.iter().try_for_each(manifest::check_server)?;
     kept.list(found.servers, manifest::FILE);
-    let understood = item::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
+    let understood = place::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
     if !understood.clashes.is_empty() {
-        return Err(item::clashing(&understood.clashes));
+        return Err(place::clashing(&understood.clashes));
     }
     let twins: HashSet<&str> = found.same.iter().chain(&understood.same).map(|(_, other)| other.as_str()).collect();
     let path_of = |relative: &str| match found.on_disk.get(relative).map(|path| path.strip_prefix(top)) {
@@ -253,8 +254,8 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         if prefix.is_some() && server.origin.entry.is_none() {
             server.origin.entry = Some(server.name.clone());
         }
-        let (entry, content) = server_item::of(&server)?;
-        let mut item = Item { path: server_item::path(&entry.name), entry, content };
+        let (entry, content) = server::of(&server)?;
+        let mut item = Item { path: server::path(&entry.name), entry, content };
         let (path, sha256) = (item.path.clone(), item.content.sha256());
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, false);
         items.insert(path.clone(), Taken { path, item, sha256, executable: false, shared: true });

@@ -15,7 +15,7 @@ use super::offer::{Offer, counted, short};
 use super::update::{counts, gone, proposed, unchanged};
 use super::write;
 use crate::GROUP;
-use crate::import::ahead::Ahead;
+use crate::import::merge::ahead::Ahead;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_core::consent::approvable::Approvable;

@@ -5,8 +5,8 @@
 //! keep their names. Files of one agent always go below the source's name, so that they are never where an agent reads
 //! them.
 
-use crate::import::item::Item;
-use crate::import::manifest::What;
+use crate::import::place::Item;
+use crate::item::manifest::What;
 
 /// Changes an item's name to the one that it gets in the project.
 pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: bool) {
@@ -60,7 +60,7 @@ pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::manifest::{Entry, Origin};
+    use crate::item::manifest::{Entry, Origin};
     use mcpkg_store::{prompts, resources};
 
     fn named(what: What, name: &str, prefix: Option<&str>) -> (String, Option<String>) {

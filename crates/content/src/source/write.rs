@@ -3,9 +3,9 @@
 use super::contents::{Contents, Taken};
 use super::given_up;
 use super::offer::{self, Offer};
-use crate::import::ahead::Ahead;
-use crate::import::manifest::Entry;
-use crate::import::merge;
+use crate::import::merge::ahead::Ahead;
+use crate::import::merge::items as merge;
+use crate::item::manifest::Entry;
 use crate::stored;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;

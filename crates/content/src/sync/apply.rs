@@ -6,8 +6,9 @@ use super::folder::{Look, There, plain};
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
-use crate::import::manifest::{Entry, Origin, What};
-use crate::import::{merge, server_item};
+use crate::import::merge::items as merge;
+use crate::item::manifest::{Entry, Origin, What};
+use crate::item::server;
 use crate::proposals::{self, New, Proposed};
 use crate::stored::{self, Stored};
 use mcpkg_base::clock::Clock;
@@ -61,7 +62,7 @@ impl Change<'_> {
                 syncs::delete_base(self.db, self.sync, &step.path)?;
             }
             // A server has no file of its own: the manifest or an agent's file contains it.
-            let is_written = paths.contains(step.path.as_str()) || (server_item::is_path(&step.path) && then.is_some());
+            let is_written = paths.contains(step.path.as_str()) || (server::is_path(&step.path) && then.is_some());
             if is_written {
                 let mut then = then.unwrap_or(base);
                 if let Some(then) = &mut then {
@@ -199,7 +200,7 @@ impl Change<'_> {
     /// Records the new bases of the files in `outcome`, which are now on disk, and deletes the journal. Bases of servers are
     /// recorded only if every file was written, because it is not known here which files contain a server.
     pub(super) fn end(self, mut written: Written, outcome: &Outcome) -> Result<()> {
-        let is_done = |path: &String| match server_item::is_path(path) {
+        let is_done = |path: &String| match server::is_path(path) {
             true => outcome.changed.is_empty(),
             false => outcome.done.binary_search(path).is_ok(),
         };

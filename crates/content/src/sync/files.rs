@@ -7,9 +7,9 @@ use super::listing::Listing;
 use super::servers;
 use super::step::{Act, Step};
 use crate::export::{self, back, layout};
-use crate::import::manifest::Entry;
-use crate::import::scan::File;
-use crate::import::server_item;
+use crate::import::find::File;
+use crate::item::manifest::Entry;
+use crate::item::server;
 use mcpkg_base::error::Result;
 use mcpkg_store::new_content::NewContent;
 
@@ -112,7 +112,7 @@ fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
         let File { relative: path, content, listed, .. } = file;
         writes.push(FileWrite { path, before, bytes: Some(content), executable, listed });
     }
-    let deleted = |step: &&Step| matches!(step.act, Act::DeleteFile) && !server_item::is_path(&step.path);
+    let deleted = |step: &&Step| matches!(step.act, Act::DeleteFile) && !server::is_path(&step.path);
     for step in steps.iter().filter(deleted) {
         let before = look.items.get(&step.path).map(|there| there.file.sha256());
         writes.push(gone(&step.path, before));
@@ -141,7 +141,7 @@ fn files(
     said: &BTreeMap<String, (Entry, NewContent)>,
 ) -> Result<Files> {
     let (mut files, mut expected) = (Vec::new(), Vec::new());
-    for step in steps.iter().filter(|step| !server_item::is_path(&step.path)) {
+    for step in steps.iter().filter(|step| !server::is_path(&step.path)) {
         let there = look.items.get(&step.path);
         let given = match &step.act {
             Act::Give(entry, content) | Act::Merge(entry, content) => Some((entry, content)),

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::export::layout;
-use crate::import::conflict;
-use crate::import::item::{self, Understood};
-use crate::import::kept::{Found, KeptFiles};
-use crate::import::links;
-use crate::import::manifest::{self, Entry, Manifest, Origin, Server, What};
-use crate::import::place::{Destination, Places};
+use crate::import::find::links;
+use crate::import::find::walk::{self, Take};
+use crate::import::find::{self, File};
+use crate::import::paths::{Destination, Places};
+use crate::import::place::{self, Understood};
+use crate::import::read::agent_file::{Found, KeptFiles};
 use crate::import::reading::{Look as Read, Reading};
 use crate::import::reason::Reason;
-use crate::import::scan::{self, File};
-use crate::import::server_item;
-use crate::import::walk::{self, Take};
+use crate::item::conflict;
+use crate::item::manifest::{self, Entry, Manifest, Origin, Server, What};
+use crate::item::server;
 use crate::stored::{Item, Stored};
 use mcpkg_agents::forms::sections;
 use mcpkg_base::clock::Millis;
@@ -182,14 +182,14 @@ impl Look {
         };
         for base in bases {
             let Some(entry) = entry(base) else { continue };
-            if server_item::is_path(&base.path) {
+            if server::is_path(&base.path) {
                 let version = base.version.as_ref().filter(|_| !self.has_manifest && base.proposal.is_none());
                 let Some((_, blob)) = version else { continue };
                 let content = context.store.read(|db| blobs::get(db, *blob))?;
                 let enabled = stored
                     .get(&base.item)
                     .is_some_and(|stored| matches!(&stored.item, Item::Server(server) if server.enabled));
-                self.listed_servers.push(Server { enabled, ..server_item::read(&entry, &content.into())? });
+                self.listed_servers.push(Server { enabled, ..server::read(&entry, &content.into())? });
                 self.is_restored = true;
             } else if base.listed && !listed.contains_key(&base.path) && is_file_below(top, &base.path)? {
                 self.lost.insert(base.path.clone());
@@ -219,9 +219,9 @@ impl Look {
             let is_own = relative == manifest::FILE;
             if name.starts_with(TEMPORARY) {
                 self.leftovers.push(path);
-            } else if !is_own && layout::is_safe(&relative) && !scan::is_of_database(&path, &database) {
+            } else if !is_own && layout::is_safe(&relative) && !find::is_of_database(&path, &database) {
                 paths.insert(relative);
-            } else if is_own || !scan::is_of_database(&path, &database) {
+            } else if is_own || !find::is_of_database(&path, &database) {
                 self.note(top, &relative, false)?;
                 if !is_own {
                     self.unnamed.push(relative.escape_debug().to_string());
@@ -372,7 +372,7 @@ impl Look {
     ) -> Result<Understood> {
         let mut kept = KeptFiles::default();
         kept.list(self.listed_servers.clone(), manifest::FILE);
-        item::understand_after(is_base, files.map(|(file, place)| (file, place.as_ref())), kept)
+        place::understand_after(is_base, files.map(|(file, place)| (file, place.as_ref())), kept)
     }
 }
 

@@ -8,7 +8,7 @@ use super::folder::Look;
 use super::step::{Act, Step};
 use crate::export::layout::Layout;
 use crate::export::links::{fitting_links, is_one_thing};
-use crate::import::server_item;
+use crate::item::server;
 use mcpkg_base::disk::folders::Folders;
 use mcpkg_base::error::Result;
 use mcpkg_store::Db;
@@ -147,6 +147,6 @@ fn files_after<'a>(look: &'a Look, steps: &'a [Step]) -> BTreeSet<&'a str> {
             _ => {}
         }
     }
-    files.retain(|path| !server_item::is_path(path));
+    files.retain(|path| !server::is_path(path));
     files
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::import::manifest::Server;
-use crate::import::server_item;
+use crate::item::manifest::Server;
+use crate::item::server;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::blobs;
@@ -33,7 +33,7 @@ impl Listing {
     /// Returns the journal row for this change.
     pub(super) fn row(&self) -> Result<Write> {
         Ok(Write {
-            path: server_item::path(&self.name),
+            path: server::path(&self.name),
             before: self.before.as_ref().map(sha256).transpose()?,
             blob: None,
             executable: false,
@@ -56,7 +56,7 @@ pub(super) enum Listed {
 pub(super) fn write(listed: &mut Vec<Server>, write: &Write) -> Result<Listed> {
     let wanted = write.listed.as_deref().map(serde_json::from_str::<Server>).transpose();
     let wanted = wanted.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))?;
-    let name = server_item::name(&write.path).unwrap_or_default();
+    let name = server::name(&write.path).unwrap_or_default();
     let at = listed.iter().position(|server| server.name == name);
     let found = at.map(|at| &listed[at]);
     if found == wanted.as_ref() {

@@ -11,9 +11,9 @@ use super::names::{self, Names};
 use super::servers;
 use super::step::{Act, Step};
 use crate::export::layout::Layout;
-use crate::import::conflict;
-use crate::import::manifest::{Entry, Origin, What};
-use crate::import::server_item;
+use crate::item::conflict;
+use crate::item::manifest::{Entry, Origin, What};
+use crate::item::server;
 use crate::merge::{self, Content, Outcome, Side, Version};
 use crate::stored::{self, Stored};
 use mcpkg_base::error::{Error, Result};
@@ -136,7 +136,7 @@ fn paths(stored: Vec<Stored>, look: &Look, bases: &[&Base]) -> (BTreeMap<String,
     for stored in new {
         if stored.entry.what == What::Server {
             let is_taken = |path: &str| known_paths.contains(path) || ours.contains_key(path);
-            let path = server_item::free_path(&stored.entry.name, is_taken);
+            let path = server::free_path(&stored.entry.name, is_taken);
             ours.insert(path, stored);
             continue;
         }

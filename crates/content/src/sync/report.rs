@@ -8,7 +8,7 @@ use super::folder::Look;
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
-use crate::import::manifest;
+use crate::item::manifest;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Reply, Table};
 

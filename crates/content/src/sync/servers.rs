@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::folder::{Look, There, entry_of};
 use super::step::{Act, Step};
 use crate::export::servers::say;
-use crate::import::item;
-use crate::import::kept::{Found, KeptFiles};
-use crate::import::manifest::{self, Entry, Server, What};
-use crate::import::merge::stays_on;
-use crate::import::place::Places;
-use crate::import::scan::File;
-use crate::import::server_item;
+use crate::import::find::File;
+use crate::import::merge::items::stays_on;
+use crate::import::paths::Places;
+use crate::import::place;
+use crate::import::read::agent_file::{Found, KeptFiles};
+use crate::item::manifest::{self, Entry, Server, What};
+use crate::item::server;
 use crate::stored::{Item, Stored};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::agent_files::Kind;
@@ -35,9 +35,8 @@ pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
 /// renamed in the project and the folder already has the new name. Fails if the manifest lists a server twice.
 pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
     let found = std::mem::take(&mut look.found_servers);
-    let bases: Vec<&Base> = bases.iter().filter(|base| server_item::is_path(&base.path)).collect();
-    let named =
-        |base: &Base| entry_of(base).map(|entry| entry.name).or(server_item::name(&base.path).map(str::to_owned));
+    let bases: Vec<&Base> = bases.iter().filter(|base| server::is_path(&base.path)).collect();
+    let named = |base: &Base| entry_of(base).map(|entry| entry.name).or(server::name(&base.path).map(str::to_owned));
     let by_name: HashMap<String, &str> =
         bases.iter().filter_map(|base| Some((named(base)?, base.path.as_str()))).collect();
     let by_key: HashMap<&str, &str> = bases.iter().map(|base| (base.item.as_str(), base.path.as_str())).collect();
@@ -48,8 +47,8 @@ pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
         let renamed = || ours.get(name).and_then(|key| by_key.get(key.as_str())).filter(|path| !stays.contains(*path));
         let known = by_name.get(name).or_else(renamed).map(|path| (*path).to_owned());
         let is_taken = |path: &str| look.servers.contains_key(path) || bases.iter().any(|base| base.path == path);
-        let path = known.unwrap_or_else(|| server_item::free_path(name, is_taken));
-        let (entry, content) = server_item::of(&found.server)?;
+        let path = known.unwrap_or_else(|| server::free_path(name, is_taken));
+        let (entry, content) = server::of(&found.server)?;
         let there = There { entry, file: content.clone(), content, executable: false, listed: false };
         look.items.insert(path.clone(), there);
         if look.servers.insert(path, found.clone()).is_some() {
@@ -76,11 +75,11 @@ pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
         if entry.origin.path.is_some() || there.origin.path.is_none() {
             continue;
         }
-        let mut server = server_item::read(entry, content)?;
+        let mut server = server::read(entry, content)?;
         let own = there.entry().to_owned();
         server.origin.clone_from(&there.origin);
         server.origin.entry = (own != server.name).then_some(own);
-        (*entry, *content) = server_item::of(&server)?;
+        (*entry, *content) = server::of(&server)?;
     }
     Ok(())
 }
@@ -89,13 +88,13 @@ pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
 /// decides locally which servers to enable.
 pub(super) fn wanted(steps: &[Step], look: &Look) -> Result<BTreeMap<String, Server>> {
     let mut wanted = BTreeMap::new();
-    for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
+    for step in steps.iter().filter(|step| server::is_path(&step.path)) {
         let there = look.servers.get(&step.path).map(|found| &found.server);
         let server = match &step.act {
             Act::Give(entry, content) | Act::Merge(entry, content) => {
                 let ours = step.ours.as_ref().is_some_and(is_enabled);
                 let enabled = there.map_or(ours, |there| there.enabled);
-                Some(Server { enabled, ..server_item::read(entry, content)? })
+                Some(Server { enabled, ..server::read(entry, content)? })
             }
             Act::DeleteFile => None,
             _ => there.cloned(),
@@ -113,10 +112,10 @@ pub(super) fn is_enabled(stored: &Stored) -> bool {
 /// Returns the names of servers that a sync disables because it adds or changes them.
 pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for step in steps.iter().filter(|step| server_item::is_path(&step.path)) {
+    for step in steps.iter().filter(|step| server::is_path(&step.path)) {
         let server = match (&step.act, look.items.get(&step.path)) {
-            (Act::Take, Some(there)) => server_item::read(&there.entry, &there.content)?,
-            (Act::Merge(entry, content), _) => server_item::read(entry, content)?,
+            (Act::Take, Some(there)) => server::read(&there.entry, &there.content)?,
+            (Act::Merge(entry, content), _) => server::read(entry, content)?,
             _ => continue,
         };
         let is_off = match step.ours.as_ref().map(|ours| &ours.item) {
@@ -169,7 +168,7 @@ pub(super) fn unsaid(
     listed: &[Server],
 ) -> Result<Vec<(usize, String)>> {
     let acts = |step: &Step| {
-        server_item::is_path(&step.path) && matches!(step.act, Act::Give(..) | Act::Merge(..) | Act::DeleteFile)
+        server::is_path(&step.path) && matches!(step.act, Act::Give(..) | Act::Merge(..) | Act::DeleteFile)
     };
     if !steps.iter().any(acts) {
         return Ok(Vec::new());
@@ -220,6 +219,6 @@ fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
     holding.sort_by(|(a, _), (b, _)| a.relative.cmp(&b.relative));
     let mut kept = KeptFiles::default();
     kept.list(listed.to_vec(), manifest::FILE);
-    let understood = item::understand(holding.iter().map(|(file, place)| (*file, Some(place))), kept)?;
+    let understood = place::understand(holding.iter().map(|(file, place)| (*file, Some(place))), kept)?;
     Ok(understood.kept.servers)
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::folder::{ANEW, TEMPORARY};
 use super::listing::{self, Listed};
-use crate::import::manifest::{self, Manifest};
-use crate::import::server_item;
+use crate::item::manifest::{self, Manifest};
+use crate::item::server;
 use mcpkg_base::disk::folders::Folders;
 use mcpkg_base::disk::{self, Found};
 use mcpkg_base::error::{Code, Error, Result};
@@ -32,8 +32,7 @@ pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<O
     // Check all paths before the first file is written.
     writes.iter().try_for_each(|write| folders.check(&top.join(&write.path)))?;
     let mut touched: Vec<PathBuf> = Vec::new();
-    let (servers, files): (Vec<&Write>, Vec<&Write>) =
-        writes.iter().partition(|write| server_item::is_path(&write.path));
+    let (servers, files): (Vec<&Write>, Vec<&Write>) = writes.iter().partition(|write| server::is_path(&write.path));
     for (done, write) in (1..).zip(&files) {
         if context.is_cancelled() {
             return Err(Error::new(

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::manifest::What;
 use super::*;
 use crate::export::Export;
+use crate::item::manifest::What;
 use mcpkg_base::error::Code;
 use mcpkg_core::names;
 use mcpkg_core::op::Entry as Row;
@@ -279,8 +279,8 @@ fn of_files_that_are_known_those_that_changed_are_read_again() {
     }
     world.import(&[], &[""]).unwrap();
     world.file("b.md", "changed").file("e.md", "new").file("c.md", "<<<<<<< HEAD\nc\n=======\nd\n>>>>>>> main\n");
-    let choice = scan::Choice { resources: 4, ..scan::Choice::default() };
-    let found = scan::scan(&[world.path("")], &choice, &world.context).unwrap();
+    let choice = find::Choice { resources: 4, ..find::Choice::default() };
+    let found = find::scan(&[world.path("")], &choice, &world.context).unwrap();
     assert!(found.files.iter().all(|(file, _)| file.content.path().is_some()), "what is known is not held in memory");
     let again = world.import(&["--update"], &[""]).unwrap();
     assert_eq!(again.data["left_out"][0]["path"], "c.md", "{}", again.data);

@@ -117,9 +117,9 @@ proptest! {
                 continue;
             }
             let _ = from.context.write("test", "", |db, project, author| {
-                let item = item::Item { path: String::new(), entry, content };
+                let item = place::Item { path: String::new(), entry, content };
                 let planned = (&[&item][..], &[Action::Create][..]);
-                merge::apply(db, author, project, &from.context.clock, planned, &HashMap::new(), |_| Ok(()))
+                merge::items::apply(db, author, project, &from.context.clock, planned, &HashMap::new(), |_| Ok(()))
             });
         }
         let out = from.path("out");

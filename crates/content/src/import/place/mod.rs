@@ -1,22 +1,25 @@
 //! Turns files into prompts, resources and other items.
 
+pub mod instructions;
+pub mod skills;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::agents::{self, Form, Role};
-use super::deployed::{self, PlainRule};
-use super::free_name;
-use super::kept::{KeptFile, KeptFiles};
-use super::manifest::{self, Entry, Origin, What};
-use super::note::Note;
-use super::place::{Destination, InSkill, Kept};
-use super::reason::{LeftOut, Reason};
-use super::scan::File;
-use super::strange;
-use super::twins;
 use crate::answer::text;
+use crate::import::find::File;
+use crate::import::note::Note;
+use crate::import::paths::agents::{Form, Role};
+use crate::import::paths::{Destination, InSkill, Kept};
+use crate::import::read::agent_file::{KeptFile, KeptFiles};
+use crate::import::read::stray;
+use crate::import::reason::{LeftOut, Reason};
+use crate::item::manifest::{self, Entry, Origin, What};
+use crate::item::name;
+use crate::same::twins;
+use crate::same::variants::{self, PlainRule};
 use crate::{argument, media, uri};
 use mcpkg_agents::commands::{self, Read, toml_file};
 use mcpkg_agents::forms::matter::{self, Matter};
@@ -86,24 +89,24 @@ pub struct Understood {
     /// Collects the files of single agents, and the MCP servers in them.
     pub kept: KeptFiles,
     /// The number of items that a manifest lists. They come first in `items` and are never changed.
-    pub(super) listed_count: usize,
+    pub(in crate::import) listed_count: usize,
     /// Rules that contain no more than a deploy writes, by the indexes of their items.
-    pub(super) plain_rules: HashMap<usize, PlainRule>,
+    pub(in crate::import) plain_rules: HashMap<usize, PlainRule>,
     /// The `AGENTS.md` files, which other agents' files import after a deploy.
-    pub(super) imported: HashSet<String>,
-    pub(super) names: [HashSet<String>; 2],
-    pub(super) uris: HashMap<String, usize>,
+    pub(in crate::import) imported: HashSet<String>,
+    pub(in crate::import) names: [HashSet<String>; 2],
+    pub(in crate::import) uris: HashMap<String, usize>,
     /// The indexes of items by the name that they preferred, whether or not they got it.
-    pub(super) wanted: HashMap<(Role, String), Vec<usize>>,
+    pub(in crate::import) wanted: HashMap<(Role, String), Vec<usize>>,
     /// A cache of the files that a deploy would write from a prompt, by the prompt's index.
     forms: HashMap<usize, Vec<String>>,
     /// The indexes of instructions, by the name of their file without its ending.
-    pub(super) stems: HashMap<String, Vec<usize>>,
+    pub(in crate::import) stems: HashMap<String, Vec<usize>>,
     files: HashSet<String>,
     /// The names that skills got, by the name of their folder and a hash of their files.
-    pub(super) skills: HashMap<(String, u64), String>,
+    pub(in crate::import) skills: HashMap<(String, u64), String>,
     /// The names of skills in lower case, because some file systems ignore case.
-    pub(super) skill_names: HashSet<String>,
+    pub(in crate::import) skill_names: HashSet<String>,
 }
 
 /// A file that needs a name or URI that another file has.
@@ -115,10 +118,10 @@ pub struct Clash {
 }
 
 /// The name of the file that other agents' files import after a deploy.
-pub(super) const IMPORTED: &str = "AGENTS.md";
+pub(in crate::import) const IMPORTED: &str = "AGENTS.md";
 
 /// The largest file whose front matter is read, in bytes.
-pub(super) const MAX_DESCRIBED: u64 = 16 << 20;
+pub(in crate::import) const MAX_DESCRIBED: u64 = 16 << 20;
 
 /// Turns files, sorted by path, into items according to their places. Files that a manifest lists have no place; they come first,
 /// because their names are exact. The same holds for the servers already in `kept`.
@@ -307,7 +310,7 @@ impl Understood {
     }
 
     /// Registers the next item, which are instructions, under the name of its file and under the file name that a deploy uses.
-    pub(super) fn know_by(&mut self, stem: &str, name: &str) {
+    pub(in crate::import) fn know_by(&mut self, stem: &str, name: &str) {
         let deployed = forms::file_letters(name);
         if deployed != stem {
             self.stems.entry(deployed).or_default().push(self.items.len());
@@ -328,7 +331,7 @@ impl Understood {
     }
 
     /// Adds instructions or a subagent.
-    pub(super) fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
+    pub(in crate::import) fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
         let is_small = file.content.size() <= MAX_DESCRIBED;
         if is_small && self.is_gathered(file, place)? {
             return Ok(());
@@ -342,7 +345,7 @@ impl Understood {
             return Ok(());
         }
         let plain = match is_small && place.role == Role::Instructions && place.scope.is_empty() {
-            true => deployed::plain_rule(place.form, &place.label, &file.content.bytes()?, &scope),
+            true => variants::plain_rule(place.form, &place.label, &file.content.bytes()?, &scope),
             false => None,
         };
         if is_small && plain.is_none() && self.is_fuller_rule(file, place, &scope)? {
@@ -370,7 +373,7 @@ impl Understood {
         }
         let origins = place.origins(&file.relative);
         let (name, uri) = if place.role == Role::Subagent {
-            let mut names = free_name::names(wanted.clone(), &origins, &file.relative);
+            let mut names = name::names(wanted.clone(), &origins, &file.relative);
             let taken = &mut self.names[0];
             let free = |subagent: &String| subagent.len() <= MAX_SUBAGENT && taken.insert(of_subagent(subagent));
             let subagent = names.find(free).unwrap_or_default();
@@ -416,17 +419,17 @@ impl Understood {
     }
 
     /// Skips a file that looks like a configuration of MCP servers in a place where no agent reads one. Returns whether it did.
-    pub(super) fn is_strange(&mut self, file: &File) -> Result<bool> {
+    pub(in crate::import) fn is_strange(&mut self, file: &File) -> Result<bool> {
         let is_strange = self.kept.is_strange(file)?;
         if is_strange {
-            let (reason, note) = strange::left_out(file);
+            let (reason, note) = stray::left_out(file);
             self.notes.push(note);
             self.leave_out(file, reason);
         }
         Ok(is_strange)
     }
 
-    pub(super) fn resource(
+    pub(in crate::import) fn resource(
         &mut self,
         file: &File,
         name: String,
@@ -443,7 +446,7 @@ impl Understood {
     }
 
     /// Parses front matter. If it is malformed, it counts as text, and a note is added.
-    pub(super) fn front_matter(&mut self, file: &File, text: &str) -> Matter {
+    pub(in crate::import) fn front_matter(&mut self, file: &File, text: &str) -> Matter {
         let read = matter::split(text).and_then(|split| split.map(|(yaml, _)| matter::parse(yaml)).transpose());
         match read {
             Ok(matter) => matter.unwrap_or_default(),
@@ -463,9 +466,15 @@ impl Understood {
         is_merged
     }
 
-    pub(super) fn name(&mut self, is_prompt: bool, wanted: String, origins: &[String], relative: &str) -> String {
+    pub(in crate::import) fn name(
+        &mut self,
+        is_prompt: bool,
+        wanted: String,
+        origins: &[String],
+        relative: &str,
+    ) -> String {
         let taken = &mut self.names[usize::from(is_prompt)];
-        free_name::names(wanted, origins, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
+        name::names(wanted, origins, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
     }
 
     /// Adds an item. If its URI is taken, the file is a duplicate of an equal item, or clashes with a different one.
@@ -489,7 +498,7 @@ impl Understood {
         }
     }
 
-    pub(super) fn note(&mut self, file: &File, line: Option<usize>, text: impl Into<String>) {
+    pub(in crate::import) fn note(&mut self, file: &File, line: Option<usize>, text: impl Into<String>) {
         self.notes.push(Note { path: file.relative.clone(), line, text: text.into() });
     }
 
@@ -521,7 +530,7 @@ fn line_of(error: &Error) -> Option<usize> {
     Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))
 }
 
-pub(super) fn naming(file: &str, error: Error) -> Error {
+pub(in crate::import) fn naming(file: &str, error: Error) -> Error {
     Error::new(error.code(), format!("`{file}` cannot be imported: {error}")).with_source(error)
 }
 

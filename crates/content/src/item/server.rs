@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::{self, Entry, Origin, Server, What};
+use crate::item::manifest::{self, Entry, Origin, Server, What};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;

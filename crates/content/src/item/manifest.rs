@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::conflict;
+use crate::item::conflict;
 use crate::{argument, media};
 use mcpkg_agents::{commands, template};
 use mcpkg_base::error::{Code, Error, Result};
@@ -68,7 +68,7 @@ pub enum What {
         #[serde(default)]
         executable: bool,
     },
-    /// An MCP server, identified by its name. The item's content defines the server (see `server_item`). A manifest
+    /// An MCP server, identified by its name. The item's content defines the server (see [`server`](super::server)). A manifest
     /// never lists a file as a server.
     #[serde(rename = "mcp_server")]
     Server,
@@ -221,7 +221,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
             }
             Ok(())
         }
-        // `server_item` checks the content when reading it.
+        // `server::read` checks the content when reading it.
         What::Server => Ok(()),
         What::AgentFile { .. } => {
             let is_placed = may_be_path(&entry.name) && entry.origin.path.as_deref() == Some(entry.name.as_str());

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::agents::{self, Role};
-use super::place::{COPILOT, Places};
+use crate::import::paths::agents::{self, Role};
+use crate::import::paths::{COPILOT, Places};
 
 /// Returns the folder that paths are relative to, if `path` belongs to an agent's folder. For example, `/p` for
 /// `/p/.claude/commands/a.md`.
@@ -27,7 +27,7 @@ pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
 }
 
 /// Returns whether a folder contains the manifest of a plugin.
-pub(super) fn is_plugin(folder: &Path) -> bool {
+pub(in crate::import) fn is_plugin(folder: &Path) -> bool {
     [".claude-plugin", ".codex-plugin", ".cursor-plugin"].iter().any(|name| folder.join(name).is_dir())
 }
 

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::item::{Item, Understood};
-use super::place::Destination;
-use super::scan::File;
+use crate::import::find::File;
+use crate::import::paths::Destination;
+use crate::import::place::{Item, Understood};
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{self as stored_links, Form, Link, Target};
 use mcpkg_store::new_content::NewContent;

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::free_name::{self, letters};
-use super::manifest::Server;
-use super::note::Note;
-use super::place::{Destination, Kept};
-use super::reason::Reason;
-use super::scan::File;
-use super::strange::{self, MAX_READ};
+use crate::import::find::File;
+use crate::import::note::Note;
+use crate::import::paths::{Destination, Kept};
+use crate::import::read::stray::{self, MAX_READ};
+use crate::import::reason::Reason;
+use crate::item::manifest::Server;
+use crate::item::name::{self, letters};
 use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Document, Fault, Format};
@@ -56,7 +56,7 @@ impl KeptFiles {
 
     /// Returns whether a file in an unknown place looks like a configuration of MCP servers that contains values.
     pub fn is_strange(&self, file: &File) -> Result<bool> {
-        strange::holds_values(file, &self.secrets)
+        stray::holds_values(file, &self.secrets)
     }
 
     /// Adds the servers that a manifest lists.
@@ -90,7 +90,7 @@ impl KeptFiles {
         let note = |text: String| Note { path: file.relative.clone(), line: None, text };
         if kept.kind == Kind::Settings {
             if self.is_strange(file)? {
-                return Ok(Err(strange::left_out(file)));
+                return Ok(Err(stray::left_out(file)));
             }
             return Ok(settings(&text).map_err(at).and_then(|found| match found {
                 Some((kind, kept, notes)) => {
@@ -134,7 +134,7 @@ impl KeptFiles {
     /// Keeps a file unchanged, unless it contains servers that its agent would not read there.
     fn whole(&self, file: &File, kind: Kind) -> Result<Result<KeptFile, (Reason, Note)>> {
         Ok(match self.is_strange(file)? {
-            true => Err(strange::left_out(file)),
+            true => Err(stray::left_out(file)),
             false => Ok(KeptFile { kind, content: file.content.clone(), notes: Vec::new() }),
         })
     }
@@ -178,9 +178,8 @@ impl KeptFiles {
             }
         }
         let names = &mut self.names;
-        server.name = free_name::names(letters(&entry), origins, file)
-            .find(|name| names.insert(name.clone()))
-            .unwrap_or_default();
+        server.name =
+            name::names(letters(&entry), origins, file).find(|name| names.insert(name.clone())).unwrap_or_default();
         self.servers.push(Found { server, file: file.to_owned() });
     }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::kept::{Found, says};
-use super::manifest::Server;
+use crate::import::read::agent_file::{Found, says};
+use crate::item::manifest::Server;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;

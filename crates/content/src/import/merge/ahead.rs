@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::item::Item;
-use super::manifest::What;
-use super::merge::Action;
+use crate::import::merge::items::Action;
+use crate::import::place::Item;
+use crate::item::manifest::What;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;

@@ -8,8 +8,8 @@ use std::sync::mpsc;
 
 use ignore::{DirEntry, WalkBuilder};
 
-use super::agents;
-use super::reason::Reason;
+use crate::import::paths::agents;
+use crate::import::reason::Reason;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 

@@ -4,13 +4,13 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use super::agents::{self, Role};
-use super::free_name;
-use super::item::{Item, MAX_DESCRIBED, Understood, naming};
-use super::manifest::{Origin, What};
-use super::place::{Destination, InSkill};
-use super::scan::File;
 use crate::answer::text;
+use crate::import::find::File;
+use crate::import::paths::agents::{self, Role};
+use crate::import::paths::{Destination, InSkill};
+use crate::import::place::{Item, MAX_DESCRIBED, Understood, naming};
+use crate::item::manifest::{Origin, What};
+use crate::item::name;
 use crate::uri::encode;
 use mcpkg_agents::commands::skill::MAX_DESCRIPTION;
 use mcpkg_agents::forms::matter;
@@ -24,7 +24,7 @@ const MAIN: &str = "SKILL.md";
 
 impl Understood {
     /// Adds a skill under the name of its folder, or under another name if a different skill has that name.
-    pub(super) fn skill(&mut self, skill: &InSkill, place: &Destination, files: &[&File]) -> Result<()> {
+    pub(in crate::import) fn skill(&mut self, skill: &InSkill, place: &Destination, files: &[&File]) -> Result<()> {
         let folder = |name: &str| if name.is_empty() { String::new() } else { format!("{name}/") };
         let below = folder(&skill.folder);
         let path_of = |file: &File| file.relative.strip_prefix(&below).unwrap_or(&file.relative).to_owned();
@@ -54,7 +54,7 @@ impl Understood {
         }
         let taken = &mut self.skill_names;
         let origins = place.origins(&main);
-        let mut names = free_name::names(skill.name.clone(), &origins, &main);
+        let mut names = name::names(skill.name.clone(), &origins, &main);
         let name = names.find(|name| taken.insert(name.to_lowercase())).unwrap_or_default();
         if name != skill.name
             && let Some(first) = files.iter().find(|file| file.relative == main).or(files.first())
@@ -149,7 +149,7 @@ impl Understood {
         let whole = format!("{skill}/{path}");
         let uri = format!("skill://{}", encode(&whole));
         let known = self.uris.get(&uri).map(|at| self.items[*at].entry.name.clone());
-        let name = known.unwrap_or_else(|| self.name(false, free_name::letters(&whole), &[], &file.relative));
+        let name = known.unwrap_or_else(|| self.name(false, name::letters(&whole), &[], &file.relative));
         let origin =
             Origin { applies: Applies::Always, agent: place.agent.map(str::to_owned), path: Some(main.to_owned()) };
         self.resource(file, name, uri, description, origin)

@@ -1,11 +1,12 @@
 //! Stores what an import found: content and search index first, then all rows in one transaction.
 
-use super::ahead::Ahead;
-use super::item::Item;
-use super::kept::Found;
-use super::merge::{self, Action};
-use super::second_places::{self, SecondPlaces};
-use super::{scan, servers};
+use super::servers;
+use crate::import::find;
+use crate::import::merge::ahead::Ahead;
+use crate::import::merge::items::{self as merge, Action};
+use crate::import::place::Item;
+use crate::import::read::agent_file::Found;
+use crate::same::record::{self, SecondPlaces};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 use mcpkg_store::projects::Project;
@@ -13,19 +14,19 @@ use mcpkg_store::{Db, events, links};
 
 /// Everything that an import found.
 #[derive(Clone, Copy)]
-pub(super) struct Content<'c> {
-    pub(super) items: &'c [Item],
-    pub(super) servers: &'c [Found],
-    pub(super) second_places: SecondPlaces<'c>,
+pub(in crate::import) struct Content<'c> {
+    pub(in crate::import) items: &'c [Item],
+    pub(in crate::import) servers: &'c [Found],
+    pub(in crate::import) second_places: SecondPlaces<'c>,
     /// Whether stored items that differ are updated (`--update`).
-    pub(super) update: bool,
+    pub(in crate::import) update: bool,
 }
 
 /// The changes that an import makes in the project.
-pub(super) struct Plan {
-    pub(super) actions: Vec<Action>,
-    pub(super) of_servers: Vec<servers::Action>,
-    pub(super) project: Project,
+pub(in crate::import) struct Plan {
+    pub(in crate::import) actions: Vec<Action>,
+    pub(in crate::import) of_servers: Vec<servers::Action>,
+    pub(in crate::import) project: Project,
     changes_second_places: bool,
     /// The newest event when the plan was made. As long as there is no newer one, the plan is up to date.
     newest: i64,
@@ -33,7 +34,7 @@ pub(super) struct Plan {
 
 impl Content<'_> {
     /// Compares what was found with the project.
-    pub(super) fn plan(self, context: &Context) -> Result<Plan> {
+    pub(in crate::import) fn plan(self, context: &Context) -> Result<Plan> {
         context.read(|db, project| self.plan_in(db, project))
     }
 
@@ -43,21 +44,21 @@ impl Content<'_> {
             actions: merge::plan(db, project, self.items, self.second_places.same, self.update)?,
             of_servers: servers::plan(db, project, self.servers, self.update)?,
             project: project.clone(),
-            changes_second_places: second_places::changes(&known, self.second_places, self.items),
+            changes_second_places: record::changes(&known, self.second_places, self.items),
             newest: events::newest(db)?,
         })
     }
 
     /// Writes everything or nothing. The database is not locked while the plan is made and while content is stored ahead, so
     /// others can write in between.
-    pub(super) fn write(self, context: &Context, subject: &str) -> Result<Plan> {
+    pub(in crate::import) fn write(self, context: &Context, subject: &str) -> Result<Plan> {
         let plan = self.plan(context)?;
         self.refuse_conflicts(&plan)?;
         if plan.is_empty() {
             return Ok(plan);
         }
         let planned = self.items.iter().zip(&plan.actions);
-        let ahead = Ahead::store(context, planned, self.second_places.contents.values(), scan::cancelled)?;
+        let ahead = Ahead::store(context, planned, self.second_places.contents.values(), find::cancelled)?;
         let plan = context.write("import", subject, |db, project, author| {
             let is_current = plan.project == *project && plan.newest == events::newest(db)?;
             let plan = if is_current { plan } else { self.plan_in(db, project)? };
@@ -68,12 +69,12 @@ impl Content<'_> {
             let indexed = ahead.keys(db, project)?;
             merge::apply(db, author, project, &context.clock, planned, &indexed, |written| {
                 if context.is_cancelled() {
-                    return Err(scan::cancelled());
+                    return Err(find::cancelled());
                 }
                 (context.progress)("Writing", written as u64, total);
                 Ok(())
             })?;
-            second_places::keep(db, project, self.second_places, self.items)?;
+            record::keep(db, project, self.second_places, self.items)?;
             servers::apply(db, project, &context.clock, author.now, self.servers, &plan.of_servers)?;
             Ok(plan)
         })?;

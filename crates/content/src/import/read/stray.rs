@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::note::Note;
-use super::reason::Reason;
-use super::scan::File;
+use crate::import::find::File;
+use crate::import::note::Note;
+use crate::import::reason::Reason;
 use mcpkg_agents::agents;
 use mcpkg_agents::forms::matter;
 use mcpkg_agents::servers::document::{Document, Format};
@@ -17,7 +17,7 @@ use mcpkg_base::process::utf16;
 use mcpkg_base::redact::{holds_token, is_secret_name};
 
 /// The largest file of an agent, in bytes, that is read. Agents do not read larger ones either.
-pub(super) const MAX_READ: u64 = 4 << 20;
+pub(in crate::import) const MAX_READ: u64 = 4 << 20;
 
 /// The largest document in an unknown place, in bytes, that is parsed, and the size of the pieces in which larger ones are
 /// searched.
@@ -37,7 +37,7 @@ const WORDS: [&str; 8] = [
 ];
 
 /// Returns the reason to skip such a file, and a note with what the user can do.
-pub(super) fn left_out(file: &File) -> (Reason, Note) {
+pub(in crate::import) fn left_out(file: &File) -> (Reason, Note) {
     let text = "was skipped: it looks like an MCP server configuration, but no agent reads it there, and some of \
         its values may be secret; replace these values with references such as ${NAME}, or add the servers with `mcpkg mcp add`";
     (Reason::Secret, Note { path: file.relative.clone(), line: None, text: text.to_owned() })
@@ -45,7 +45,7 @@ pub(super) fn left_out(file: &File) -> (Reason, Note) {
 
 /// Returns whether a file looks like a configuration of MCP servers that contains values which `secrets` would remove. The
 /// name of the file does not matter.
-pub(super) fn holds_values(file: &File, secrets: &Secrets) -> Result<bool> {
+pub(in crate::import) fn holds_values(file: &File, secrets: &Secrets) -> Result<bool> {
     if !file.content.names_servers() {
         return Ok(false);
     }

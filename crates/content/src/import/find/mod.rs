@@ -1,19 +1,23 @@
 //! Finds the files at the given paths, and determines what each one is to an agent, or why it is skipped.
 
+pub mod links;
+pub mod only;
+pub mod root;
+pub mod walk;
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
-use super::agents;
-use super::base;
-use super::folders::Folders;
-use super::links::{self, End, Reached};
-use super::manifest::{self, Entry, Manifest};
-use super::note::Note;
-use super::only::Only;
-use super::place::{Destination, Kind, Places};
-use super::reading::{Look, Reading};
-use super::reason::{LeftOut, Reason};
-use super::walk::{self, Take, Walked};
+use crate::import::find::links::{End, Reached};
+use crate::import::find::only::Only;
+use crate::import::find::walk::{Take, Walked};
+use crate::import::note::Note;
+use crate::import::paths::agents;
+use crate::import::paths::folders::Folders;
+use crate::import::paths::{Destination, Kind, Places};
+use crate::import::reading::{Look, Reading};
+use crate::import::reason::{LeftOut, Reason};
+use crate::item::manifest::{self, Entry, Manifest};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::links::{Link, Target};
@@ -68,14 +72,14 @@ struct Root {
 }
 
 /// A file that has not been read yet.
-pub(super) struct Candidate {
-    pub(super) root: usize,
-    pub(super) relative: String,
-    pub(super) listed: Option<Entry>,
+pub(in crate::import) struct Candidate {
+    pub(in crate::import) root: usize,
+    pub(in crate::import) relative: String,
+    pub(in crate::import) listed: Option<Entry>,
     /// Whether the user named this file itself.
-    pub(super) is_named: bool,
+    pub(in crate::import) is_named: bool,
     /// The real path, if it was reached through a link.
-    pub(super) real: Option<PathBuf>,
+    pub(in crate::import) real: Option<PathBuf>,
 }
 
 struct FolderLink {
@@ -190,8 +194,8 @@ impl Gathered {
         let is_export = manifest.is_some();
         let base = match (is_export, metadata.is_dir()) {
             (true, _) => named.clone(),
-            (false, true) => base::base(&named, false).unwrap_or_else(|| named.clone()),
-            (false, false) => base::base(&named, true)
+            (false, true) => root::base(&named, false).unwrap_or_else(|| named.clone()),
+            (false, false) => root::base(&named, true)
                 .or_else(|| named.parent().map(Path::to_path_buf))
                 .ok_or_else(|| Error::internal("a file's path has no parent folder"))?,
         };
@@ -368,7 +372,7 @@ impl Gathered {
             }
             let name = root.base.file_name().unwrap_or_default().to_string_lossy();
             let mut places = places_of(paths().collect::<Vec<_>>().into_iter(), kind, &name, root.is_named);
-            if !root.is_named && base::is_plugin(&root.base) {
+            if !root.is_named && root::is_plugin(&root.base) {
                 places.folders.add_plugin();
             }
             for file in self.candidates.values_mut().filter(|file| file.root == at) {
@@ -433,7 +437,7 @@ pub struct Listing {
 impl Listing {
     /// Creates the listing of the folder `named` with files at `paths`. It must be an absolute path, but need not exist.
     pub fn new<'p>(named: &Path, paths: impl Iterator<Item = &'p str>, kind: Option<Kind>) -> Self {
-        let base = base::base(named, false).unwrap_or_else(|| named.to_path_buf());
+        let base = root::base(named, false).unwrap_or_else(|| named.to_path_buf());
         let above = relative(named, &base);
         let above = if above.is_empty() { above } else { above + "/" };
         let paths: Vec<String> = paths.map(|path| format!("{above}{path}")).collect();
@@ -460,7 +464,7 @@ type Files = Vec<(File, Option<Destination>)>;
 
 /// Reads the files. Returns them by relative path, and the paths of files with conflict markers. If most files `are_known`
 /// already, plain files are not kept in memory.
-pub(super) fn look_through(
+pub(in crate::import) fn look_through(
     taken: Vec<(&PathBuf, &Candidate, Option<Destination>)>,
     are_known: bool,
     context: &Context,
@@ -495,7 +499,7 @@ pub(crate) fn is_of_database(path: &Path, database: &str) -> bool {
 }
 
 /// Fails if a link leads the path out of `root`.
-pub(super) fn stay_inside(path: &Path, root: &Path) -> Result<()> {
+pub(in crate::import) fn stay_inside(path: &Path, root: &Path) -> Result<()> {
     let real = path.canonicalize().map_err(|error| Error::file("follow", path, error))?;
     if real.starts_with(root) {
         return Ok(());
@@ -518,7 +522,7 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-pub(super) fn relative(file: &Path, base: &Path) -> String {
+pub(in crate::import) fn relative(file: &Path, base: &Path) -> String {
     // Compare as texts first, which is much faster than comparing part by part.
     let texts = (file.to_str(), base.to_str(), MAIN_SEPARATOR);
     if let (Some(file), Some(base), '/') = texts
@@ -535,6 +539,6 @@ pub(super) fn relative(file: &Path, base: &Path) -> String {
 }
 
 /// Returns the error for an import that the user cancelled.
-pub(super) fn cancelled() -> Error {
+pub(in crate::import) fn cancelled() -> Error {
     Error::new(Code::Cancelled, "The import was cancelled; nothing was imported")
 }

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::deployed;
-use super::item::Item;
-use super::manifest::{Origin, Server, What};
-use super::{server_item, twins};
 use crate::answer::text;
+use crate::import::place::Item;
+use crate::item::manifest::{Origin, Server, What};
+use crate::item::server;
+use crate::same::twins;
+use crate::same::variants;
 use crate::uri::decode;
 use mcpkg_agents::commands;
 use mcpkg_agents::commands::skill::split_front;
@@ -99,7 +100,7 @@ impl Known<'_> {
             true => None,
             false => self.applies.get(&module(&item.entry.what, uuid)),
         };
-        deployed::apply_alike(applies.unwrap_or(&Applies::Always), &item.entry.origin.applies)
+        variants::apply_alike(applies.unwrap_or(&Applies::Always), &item.entry.origin.applies)
     }
 }
 
@@ -158,7 +159,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
         }
         What::Server => {
             let Some(server) = servers::find(db, project, name)? else { return Ok(Action::Create) };
-            let (_, content) = server_item::of(&server.into())?;
+            let (_, content) = server::of(&server.into())?;
             return Ok(match (content == item.content, update) {
                 (true, _) => Action::Unchanged,
                 (false, true) => Action::Update(Existing::Server),
@@ -224,7 +225,7 @@ fn is_subagent_of(db: &Db<'_>, item: &Item, resource: &Resource) -> Result<bool>
     let Some(name) = resource.attributes.uri.strip_prefix("subagent://") else { return Ok(false) };
     let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
     let (own, file) = (blobs::get(db, resource.blob)?, item.content.bytes()?);
-    Ok(deployed::is_form_of(name, resource.attributes.description.as_deref(), &own, agent, &file))
+    Ok(variants::is_form_of(name, resource.attributes.description.as_deref(), &own, agent, &file))
 }
 
 /// Returns whether a SKILL.md is what a deploy writes from the stored one.
@@ -248,7 +249,7 @@ fn rule_of(db: &Db<'_>, item: &Item, known: &Known<'_>) -> Result<Option<Resourc
     let (before, now) = (blobs::get(db, resource.blob)?, item.content.bytes()?);
     let same_text = with_newline(split_front(&before).1) == with_newline(split_front(&now).1);
     let applies = known.applies.get(&format!("resource:{}", resource.uuid)).unwrap_or(&Applies::Always);
-    Ok((same_text && deployed::apply_alike(applies, &item.entry.origin.applies)).then_some(resource))
+    Ok((same_text && variants::apply_alike(applies, &item.entry.origin.applies)).then_some(resource))
 }
 
 /// Returns whether a text equals the stored one without its front matter, as in a file with several sections.
@@ -360,7 +361,7 @@ fn apply_one(
     let uuid = match (item.entry.what.clone(), action.clone()) {
         (What::Server, Action::Create | Action::Update(Existing::Server)) => {
             let before = servers::find(db, project.id, &name)?;
-            put_server(db, project, clock, before, server_item::read(&item.entry, &item.content)?, author.now)?;
+            put_server(db, project, clock, before, server::read(&item.entry, &item.content)?, author.now)?;
             return Ok(());
         }
         (What::AgentFile { holds, executable }, Action::Create | Action::Update(Existing::AgentFile)) => {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::agents;
+use crate::import::paths::agents;
 
 /// The file that makes a folder a skill.
 const MAIN: &str = "SKILL.md";

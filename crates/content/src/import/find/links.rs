@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::reason::Reason;
-use super::walk::{self, Take};
+use crate::import::find::walk::{self, Take};
+use crate::import::reason::Reason;
 use mcpkg_base::error::{Error, Result};
 
 /// The most links to folders that are followed one inside another.

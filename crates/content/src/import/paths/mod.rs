@@ -1,10 +1,13 @@
 //! Decides what the file at a path becomes (a prompt, a skill's file, instructions, a subagent or a plain file), and its name.
 
-use super::agents::{self, Form, Place, Role};
-use super::folders::Folders;
-use super::free_name::letters;
-use super::reason::Reason;
-use super::walk;
+pub mod agents;
+pub mod folders;
+
+use crate::import::find::walk;
+use crate::import::paths::agents::{Form, Place, Role};
+use crate::import::paths::folders::Folders;
+use crate::import::reason::Reason;
+use crate::item::name::letters;
 use crate::uri::encode;
 use mcpkg_agents::commands::dialect::Dialect;
 use mcpkg_agents::forms::rule::CLAUDE_CODE;
@@ -72,16 +75,16 @@ pub enum Kind {
 /// Determines the places of the files below one import root.
 #[derive(Debug, Default)]
 pub struct Places {
-    pub(super) folders: Folders,
+    pub(in crate::import) folders: Folders,
     /// The kind that the user chose for all files.
-    pub(super) kind: Option<Kind>,
+    pub(in crate::import) kind: Option<Kind>,
     /// The name of the root's own folder. It is also the name of a skill at the root.
-    pub(super) name: String,
+    pub(in crate::import) name: String,
     /// The prefix of all paths if the root as a whole is a skill: the skill's name.
-    pub(super) prefix: String,
+    pub(in crate::import) prefix: String,
 }
 
-pub(super) const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
+pub(in crate::import) const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
 
 /// Folder names that only say what is in the folder, so they do not help to distinguish names.
 const GENERIC: &[&str] = &[
@@ -392,7 +395,7 @@ fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::free_name;
+    use crate::item::name;
 
     fn of(paths: &[&str]) -> Vec<Result<Destination, Reason>> {
         let places = Places { folders: Folders::of(paths.iter().copied()), ..Places::default() };
@@ -473,12 +476,12 @@ mod tests {
         let first = |path: &str, count: usize| {
             let place = one(path);
             let origins = place.origins(path);
-            free_name::names(place.wanted_name(), &origins, path).take(count).collect::<Vec<_>>()
+            name::names(place.wanted_name(), &origins, path).take(count).collect::<Vec<_>>()
         };
         assert_eq!(first("plugins/git/commands/x.md", 2), ["x", "git-x"]);
         assert_eq!(first(".cursor/commands/dir/y.md", 2), ["dir.y", "cursor-dir.y"]);
         let path = "a.md";
-        assert_eq!(first(path, 2), ["a.md".to_owned(), format!("a.md-{}", free_name::digest(path, 8))]);
+        assert_eq!(first(path, 2), ["a.md".to_owned(), format!("a.md-{}", name::digest(path, 8))]);
         let main = "plugins/git/skills/pdf/SKILL.md";
         assert_eq!(one(main).origins(main), ["git"]);
     }

@@ -1,7 +1,7 @@
 //! Recognizes files that a deploy wrote: files with a managed block of instructions, and rules or subagents in another agent's
 //! format.
 
-use super::agents::Form;
+use crate::import::paths::agents::Form;
 use mcpkg_agents::agents;
 use mcpkg_agents::commands::skill::split_front;
 use mcpkg_agents::forms::subagent::Subagent;

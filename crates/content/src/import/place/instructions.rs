@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::agents::{Form, Role};
-use super::deployed::{self, Gathered, PlainRule};
-use super::free_name;
-use super::item::{IMPORTED, Item, Understood};
-use super::manifest::{Origin, What};
-use super::place::Destination;
-use super::scan::File;
-use super::twins;
+use crate::import::find::File;
+use crate::import::paths::Destination;
+use crate::import::paths::agents::{Form, Role};
+use crate::import::place::{IMPORTED, Item, Understood};
+use crate::item::manifest::{Origin, What};
+use crate::item::name;
 use crate::media;
+use crate::same::twins;
+use crate::same::variants::{self, Gathered, PlainRule};
 use crate::uri::{decode, encode};
 use mcpkg_agents::commands::skill::split_front;
 use mcpkg_agents::forms::sections::with_newline;
@@ -33,11 +33,11 @@ impl Item {
 impl Understood {
     /// Imports a file with a managed block: the instructions that a deploy put into the block, and the user's text around it.
     /// Returns false if the file has no such block.
-    pub(super) fn is_gathered(&mut self, file: &File, place: &Destination) -> Result<bool> {
+    pub(in crate::import) fn is_gathered(&mut self, file: &File, place: &Destination) -> Result<bool> {
         if place.role != Role::Instructions || place.form != Form::Plain {
             return Ok(false);
         }
-        let found = deployed::gathered(&file.content.bytes()?);
+        let found = variants::gathered(&file.content.bytes()?);
         let Some(Gathered { users, instructions }) = found else { return Ok(false) };
         // The file may only import AGENTS.md, which then contains the instructions.
         let folder = file.relative.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
@@ -60,7 +60,12 @@ impl Understood {
 
     /// Checks whether instructions from a managed block were written from this plain file. If so, the file replaces them as the
     /// item, and this returns true.
-    pub(super) fn is_written_from(&mut self, file: &File, place: &Destination, applies: &Applies) -> Result<bool> {
+    pub(in crate::import) fn is_written_from(
+        &mut self,
+        file: &File,
+        place: &Destination,
+        applies: &Applies,
+    ) -> Result<bool> {
         if place.role != Role::Instructions || place.form != Form::Plain {
             return Ok(false);
         }
@@ -116,17 +121,17 @@ impl Understood {
             let scope = Scope { applies: applies.clone(), ..Scope::default() };
             let rule = PlainRule { stem: forms::stem(&name).to_owned(), text: with_newline(&text) };
             // A deploy writes such a rule to one file per folder, and each file has one of the globs.
-            let known = self.says_the_same(&rule, &scope, deployed::covers)?;
+            let known = self.says_the_same(&rule, &scope, variants::covers)?;
             // A deploy may have changed characters of the name for its file.
             let as_file = PlainRule { stem: forms::file_letters(&rule.stem), ..rule.clone() };
             let known =
-                known.map_or_else(|| self.says_the_same(&as_file, &scope, deployed::covers), |at| Ok(Some(at)))?;
+                known.map_or_else(|| self.says_the_same(&as_file, &scope, variants::covers), |at| Ok(Some(at)))?;
             if let Some(at) = known {
                 twin = twin.map(|_| self.items[at].path.clone());
                 continue;
             }
             twin = None;
-            let resource = self.name(false, free_name::letters(&name), &[], &file.relative);
+            let resource = self.name(false, name::letters(&name), &[], &file.relative);
             self.know_by(&rule.stem, &rule.stem);
             let part = File { content, ..file.clone() };
             self.resource(&part, resource, uri, None, Origin { applies: applies.clone(), ..Origin::default() })?;
@@ -135,12 +140,17 @@ impl Understood {
     }
 
     /// Checks whether the file is a rule or subagent that a deploy wrote for one more agent. If so, reports it as a duplicate.
-    pub(super) fn is_written_again(&mut self, file: &File, place: &Destination, scope: &Scope) -> Result<bool> {
+    pub(in crate::import) fn is_written_again(
+        &mut self,
+        file: &File,
+        place: &Destination,
+        scope: &Scope,
+    ) -> Result<bool> {
         let bytes = file.content.bytes()?;
         let twin = match place.role {
             Role::Instructions if place.scope.is_empty() => {
-                let rule = deployed::plain_rule(place.form, &place.label, &bytes, scope);
-                let said = rule.map(|rule| self.says_the_same(&rule, scope, deployed::apply_alike));
+                let rule = variants::plain_rule(place.form, &place.label, &bytes, scope);
+                let said = rule.map(|rule| self.says_the_same(&rule, scope, variants::apply_alike));
                 said.transpose()?.flatten()
             }
             Role::Subagent if self.is_fuller_subagent(file, place, &bytes)? => return Ok(true),
@@ -175,7 +185,7 @@ impl Understood {
             let name = decode(attributes.uri.strip_prefix("instructions://").unwrap_or_default()).unwrap_or_default();
             let content = item.content.bytes()?;
             let applies = applies(&item.entry.origin.applies, &scope.applies);
-            if described && applies && deployed::says(&name, &content, rule) {
+            if described && applies && variants::says(&name, &content, rule) {
                 return Ok(Some(*at));
             }
         }
@@ -189,7 +199,7 @@ impl Understood {
             let item = &self.items[*at];
             let What::Resource(attributes) = &item.entry.what else { continue };
             let own = item.content.bytes()?;
-            if deployed::is_form_of(&name, attributes.description.as_deref(), &own, agent, file) {
+            if variants::is_form_of(&name, attributes.description.as_deref(), &own, agent, file) {
                 return Ok(Some(*at));
             }
         }
@@ -209,7 +219,7 @@ impl Understood {
             let What::Resource(attributes) = &mut item.entry.what else { continue };
             let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
             let less = item.content.bytes()?;
-            if !deployed::is_form_of(&name, attributes.description.as_deref(), bytes, agent, &less) {
+            if !variants::is_form_of(&name, attributes.description.as_deref(), bytes, agent, &less) {
                 continue;
             }
             attributes.mime_type =
@@ -249,7 +259,12 @@ impl Understood {
 
     /// Checks whether an earlier rule was written from this file. Only a rule that contains no more than a deploy writes can
     /// be. If so, this file replaces it.
-    pub(super) fn is_fuller_rule(&mut self, file: &File, place: &Destination, scope: &Scope) -> Result<bool> {
+    pub(in crate::import) fn is_fuller_rule(
+        &mut self,
+        file: &File,
+        place: &Destination,
+        scope: &Scope,
+    ) -> Result<bool> {
         // For a file in a folder, a deploy names the rule after the file's path.
         let stem = match (place.role, place.form, place.scope.is_empty()) {
             (Role::Instructions, Form::Rule(_), true) => forms::stem(&place.label).to_owned(),
@@ -260,7 +275,7 @@ impl Understood {
         let applies = scope.clone().within(&place.scope).applies;
         let is_form = |at: &&usize| {
             let says = self.plain_rules.get(at).is_some_and(|rule| rule.stem == stem && rule.text == text);
-            says && deployed::apply_alike(&self.items[**at].entry.origin.applies, &applies)
+            says && variants::apply_alike(&self.items[**at].entry.origin.applies, &applies)
         };
         let Some(at) = self.stems.get(&stem).into_iter().flatten().find(is_form).copied() else { return Ok(false) };
         self.take_place_of(at, file, place, scope.description.clone())?;
@@ -268,7 +283,7 @@ impl Understood {
     }
 
     /// Removes skills that a deploy wrote from a command, for agents without commands.
-    pub(super) fn take_out_commands(&mut self) {
+    pub(in crate::import) fn take_out_commands(&mut self) {
         let lone = lone_skills(&self.items);
         if lone.is_empty() {
             return;
