@@ -1,7 +1,7 @@
 //! Proposals about content: kept, shown, accepted and rejected.
 
 use insta::assert_snapshot;
-use mcpkg_content::item::manifest::What;
+use mcpkg_content::item::What;
 use mcpkg_content::proposals::{self, New, Proposed};
 use mcpkg_content::stored;
 use mcpkg_store::blobs;

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::answer::text;
 use super::import::merge::items as merge;
-use super::item::manifest::{self, Entry, Origin, What};
-use super::item::server;
+use super::item::{self, server};
+use super::item::{Entry, Origin, What};
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::agent_files::{self, AgentFile, New};
@@ -189,7 +189,7 @@ fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
 
 /// Fails if the merged content is not valid for its kind of item.
 pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
-    manifest::check(entry, content)?;
+    item::check(entry, content)?;
     if entry.what == What::Server { server::read(entry, content).map(drop) } else { Ok(()) }
 }
 

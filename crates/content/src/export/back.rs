@@ -5,11 +5,11 @@ use std::mem;
 
 use super::layout;
 use super::second_places::{Group, beside, files_of};
-use crate::import::find::File;
 use crate::import::paths::Places;
 use crate::import::place::{self, Understood};
 use crate::import::read::agent_file::{Found, KeptFiles};
-use crate::item::manifest::Entry;
+use crate::item::Entry;
+use crate::item::File;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::new_content::NewContent;
 

@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::back::{Expected, comes_back, importable, is_said, understand};
 use super::layout::{Layout, is_safe};
 use super::second_places::{Group, Second, beside, files_of};
+use crate::import::find::lies_in_agents_folder;
 use crate::import::find::links::end;
-use crate::import::find::{File, lies_in_agents_folder};
 use crate::import::paths::Places;
 use crate::import::place::Understood;
 use crate::import::read::agent_file::Found;
+use crate::item::File;
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{Link, Target};
 

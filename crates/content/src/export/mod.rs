@@ -19,9 +19,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
-use super::import::find::File;
 use super::import::find::walk::{self, Take};
-use super::item::manifest::{self, Entry, Manifest};
+use super::item::Entry;
+use super::item::File;
+use super::item::manifest::{self, Manifest};
+use super::item::server::Server;
 use super::stored;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
@@ -109,7 +111,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         let items = stored(db, project, scratch.path(), context)?;
         let links = stored_links::all(db, project.id)?;
         let forms = forms(db, &links)?;
-        let all = mcpkg_store::servers::all(db, project.id)?.into_iter().map(manifest::Server::from);
+        let all = mcpkg_store::servers::all(db, project.id)?.into_iter().map(Server::from);
         Ok((items, all.collect::<Vec<_>>(), links, forms, project.name.clone()))
     })?;
     let say = |(entry, content): (Entry, NewContent)| Ok((entry.clone(), servers::say(&entry, content, &all)?));

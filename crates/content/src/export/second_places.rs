@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::import::find::File;
+use crate::item::File;
 use mcpkg_store::links::Link;
 
 /// A copy or form, with its file.

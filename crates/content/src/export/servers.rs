@@ -2,7 +2,8 @@
 //! cannot express everything.
 
 use crate::import::read::agent_file::{Found, says, without_inputs};
-use crate::item::manifest::{Entry, Server, What};
+use crate::item::server::Server;
+use crate::item::{Entry, What};
 use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Change, Fault};

@@ -36,6 +36,7 @@ use serde_json::{Map, Value};
 
 use super::GROUP;
 use super::skills::MAIN;
+use crate::item::{Item, server};
 use crate::item::{conflict, manifest};
 use crate::same::record::{self, SecondPlaces};
 use account::Account;
@@ -48,7 +49,6 @@ use merge::items::Action;
 use merge::servers;
 use merge::write::{Content, Plan};
 use paths::Kind;
-use place::Item;
 use project::Destination;
 use read::agent_file::KeptFiles;
 use reason::Reason;
@@ -144,7 +144,7 @@ impl Operation for Import {
             return Err(self.nothing_named());
         }
         let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));
-        servers.iter().try_for_each(manifest::check_server)?;
+        servers.iter().try_for_each(server::check)?;
         kept.list(servers, manifest::FILE);
         let understood = place::understand(files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
         if !understood.clashes.is_empty() {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::import::find::links::{self, Reached};
 use crate::import::find::walk::{INSTALLED, Take, VERSION_CONTROL};
-use crate::import::find::{Candidate, File, look_through, relative, stay_inside};
+use crate::import::find::{Candidate, look_through, relative, stay_inside};
 use crate::import::reason::Reason;
+use crate::item::File;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::import::merge::items::Action;
 use crate::import::merge::servers;
-use crate::import::place::Item;
+use crate::item::Item;
 use crate::skills::MAIN;
 use mcpkg_base::plural;
 

@@ -3,14 +3,56 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::item::manifest::{self, Entry, Origin, Server, What};
+use super::{Entry, Origin, What, check_origin};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::names;
 use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::{self, Definition};
 
+/// An MCP server that no agent's file can express completely.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    pub name: String,
+    /// How to start the server or connect to it.
+    #[serde(flatten)]
+    pub definition: Definition,
+    /// The file that the server came from.
+    #[serde(default)]
+    pub origin: servers::Origin,
+    /// Whether the server is deployed and run.
+    pub enabled: bool,
+}
+
+impl Server {
+    /// Returns the name of its entry in the file that it came from.
+    pub fn entry(&self) -> &str {
+        self.origin.entry.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl From<servers::Server> for Server {
+    fn from(server: servers::Server) -> Self {
+        let servers::Server { name, definition, origin, enabled, .. } = server;
+        Self { name, definition, origin, enabled }
+    }
+}
+
 /// The prefix of servers' paths. No file has such a path, because some file systems do not allow a colon.
 const PATH: &str = "mcp_server:";
+
+/// Checks that a server may be stored: the manifest may come from anybody.
+pub fn check(server: &Server) -> Result<()> {
+    names::check("MCP server", &server.name)?;
+    let Server { definition, origin, .. } = server;
+    let is_program = definition.transport == servers::Transport::Stdio;
+    if is_program != definition.command.is_some() || is_program == definition.url.is_some() {
+        let why = format!("MCP server '{}' needs a program (for stdio) or a URL (for other transports)", server.name);
+        return Err(Error::new(Code::InvalidArgument, why));
+    }
+    names::check_text("The server", &serde_json::to_string(definition).unwrap_or_default().replace("\\u0000", "\0"))?;
+    check_origin(&Origin { applies: Applies::Always, agent: origin.agent.clone(), path: origin.path.clone() })
+}
 
 /// The content of the item. It does not contain the `enabled` flag, which each user decides.
 #[derive(Serialize, Deserialize)]
@@ -62,7 +104,7 @@ pub fn read(entry: &Entry, content: &NewContent) -> Result<Server> {
     let (agent, path) = (entry.origin.agent.clone(), entry.origin.path.clone());
     let origin = servers::Origin { agent, path, entry: in_file };
     let server = Server { name: entry.name.clone(), definition, origin, enabled: false };
-    manifest::check_server(&server)?;
+    check(&server)?;
     Ok(server)
 }
 

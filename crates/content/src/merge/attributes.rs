@@ -1,6 +1,6 @@
 //! Merges the attributes of an item.
 
-use crate::item::manifest::{Entry, Origin, What};
+use crate::item::{Entry, Origin, What};
 use mcpkg_store::prompts;
 use mcpkg_store::resources;
 

@@ -9,7 +9,7 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use crate::item::manifest::Entry;
+use crate::item::Entry;
 use mcpkg_base::error::Result;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

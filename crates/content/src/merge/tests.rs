@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::item::manifest::{Origin, What};
+use crate::item::{Origin, What};
 use mcpkg_base::error::Error;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::resources::Attributes;

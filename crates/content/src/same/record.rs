@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::import::find::File;
 use crate::import::paths::Destination;
-use crate::import::place::{Item, Understood};
+use crate::import::place::Understood;
+use crate::item::File;
+use crate::item::Item;
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{self as stored_links, Form, Link, Target};
 use mcpkg_store::new_content::NewContent;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{GROUP, MAIN, Skill, check, uri_of};
 use crate::argument::Content;
 use crate::files::{self, File};
-use crate::import::{find, skill_folder};
+use crate::import::skill_folder;
 use mcpkg_agents::commands::skill;
 use mcpkg_agents::forms::matter;
 use mcpkg_base::error::{Code, Error, Result};
@@ -186,7 +186,8 @@ impl Given {
             }
         }
         refuse(name, problems)?;
-        let take = |file: find::File| (file.relative, File { content: file.content, executable: file.executable });
+        let take =
+            |file: crate::item::File| (file.relative, File { content: file.content, executable: file.executable });
         Ok(Self { files: files.into_iter().map(take).collect(), hints })
     }
 }

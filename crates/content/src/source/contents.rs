@@ -15,9 +15,11 @@ use super::{lay_out, naming};
 use crate::import::account::Account;
 use crate::import::find;
 use crate::import::paths::Kind as As;
-use crate::import::place::{self, Item};
+use crate::import::place;
 use crate::import::read::agent_file::KeptFiles;
 use crate::import::reason::Reason;
+use crate::item::File;
+use crate::item::Item;
 use crate::item::{manifest, server};
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
@@ -186,7 +188,7 @@ pub fn some(
     }
     files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
     let understood = place::understand(files.iter().map(|(file, place, _)| (file, Some(place))), KeptFiles::default())?;
-    let by_path: HashMap<&str, (&find::File, &str)> =
+    let by_path: HashMap<&str, (&File, &str)> =
         files.iter().map(|(file, _, path)| (file.relative.as_str(), (file, path.as_str()))).collect();
     let mut items = BTreeMap::new();
     for mut item in understood.items {
@@ -222,10 +224,9 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     if let Some(left) = found.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
         return Err(Error::file("read", &top.join(&left.path), ErrorKind::PermissionDenied.into()));
     }
-    let files: HashMap<&str, &find::File> =
-        found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
+    let files: HashMap<&str, &File> = found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
     let mut kept = KeptFiles::default();
-    found.servers.iter().try_for_each(manifest::check_server)?;
+    found.servers.iter().try_for_each(server::check)?;
     kept.list(found.servers, manifest::FILE);
     let understood = place::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
     if !understood.clashes.is_empty() {

@@ -9,7 +9,7 @@ use super::given_up;
 use super::renames;
 use super::show;
 use super::write;
-use crate::item::manifest::{Entry, What};
+use crate::item::{Entry, What};
 use crate::merge::{self, Content, Merged, Outcome, Side, Version};
 use crate::proposals::{self, New, Proposed};
 use crate::stored::{self, Stored};

@@ -5,8 +5,8 @@
 //! keep their names. Files of one agent always go below the source's name, so that they are never where an agent reads
 //! them.
 
-use crate::import::place::Item;
-use crate::item::manifest::What;
+use crate::item::Item;
+use crate::item::What;
 
 /// Changes an item's name to the one that it gets in the project.
 pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: bool) {
@@ -60,7 +60,7 @@ pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::manifest::{Entry, Origin};
+    use crate::item::{Entry, Origin};
     use mcpkg_store::{prompts, resources};
 
     fn named(what: What, name: &str, prefix: Option<&str>) -> (String, Option<String>) {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::contents::{Contents, Taken, mode};
 use super::mirror::shown;
 use crate::import::merge::items::{self as merge, Action};
-use crate::item::manifest::What;
+use crate::item::What;
 use crate::stored;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use similar::TextDiff;
 
 use super::contents::Taken;
-use crate::item::manifest::Entry;
+use crate::item::Entry;
 use mcpkg_base::error::Result;
 use mcpkg_store::sources::ItemRow;
 

@@ -9,7 +9,7 @@ use super::list::data;
 use super::offer::described;
 use crate::GROUP;
 use crate::completions::SOURCES;
-use crate::item::manifest::Entry;
+use crate::item::Entry;
 use crate::stored;
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;

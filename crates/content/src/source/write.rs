@@ -5,7 +5,7 @@ use super::given_up;
 use super::offer::{self, Offer};
 use crate::import::merge::ahead::Ahead;
 use crate::import::merge::items as merge;
-use crate::item::manifest::Entry;
+use crate::item::Entry;
 use crate::stored;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;

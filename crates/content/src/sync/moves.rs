@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::folder::{Look, There, entry_of, plain};
 use super::step::{Act, Step};
 use crate::export::layout::own_path;
-use crate::item::manifest::{Entry, What};
+use crate::item::{Entry, What};
 use crate::stored::Stored;
 use mcpkg_base::error::Result;
 use mcpkg_store::prompts::Attributes;

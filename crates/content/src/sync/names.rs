@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::folder::{Look, There};
 use super::step::{Act, Step};
-use crate::item::manifest::Entry;
+use crate::item::Entry;
 use crate::stored::Stored;
 
 /// The names and URIs in the project, with the keys of their items.

@@ -1,6 +1,6 @@
 //! One item of a sync, and what the sync does with it.
 
-use crate::item::manifest::Entry;
+use crate::item::Entry;
 use crate::stored::Stored;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::syncs::Base;

@@ -17,21 +17,14 @@ use crate::import::paths::folders::Folders;
 use crate::import::paths::{Destination, Kind, Places};
 use crate::import::reading::{Look, Reading};
 use crate::import::reason::{LeftOut, Reason};
-use crate::item::manifest::{self, Entry, Manifest};
+use crate::item::Entry;
+use crate::item::File;
+use crate::item::manifest::{self, Manifest};
+use crate::item::server::Server;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::links::{Link, Target};
 use mcpkg_store::new_content::NewContent;
-
-#[derive(Clone, Debug)]
-pub struct File {
-    /// The path relative to the import root, with `/` separators.
-    pub relative: String,
-    pub content: NewContent,
-    pub executable: bool,
-    /// The file's entry in the manifest, if it has one.
-    pub listed: Option<Entry>,
-}
 
 #[derive(Debug, Default)]
 pub struct Scanned {
@@ -44,7 +37,7 @@ pub struct Scanned {
     pub left_out: Vec<LeftOut>,
     /// The paths on disk, by relative path.
     pub on_disk: BTreeMap<String, PathBuf>,
-    pub servers: Vec<manifest::Server>,
+    pub servers: Vec<Server>,
     /// Notes about ignore files.
     pub notes: Vec<Note>,
 }
@@ -98,7 +91,7 @@ struct Gathered {
     candidates: BTreeMap<PathBuf, Candidate>,
     folder_links: BTreeMap<PathBuf, FolderLink>,
     left_out: BTreeMap<PathBuf, LeftOut>,
-    servers: Vec<manifest::Server>,
+    servers: Vec<Server>,
     notes: Vec<Note>,
 }
 

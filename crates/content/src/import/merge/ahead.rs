@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use crate::import::merge::items::Action;
-use crate::import::place::Item;
-use crate::item::manifest::What;
+use crate::item::Item;
+use crate::item::What;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;

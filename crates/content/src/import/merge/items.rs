@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use crate::answer::text;
-use crate::import::place::Item;
-use crate::item::manifest::{Origin, Server, What};
+use crate::item::Item;
 use crate::item::server;
+use crate::item::server::Server;
+use crate::item::{Origin, What};
 use crate::same::twins;
 use crate::same::variants;
 use crate::uri::decode;

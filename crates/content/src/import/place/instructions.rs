@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::import::find::File;
 use crate::import::paths::Destination;
 use crate::import::paths::agents::{Form, Role};
-use crate::import::place::{IMPORTED, Item, Understood};
-use crate::item::manifest::{Origin, What};
+use crate::import::place::{IMPORTED, Understood};
+use crate::item::File;
+use crate::item::Item;
 use crate::item::name;
+use crate::item::{Origin, What};
 use crate::media;
 use crate::same::twins;
 use crate::same::variants::{self, Gathered, PlainRule};

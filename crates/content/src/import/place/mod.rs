@@ -6,18 +6,17 @@ pub mod skills;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use serde_json::{Value, json};
-
 use crate::answer::text;
-use crate::import::find::File;
+use crate::item::{self, File, Item};
+
 use crate::import::note::Note;
 use crate::import::paths::agents::{Form, Role};
 use crate::import::paths::{Destination, InSkill, Kept};
 use crate::import::read::agent_file::{KeptFile, KeptFiles};
 use crate::import::read::stray;
 use crate::import::reason::{LeftOut, Reason};
-use crate::item::manifest::{self, Entry, Origin, What};
 use crate::item::name;
+use crate::item::{Entry, Origin, What};
 use crate::same::twins;
 use crate::same::variants::{self, PlainRule};
 use crate::{argument, media, uri};
@@ -32,47 +31,6 @@ use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::prompts::Attributes;
 use mcpkg_store::resources;
-
-/// An item that a file becomes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
-    /// The path of the file, relative to the import root.
-    pub path: String,
-    pub entry: Entry,
-    pub content: NewContent,
-}
-
-impl Item {
-    /// Returns the word for its kind: `prompt`, `skill`, `instructions` and so on.
-    pub fn word(&self) -> &'static str {
-        match self.entry.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
-            None => match &self.entry.what {
-                What::AgentFile { holds, .. } => holds.word(),
-                What::Server => "mcp_server",
-                _ => "prompt",
-            },
-            Some("skill") => "skill",
-            Some("instructions") => "instructions",
-            Some("subagent") => "subagent",
-            _ => "resource",
-        }
-    }
-
-    pub fn data(&self) -> Value {
-        let Entry { name, what, origin } = &self.entry;
-        let mut data = json!({ "kind": what.word(), "type": self.word(), "name": name, "path": self.path });
-        if let Some(uri) = what.uri() {
-            data["uri"] = uri.into();
-        }
-        if self.word() == "instructions" {
-            data["applies"] = json!(origin.applies);
-        }
-        if let Some(agent) = &origin.agent {
-            data["agent"] = agent.as_str().into();
-        }
-        data
-    }
-}
 
 #[derive(Debug, Default)]
 pub struct Understood {
@@ -180,7 +138,7 @@ impl Understood {
                 content = text.into_bytes().into();
             }
         }
-        manifest::check(&entry, &content)?;
+        item::check(&entry, &content)?;
         if let What::Prompt(Attributes { template: true, dialect: None, arguments, .. }) = &entry.what
             && let Err(error) = template::check_declared(&text(content.bytes()?.into_owned())?, arguments)
         {

@@ -5,12 +5,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use crate::answer::text;
-use crate::import::find::File;
 use crate::import::paths::agents::{self, Role};
 use crate::import::paths::{Destination, InSkill};
-use crate::import::place::{Item, MAX_DESCRIBED, Understood, naming};
-use crate::item::manifest::{Origin, What};
+use crate::import::place::{MAX_DESCRIBED, Understood, naming};
+use crate::item::File;
+use crate::item::Item;
 use crate::item::name;
+use crate::item::{Origin, What};
 use crate::uri::encode;
 use mcpkg_agents::commands::skill::MAX_DESCRIPTION;
 use mcpkg_agents::forms::matter;

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::import::find::File;
 use crate::import::note::Note;
 use crate::import::paths::{Destination, Kept};
 use crate::import::read::stray::{self, MAX_READ};
 use crate::import::reason::Reason;
-use crate::item::manifest::Server;
+use crate::item::File;
 use crate::item::name::{self, letters};
+use crate::item::server::Server;
 use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Document, Fault, Format};

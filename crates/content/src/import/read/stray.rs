@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::import::find::File;
 use crate::import::note::Note;
 use crate::import::reason::Reason;
+use crate::item::File;
 use mcpkg_agents::agents;
 use mcpkg_agents::forms::matter;
 use mcpkg_agents::servers::document::{Document, Format};

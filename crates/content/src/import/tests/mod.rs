@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::export::Export;
-use crate::item::manifest::What;
+use crate::item::What;
 use mcpkg_base::error::Code;
 use mcpkg_core::names;
 use mcpkg_core::op::Entry as Row;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::import::manifest::{Entry, Origin};
+use crate::item::{self, Entry, Origin};
 use crate::media;
 use mcpkg_store::new_content::NewContent;
 
@@ -113,11 +113,11 @@ proptest! {
         let (from, to) = (World::new(), World::new());
         // Skip items that the store does not accept, such as duplicates of a name or URI.
         for (entry, content) in items {
-            if manifest::check(&entry, &content).is_err() {
+            if item::check(&entry, &content).is_err() {
                 continue;
             }
             let _ = from.context.write("test", "", |db, project, author| {
-                let item = place::Item { path: String::new(), entry, content };
+                let item = item::Item { path: String::new(), entry, content };
                 let planned = (&[&item][..], &[Action::Create][..]);
                 merge::items::apply(db, author, project, &from.context.clock, planned, &HashMap::new(), |_| Ok(()))
             });
