@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::answer::text;
-use super::import::merge::items as merge;
 use super::item::{self, server};
 use super::item::{Entry, Origin, What};
-use mcpkg_base::clock::Clock;
+use crate::uri::decode;
+use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::agent_files::{self, AgentFile, New};
+use mcpkg_store::items::Ids;
 use mcpkg_store::modules::{self, Applies, Row};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::page::Page;
@@ -19,7 +20,7 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::prompts::{self, Prompt};
 use mcpkg_store::resources::{self, Key, Resource};
 use mcpkg_store::revisions::Author;
-use mcpkg_store::servers::{self, Server};
+use mcpkg_store::servers::{self, Definition, Server};
 use mcpkg_store::{Db, blobs};
 
 #[derive(Clone, Debug)]
@@ -117,11 +118,29 @@ impl Stored {
     /// Returns the key of its module row; `None` for servers and files of one agent, which have no such row.
     pub fn module(&self) -> Option<String> {
         match &self.item {
-            Item::Prompt(prompt) => Some(merge::module(&self.entry.what, prompt.uuid)),
-            Item::Resource(resource) => Some(merge::module(&self.entry.what, resource.uuid)),
+            Item::Prompt(prompt) => Some(module(&self.entry.what, prompt.uuid)),
+            Item::Resource(resource) => Some(module(&self.entry.what, resource.uuid)),
             Item::AgentFile(_) | Item::Server(_) => None,
         }
     }
+}
+
+/// Returns the key of an item's module row.
+pub fn module(what: &What, uuid: Uuid) -> String {
+    match what {
+        What::Prompt(_) => format!("prompt:{uuid}"),
+        What::Resource(attributes) => match skill_of(&attributes.uri) {
+            Some(skill) => format!("skill:{skill}"),
+            None => format!("resource:{uuid}"),
+        },
+        What::AgentFile { .. } | What::Server => format!("{}:{uuid}", what.word()),
+    }
+}
+
+/// Returns the name of the skill that a URI belongs to.
+fn skill_of(uri: &str) -> Option<String> {
+    let path = decode(uri.strip_prefix("skill://")?)?;
+    path.split_once('/').map(|(name, _)| name.to_owned())
 }
 
 /// Returns a project's prompts and resources (each sorted by name), then the files of single agents (by path), then the
@@ -204,8 +223,27 @@ pub fn put(
     entry: &Entry,
     content: &NewContent,
 ) -> Result<String> {
+    let ids = clock.uuid().into();
+    let (key, module) = write(db, author, project, ids, before.map(|before| before.item), entry, content)?;
+    if let Some(module) = module {
+        let known = modules::get(db, project.id, &module)?;
+        say(db, project, module, &entry.origin, known.as_ref())?;
+    }
+    Ok(key)
+}
+
+/// Like [`put`], but does not store the item's origin. Also returns the key of the module row to store it in, if the item has one.
+pub fn write(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    ids: Ids,
+    before: Option<Item>,
+    entry: &Entry,
+    content: &NewContent,
+) -> Result<(String, Option<String>)> {
     let name = entry.name.clone();
-    let uuid = match (entry.what.clone(), before.map(|before| before.item)) {
+    let uuid = match (entry.what.clone(), before) {
         (What::Prompt(attributes), Some(Item::Prompt(prompt))) => {
             let content = text(content.bytes()?.into_owned())?;
             prompts::update(db, author, project, Prompt { name, attributes, ..prompt }, "update", &content)?.uuid
@@ -216,10 +254,10 @@ pub fn put(
         }
         (What::Prompt(attributes), _) => {
             let content = text(content.bytes()?.into_owned())?;
-            prompts::insert(db, author, project, clock.uuid(), &name, attributes, &content)?.uuid
+            prompts::insert(db, author, project, ids, &name, attributes, &content)?.uuid
         }
         (What::Resource(attributes), _) => {
-            resources::insert(db, author, project, clock.uuid(), &name, attributes, content)?.uuid
+            resources::insert(db, author, project, ids, &name, attributes, content)?.uuid
         }
         (What::Server, before) => {
             let before = match before {
@@ -227,8 +265,8 @@ pub fn put(
                 _ => None,
             };
             let server = server::read(entry, content)?;
-            let uuid = merge::put_server(db, project, clock, before, server, author.now)?;
-            return Ok(format!("mcp_server:{uuid}"));
+            let uuid = put_server(db, project, ids.uuid, before, server, author.now)?;
+            return Ok((format!("mcp_server:{uuid}"), None));
         }
         (What::AgentFile { holds: kind, executable }, before) => {
             if let Some(Item::AgentFile(before)) = before
@@ -238,13 +276,56 @@ pub fn put(
             }
             let agent = entry.origin.agent.as_deref().unwrap_or_default();
             agent_files::put(db, project.id, New { path: &name, kind, agent, executable }, content, author.now)?;
-            return Ok(format!("agent_file:{name}"));
+            return Ok((format!("agent_file:{name}"), None));
         }
     };
-    let module = merge::module(&entry.what, uuid);
-    let known = modules::get(db, project.id, &module)?;
-    merge::say(db, project, module, &entry.origin, known.as_ref())?;
-    Ok(format!("{}:{uuid}", entry.what.word()))
+    Ok((format!("{}:{uuid}", entry.what.word()), Some(module(&entry.what, uuid))))
+}
+
+/// Creates a server, or gives `before` the definition of `server`. Others may have brought the definition, so a server that
+/// is new or runs something else is disabled until a person has looked at it. Fails with `E_ALREADY_EXISTS` if the name is
+/// taken.
+fn put_server(
+    db: &Db<'_>,
+    project: &Project,
+    uuid: Uuid,
+    before: Option<servers::Server>,
+    server: item::server::Server,
+    now: Millis,
+) -> Result<Uuid> {
+    let item::server::Server { name, definition, origin, .. } = server;
+    let Some(before) = before else {
+        return Ok(servers::insert(db, project, uuid, &name, definition, origin, false, now)?.uuid);
+    };
+    let enabled = stays_on(&before, &definition);
+    let after = servers::Server { name, definition, origin, enabled, ..before.clone() };
+    Ok(servers::update(db, project, &before, after, now)?.uuid)
+}
+
+/// Returns whether a server stays enabled with a new definition. It does only if nothing but the description changes.
+pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
+    let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
+    before.enabled && described == before.definition
+}
+
+/// Stores an item's origin in its module row; tags, targets and the enabled flag stay the same. `known` is the current row.
+/// Returns the new row if it changed.
+pub fn say(db: &Db<'_>, project: &Project, item: String, origin: &Origin, known: Option<&Row>) -> Result<Option<Row>> {
+    if known.is_none() && origin.is_empty() {
+        return Ok(None);
+    }
+    let before = known.cloned().unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
+    let Origin { applies, agent, path } = origin.clone();
+    let row = match origin.is_empty() {
+        // An item without an origin does not come from a file, so keep the recorded one.
+        true => Row { applies, ..before.clone() },
+        false => Row { applies, agent, path, ..before.clone() },
+    };
+    if known.is_some() && row == before {
+        return Ok(None);
+    }
+    modules::put(db, project.id, &row)?;
+    Ok(Some(row))
 }
 
 /// Deletes an item; its revisions stay in the history.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
 use super::homes::named;
-use super::imports::{Also, At, Form, Imports, Kept, Role};
+use super::imports::{Also, At, Form, Imports, InFolder, Kept, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::CLAUDE_CODE;
 use crate::forms::subagent;
@@ -135,6 +135,7 @@ pub(super) static AGENT: Agent = Agent {
         folders: &[".claude"],
         plugins: &[".claude-plugin"],
         also: &[Also([".claude", "rules"], Role::Instructions, Form::Unread, ".mdc")],
+        files: &[InFolder { folder: ".claude", name: "CLAUDE.md", names_folder: true }],
         instructions: &["CLAUDE.md", "CLAUDE.local.md"],
         kept: &[
             Kept { kind: Kind::Hook, at: At::Below(&[".claude", "hooks"]) },

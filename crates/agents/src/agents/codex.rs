@@ -144,6 +144,7 @@ pub(super) static AGENT: Agent = Agent {
         folders: &[".codex"],
         plugins: &[".codex-plugin"],
         also: &[Also([".codex", "prompts"], Role::Prompt, Form::Plain, ".md")],
+        counts_from_one: true,
         instructions: &["AGENTS.override.md"],
         kept: &[
             Kept { kind: Kind::Permission, at: At::Below(&[".codex", "rules"]) },

@@ -37,6 +37,10 @@ pub struct Imports {
     /// Places in its folders where a deploy writes nothing: older ones, other names of the same folder, files that it does not
     /// read.
     pub also: &'static [Also],
+    /// Whether its commands number their arguments from one, also in the older folders among `also`.
+    pub counts_from_one: bool,
+    /// Files of instructions in its folders that are not in a folder of rules.
+    pub files: &'static [InFolder],
     /// The names of files of instructions that it reads in any folder.
     pub instructions: &'static [&'static str],
     /// The names of files of instructions that it reads at the root alone.
@@ -49,12 +53,29 @@ pub struct Imports {
 
 impl Imports {
     /// Of an agent that has nothing of its own in a project.
-    pub const NONE: Self =
-        Self { folders: &[], plugins: &[], also: &[], instructions: &[], at_root: &[], endings: &[], kept: &[] };
+    pub const NONE: Self = Self {
+        folders: &[],
+        plugins: &[],
+        also: &[],
+        counts_from_one: false,
+        files: &[],
+        instructions: &[],
+        at_root: &[],
+        endings: &[],
+        kept: &[],
+    };
 }
 
 /// A place that no deploy writes to: the folder, what the agent takes there, and how the files' names end.
 pub struct Also(pub [&'static str; 2], pub Role, pub Form, pub &'static str);
+
+/// A file of instructions in an agent's folder.
+pub struct InFolder {
+    pub folder: &'static str,
+    pub name: &'static str,
+    /// Whether the folder is a part of the item's name, because a file at the root may have the same name.
+    pub names_folder: bool,
+}
 
 /// A file of one agent alone.
 pub struct Kept {

@@ -3,6 +3,7 @@
 //! To add one, write its file and list it here; everything else walks [`ALL`] or [`by_id`].
 
 pub mod agent;
+pub mod cline;
 pub mod homes;
 pub mod imports;
 pub mod places;

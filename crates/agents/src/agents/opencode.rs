@@ -106,6 +106,7 @@ pub(super) static AGENT: Agent = Agent {
             Also([".opencode", "commands"], Role::Prompt, Form::Plain, ".md"),
             Also([".opencode", "agents"], Role::Subagent, Form::Plain, ".md"),
         ],
+        counts_from_one: true,
         kept: &[
             Kept { kind: Kind::Hook, at: At::Below(&[".opencode", "plugin"]) },
             Kept { kind: Kind::Hook, at: At::Below(&[".opencode", "plugins"]) },

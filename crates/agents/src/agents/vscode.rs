@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_home};
-use super::imports::{Also, At, Form, Imports, Kept, Role};
+use super::imports::{Also, At, Form, Imports, InFolder, Kept, Role};
 use super::places::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, Subagents, UserPlaces};
 use crate::forms::rule::COPILOT;
 use crate::forms::subagent;
@@ -100,6 +100,7 @@ pub(super) static AGENT: Agent = Agent {
     imports: Imports {
         folders: &[".github", ".vscode"],
         also: &[Also([".github", "chatmodes"], Role::Subagent, Form::Plain, ".md")],
+        files: &[InFolder { folder: ".github", name: "copilot-instructions.md", names_folder: false }],
         endings: &[
             (Role::Prompt, Form::Plain, ".prompt.md"),
             (Role::Instructions, Form::Rule(&COPILOT), ".instructions.md"),

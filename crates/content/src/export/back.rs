@@ -5,9 +5,10 @@ use std::mem;
 
 use super::layout;
 use super::second_places::{Group, beside, files_of};
+use crate::import;
 use crate::import::paths::Places;
-use crate::import::place::{self, Understood};
-use crate::import::read::agent_file::{Found, KeptFiles};
+use crate::import::place::Placed;
+use crate::import::place::servers::Found;
 use crate::item::Entry;
 use crate::item::File;
 use mcpkg_base::error::{Code, Error, Result};
@@ -25,10 +26,10 @@ pub(crate) fn importable(
     expected: &[Expected<'_>],
 ) -> Result<(Vec<File>, Vec<Found>)> {
     loop {
-        let understood = understand(beside(&files, files_of(others)))?;
-        let back: Vec<bool> = comes_back(&understood, &files, expected).collect();
+        let placed = imported(beside(&files, files_of(others)))?;
+        let back: Vec<bool> = comes_back(&placed, &files, expected).collect();
         if !back.contains(&false) {
-            return Ok((files, understood.kept.servers));
+            return Ok((files, placed.servers));
         }
         for ((file, expected), _) in files.iter_mut().zip(expected).zip(back).filter(|(_, back)| !*back) {
             let Some((entry, content)) = expected else { continue };
@@ -43,22 +44,22 @@ pub(crate) fn importable(
 }
 
 /// Runs the import's rules on the files.
-pub(super) fn understand<'f>(files: impl Iterator<Item = &'f File>) -> Result<Understood> {
+pub(super) fn imported<'f>(files: impl Iterator<Item = &'f File>) -> Result<Placed> {
     let mut order: Vec<&File> = files.collect();
     order.sort_by(|a, b| a.relative.cmp(&b.relative));
     let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
     let place = |file: &&File| places.of(&file.relative).ok().filter(|_| places.reaches(&file.relative));
     let places: Vec<_> = order.iter().map(place).collect();
-    place::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())
+    import::items(order.into_iter().zip(places.iter().map(Option::as_ref)), Vec::new())
 }
 
 /// Returns for each file whether an import would restore the expected item from it.
 pub(super) fn comes_back<'a>(
-    understood: &'a Understood,
+    placed: &'a Placed,
     files: &'a [File],
     expected: &'a [Expected<'_>],
 ) -> impl Iterator<Item = bool> {
-    let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
+    let back: BTreeMap<_, _> = placed.items.iter().map(|item| (item.path.as_str(), item)).collect();
     files.iter().zip(expected).map(move |(file, expected)| {
         expected.is_none_or(|(entry, content)| {
             let item = back.get(file.relative.as_str());
@@ -68,9 +69,9 @@ pub(super) fn comes_back<'a>(
 }
 
 /// Returns whether an import would restore the expected item from any file.
-pub(super) fn is_said(understood: &Understood, expected: &Expected<'_>) -> bool {
+pub(super) fn is_said(placed: &Placed, expected: &Expected<'_>) -> bool {
     let Some((entry, content)) = expected else { return true };
-    understood.items.iter().any(|item| is_as_exported(&item.entry, entry) && item.content == *content)
+    placed.items.iter().any(|item| is_as_exported(&item.entry, entry) && item.content == *content)
 }
 
 /// Returns whether an imported item equals the exported one. The paths must also be equal if the item has an original path.

@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::answer;
-use crate::import::paths::decode;
 use crate::item::File;
 use crate::item::manifest;
 use crate::item::name::digest;
 use crate::item::{Entry, What};
+use crate::uri::decode;
 use mcpkg_agents::commands;
 use mcpkg_agents::commands::dialect::Dialect;
 use mcpkg_agents::forms::matter;

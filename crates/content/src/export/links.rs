@@ -3,15 +3,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::back::{Expected, comes_back, importable, is_said, understand};
+use super::back::{Expected, comes_back, importable, is_said, imported};
 use super::layout::{Layout, is_safe};
 use super::second_places::{Group, Second, beside, files_of};
-use crate::import::find::lies_in_agents_folder;
 use crate::import::find::links::end;
 use crate::import::paths::Places;
-use crate::import::place::Understood;
-use crate::import::read::agent_file::Found;
+use crate::import::paths::agents::lies_in_folder;
+use crate::import::place::Placed;
+use crate::import::place::servers::Found;
 use crate::item::File;
+use crate::same::Duplicate;
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{Link, Target};
 
@@ -35,17 +36,17 @@ pub struct Own<'o> {
 
 impl<'o> Own<'o> {
     /// Runs the import's rules on these files together with others. Others replace files at the same path.
-    fn with<'a>(self, others: impl Iterator<Item = &'a File> + Clone) -> Result<Understood>
+    fn with<'a>(self, others: impl Iterator<Item = &'a File> + Clone) -> Result<Placed>
     where
         'o: 'a,
     {
-        understand(beside(self.files, others))
+        imported(beside(self.files, others))
     }
 
     /// Returns for each file whether it yields the expected item; `None` if the import finds additional items.
-    fn come_back(self, understood: &Understood) -> Option<Vec<bool>> {
-        let has_no_more = understood.items.len() <= self.files.len() && understood.clashes.is_empty();
-        has_no_more.then(|| comes_back(understood, self.files, self.expected).collect())
+    fn come_back(self, placed: &Placed) -> Option<Vec<bool>> {
+        let has_no_more = placed.items.len() <= self.files.len() && placed.clashes.is_empty();
+        has_no_more.then(|| comes_back(placed, self.files, self.expected).collect())
     }
 }
 
@@ -88,10 +89,10 @@ fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     let by_path: HashMap<&str, &File> = own.files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let mut fitting = Vec::new();
     while !groups.is_empty() {
-        let understood = own.with(files_of(&groups))?;
+        let placed = own.with(files_of(&groups))?;
         let same: HashMap<&str, &str> =
-            understood.same.iter().map(|(path, other)| (path.as_str(), other.as_str())).collect();
-        let partial: HashSet<&str> = understood.partial.iter().map(String::as_str).collect();
+            placed.account.same.iter().map(|Duplicate { path, of }| (path.as_str(), of.as_str())).collect();
+        let partial: HashSet<&str> = placed.partial.iter().map(String::as_str).collect();
         let taken_for = |path: &str| same.get(path).copied().unwrap_or(path).to_owned();
         let is_same = |(link, form): &Second| {
             let path = link.path.as_str();
@@ -105,7 +106,7 @@ fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
         let before = groups.len();
         groups.retain(|group| group.iter().all(is_same));
         if groups.len() == before {
-            let mut back = own.come_back(&understand(own.files.iter())?).unwrap_or_default();
+            let mut back = own.come_back(&imported(own.files.iter())?).unwrap_or_default();
             add_fitting(groups, &mut fitting, &mut back, own)?;
             break;
         }
@@ -144,8 +145,8 @@ fn add_fitting(mut groups: Vec<Group>, fitting: &mut Vec<Group>, back: &mut Vec<
     if groups.is_empty() {
         return Ok(());
     }
-    let understood = own.with(files_of(fitting).chain(files_of(&groups)))?;
-    match own.come_back(&understood) {
+    let placed = own.with(files_of(fitting).chain(files_of(&groups)))?;
+    match own.come_back(&placed) {
         Some(now) if now.iter().zip(&*back).all(|(now, before)| now >= before) => {
             *back = now;
             fitting.append(&mut groups);
@@ -196,11 +197,11 @@ pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>>
     let (files, expected): (Vec<File>, Vec<Expected<'_>>) =
         written.into_iter().map(|(file, expected)| (file.clone(), *expected)).unzip();
     let rest = Own { files: &files, expected: &expected };
-    let understood = rest.with(files_of(groups))?;
-    let all_back = understood.items.len() == own.files.len()
-        && understood.clashes.is_empty()
-        && comes_back(&understood, &files, &expected).all(|back| back)
-        && said.iter().all(|(_, expected)| is_said(&understood, expected));
+    let placed = rest.with(files_of(groups))?;
+    let all_back = placed.items.len() == own.files.len()
+        && placed.clashes.is_empty()
+        && comes_back(&placed, &files, &expected).all(|back| back)
+        && said.iter().all(|(_, expected)| is_said(&placed, expected));
     let paths = said.into_iter().map(|(file, _)| file.relative.clone());
     Ok(if all_back { paths.collect() } else { HashSet::new() })
 }
@@ -217,7 +218,7 @@ pub(crate) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
             None => (*file == end).then(|| (link.path.clone(), *file)),
         })
         .collect();
-    if shown.iter().any(|(_, file)| *file != end) && !lies_in_agents_folder(&link.path) {
+    if shown.iter().any(|(_, file)| *file != end) && !lies_in_folder(&link.path) {
         return true;
     }
     let mut all: Vec<&str> = files.iter().copied().chain(shown.iter().map(|(shown, _)| shown.as_str())).collect();

@@ -1,7 +1,7 @@
 //! Writes MCP servers to an export: into the files of the agents that they came from, and into the manifest if those files
 //! cannot express everything.
 
-use crate::import::read::agent_file::{Found, says, without_inputs};
+use crate::import::place::servers::{Found, says, without_inputs};
 use crate::item::server::Server;
 use crate::item::{Entry, What};
 use mcpkg_agents::agents;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::import::note::Note;
-use crate::import::reason::{LeftOut, Reason};
+use super::reason::{LeftOut, Note, Reason};
+use crate::item::File;
+use crate::same::Duplicate;
 use mcpkg_base::plural;
 use mcpkg_core::op::LISTED_BY_VERBOSE;
 
@@ -18,8 +19,7 @@ const MAX_LINES: usize = 20;
 /// The files that did not become items, and notes about files.
 #[derive(Debug, Default)]
 pub struct Account {
-    /// Duplicates: the path of the file, and the path of the file that it equals.
-    pub same: Vec<(String, String)>,
+    pub same: Vec<Duplicate>,
     /// The files and folders that were skipped.
     pub left_out: Vec<LeftOut>,
     /// Notes for people about single files.
@@ -27,6 +27,17 @@ pub struct Account {
 }
 
 impl Account {
+    /// Adds the account of a later stage.
+    pub fn extend(&mut self, later: Self) {
+        self.same.extend(later.same);
+        self.left_out.extend(later.left_out);
+        self.notes.extend(later.notes);
+    }
+
+    pub fn note(&mut self, file: &File, line: Option<usize>, text: impl Into<String>) {
+        self.notes.push(Note::of(file, line, text));
+    }
+
     /// Counts the skipped files.
     fn left(&self) -> u64 {
         self.left_out.iter().map(|left| left.files).sum()
@@ -40,7 +51,7 @@ impl Account {
 
     /// Returns the duplicates as JSON.
     pub fn same_data(&self) -> Value {
-        self.same.iter().map(|(path, other)| json!({ "path": path, "as": other })).collect()
+        self.same.iter().map(|Duplicate { path, of }| json!({ "path": path, "as": of })).collect()
     }
 
     /// Returns the skipped files as JSON; a skipped folder is one entry.
@@ -79,7 +90,7 @@ impl Account {
 
     /// Returns a row for each file that did not become an item: what happened to it, why, and its path.
     fn rows(&self) -> impl Iterator<Item = [String; 3]> {
-        let same = self.same.iter().map(|(path, other)| ["same".to_owned(), format!("as {other}"), path.clone()]);
+        let same = self.same.iter().map(|Duplicate { path, of }| ["same".to_owned(), format!("as {of}"), path.clone()]);
         let left = self.left_out.iter().map(|left| {
             let files = if left.path.ends_with('/') { format!(" ({})", files(left.files)) } else { String::new() };
             ["skipped".to_owned(), format!("{}{files}", left.reason.text()), left.path.clone()]
@@ -91,11 +102,11 @@ impl Account {
     pub fn hints(&self) -> Vec<String> {
         let mut hints = self.grouped_notes();
         if !self.same.is_empty() {
-            let (path, other) = &self.same[0];
+            let Duplicate { path, of } = &self.same[0];
             hints.push(match self.same.len() {
-                1 => format!("`{path}` has the same content as `{other}`, so the content was imported only once"),
+                1 => format!("`{path}` has the same content as `{of}`, so the content was imported only once"),
                 count => format!(
-                    "{count} files are the same as others, such as `{path}` and `{other}`; each was imported only once"
+                    "{count} files are the same as others, such as `{path}` and `{of}`; each was imported only once"
                 ),
             });
         }
@@ -177,7 +188,7 @@ mod tests {
     fn reasons_are_grouped_and_counts_add_up() {
         let note = |path: &str| Note { path: path.to_owned(), line: Some(3), text: "is odd".to_owned() };
         let account = Account {
-            same: vec![("CLAUDE.md".to_owned(), "AGENTS.md".to_owned())],
+            same: vec![Duplicate { path: "CLAUDE.md".to_owned(), of: "AGENTS.md".to_owned() }],
             left_out: vec![
                 LeftOut { path: ".git/".to_owned(), reason: Reason::VersionControl, files: 40 },
                 LeftOut::file(".mcp.json", Reason::Malformed),

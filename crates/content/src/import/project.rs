@@ -8,7 +8,7 @@ use mcpkg_core::op::{Body, Context};
 use mcpkg_store::projects::{self, Project};
 
 /// The project that an import goes into.
-pub(super) struct Destination {
+pub struct ImportProject {
     context: Context,
     /// The name of the project that has to be created first.
     new: Option<String>,
@@ -16,9 +16,9 @@ pub(super) struct Destination {
     made: Option<(Project, bool)>,
 }
 
-impl Destination {
+impl ImportProject {
     /// Chooses the project before anything is read. If there is no project yet, asks a person at a terminal for a name.
-    pub(super) fn find(context: &Context, create: Option<&str>, asks: bool, paths: &[PathBuf]) -> Result<Self> {
+    pub fn find(context: &Context, create: Option<&str>, asks: bool, paths: &[PathBuf]) -> Result<Self> {
         let name = match create {
             Some(name) => Some(name.to_owned()),
             None => match context.read(|_, _| Ok(())) {
@@ -40,13 +40,13 @@ impl Destination {
         Ok(Self { context, new: name, made: None })
     }
 
-    /// Returns the context of the import. A new project exists only after [`Destination::made`].
-    pub(super) fn context(&self) -> &Context {
+    /// Returns the context of the import. A new project exists only after [`ImportProject::made`].
+    pub fn context(&self) -> &Context {
         &self.context
     }
 
     /// Creates the new project, if there is one to create, and returns the context of the import.
-    pub(super) fn made(&mut self) -> Result<&Context> {
+    pub fn made(&mut self) -> Result<&Context> {
         if let Some(name) = &self.new {
             let (uuid, now) = (self.context.clock.uuid(), self.context.clock.now());
             let made =
@@ -57,7 +57,7 @@ impl Destination {
     }
 
     /// Deletes the new project after a failed import, and returns the import's error.
-    pub(super) fn taken_back(&self, error: Error) -> Error {
+    pub fn taken_back(&self, error: Error) -> Error {
         let Some((made, _)) = &self.made else { return error };
         match self.context.write_project("project.delete", &made.name, |db| projects::delete(db, &made.name).map(drop))
         {
@@ -66,7 +66,7 @@ impl Destination {
         }
     }
 
-    pub(super) fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         let (made, is_selected) = self.made.as_ref()?;
         (!is_selected).then(|| format!("select the new project with `mcpkg project select {}`", made.name))
     }

@@ -1,4 +1,7 @@
-//! The reasons why an import skips a file.
+//! What an import says about single files: notes, and the reasons to skip a file.
+
+use crate::item::File;
+use mcpkg_base::error::Error;
 
 /// The reason why a file or a whole folder is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,4 +93,25 @@ impl LeftOut {
     pub fn file(path: impl Into<String>, reason: Reason) -> Self {
         Self { path: path.into(), reason, files: 1 }
     }
+}
+
+/// A note for people about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub path: String,
+    /// The line, counted from 1.
+    pub line: Option<usize>,
+    /// The text, which continues a sentence that begins with the file's name.
+    pub text: String,
+}
+
+impl Note {
+    pub fn of(file: &File, line: Option<usize>, text: impl Into<String>) -> Self {
+        Self { path: file.relative.clone(), line, text: text.into() }
+    }
+}
+
+/// Adds the file's path to an error.
+pub fn naming(file: &str, error: Error) -> Error {
+    Error::new(error.code(), format!("`{file}` cannot be imported: {error}")).with_source(error)
 }

@@ -4,9 +4,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::import::find::links::{self, Reached};
-use crate::import::find::walk::{INSTALLED, Take, VERSION_CONTROL};
-use crate::import::find::{Candidate, look_through, relative, stay_inside};
+use crate::import::find::root::{relative, stay_inside};
+use crate::import::find::walk::Take;
+use crate::import::paths::entered::{INSTALLED, VERSION_CONTROL};
 use crate::import::reason::Reason;
+use crate::import::recognise::{Unopened, open};
 use crate::item::File;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
@@ -66,14 +68,10 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
             format!("{installed} files in `{INSTALLED}` are included; to skip them, list the folder in .gitignore");
         found.hints.push(why);
     }
-    let candidates: Vec<(PathBuf, Candidate)> = files
-        .into_iter()
-        .map(|file| {
-            let relative = relative(&file, &root);
-            (file, Candidate { root: 0, relative, listed: None, is_named: false, real: None })
-        })
-        .collect();
-    let taken = candidates.iter().map(|(path, candidate)| (path, candidate, None)).collect();
-    found.files = look_through(taken, false, context)?.0.into_iter().map(|(file, _)| file).collect();
+    let unopened = files.into_iter().map(|path| {
+        let relative = relative(&path, &root);
+        Unopened { path, relative, listed: None, to: None }
+    });
+    found.files = open(unopened.collect(), false, context)?.0.into_iter().map(|(file, _)| file).collect();
     Ok(found)
 }

@@ -1,5 +1,129 @@
 //! The same content at another path.
+//!
+//! A tree often holds one thing at several paths. Sometimes people arranged that, and sometimes a deploy did:
+//!
+//! ```text
+//! AGENTS.md                          the original
+//! CLAUDE.md -> AGENTS.md             a link to it
+//! .claude/commands/review.md         the original
+//! .cursor/commands/review.md         a copy: the same bytes and mode
+//! .gemini/commands/review.toml       a variant: what a deploy writes from it for Gemini
+//! ```
+//!
+//! mcpkg stores such content once, as one item. All other files with it are its *duplicates*. There is one word for them and one
+//! type, [`Duplicate`], and there are three kinds:
+//!
+//! - A **link** is a symbolic link to the original, or to a folder that contains it.
+//! - A **copy** is a file with the same bytes and the same executable bit.
+//! - A **variant** is a file with other bytes that means the same. A deploy writes variants, because agents want the same content
+//!   in different formats. [`variants`] knows all of them.
+//!
+//! # Which variants there are
+//!
+//! | original | variant | example |
+//! | --- | --- | --- |
+//! | prompt | a command in another agent's syntax | `.claude/commands/a.md` and `.gemini/commands/a.toml` |
+//! | prompt | a skill, for agents without commands | `.claude/commands/a.md` and `.agents/skills/a/SKILL.md` |
+//! | skill | a SKILL.md without faults that some agents refuse | a byte order mark is removed |
+//! | skill | `agents/openai.yaml`, if SKILL.md says that only people may call the skill | |
+//! | subagent | a subagent in another agent's format | `.claude/agents/a.md` and `.codex/agents/a.toml` |
+//! | rule | a rule with another agent's front matter | `.cursor/rules/a.mdc` and `.claude/rules/a.md` |
+//! | instructions | a section of a block in a shared file | `.claude/rules/a.md` and a block in `AGENTS.md` |
+//! | instructions | a block that only imports another file | `CLAUDE.md` with `@AGENTS.md` in a block |
+//!
+//! The rule for all of them is strict: a file is a variant only if a deploy would write exactly its bytes. So a user's edit of
+//! one of several files is never lost: the edited file is no longer a duplicate, and becomes an item of its own.
+//!
+//! Two more conditions hold. The names must agree: `a.toml` is never a variant of `b.md`. And for instructions, both must apply
+//! to the same files ([`variants::apply_alike`]): if the originals apply to `*.ts` and the other file to everything, they are two
+//! items.
+//!
+//! # Which file is the original
+//!
+//! Files are looked at in the order of their paths, and the first one becomes the item. But the first may be a variant that
+//! contains less than the original. For example, `.agents/skills/x/SKILL.md` comes before `.claude/skills/x/SKILL.md`, and a
+//! deploy may have written it without a fault of the latter. When the fuller file is found, it takes over the item, and the
+//! variant becomes its duplicate. The same happens to rules and subagents, and to instructions that were first seen in a block.
+//!
+//! Files that a manifest lists always come first, and nothing takes them over. In a synced folder, the files of the last sync
+//! come before new ones.
+//!
+//! # What becomes of duplicates
+//!
+//! 1. *Import* finds links in [`crate::import::recognise`], and copies and variants in [`crate::import::place`]. It reports each
+//!    as the same as its original. [`record`] stores them with the project.
+//! 2. *Merge* compares an imported item with the stored one. If it is a variant of it ([`is_variant`]), the stored one stays.
+//! 3. *Export* writes each duplicate to its path again, but only if an import would find it again and nothing else changes
+//!    ([`crate::export::duplicates`]). A copy is written with the item's current bytes. A variant has the bytes that were
+//!    imported, so it is left out once its original has changed; a deploy writes it again.
+//! 4. *Sync* updates the copies of a file that it writes. It skips variants whose original has changed, since their text is
+//!    outdated ([`crate::sync`]).
+//!
+//! A file can also be *partly* represented: an `AGENTS.md` with the user's text around a block becomes an item for the text and
+//! one for each section of the block. No single item gives the file's bytes back, so it is stored as a variant of itself.
+//!
+//! Files that only one agent reads, such as its settings, never have duplicates: they may contain secrets, so their bytes are
+//! not stored.
 
 pub mod record;
-pub mod twins;
 pub mod variants;
+
+use crate::item::{Item, What};
+use mcpkg_agents::commands;
+use mcpkg_agents::commands::skill::split_front;
+use mcpkg_agents::forms::{sections::with_newline, skill};
+use mcpkg_base::error::Result;
+use mcpkg_store::prompts::Attributes;
+use mcpkg_store::resources;
+
+/// A file with the same content as another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    pub path: String,
+    /// The path of the original.
+    pub of: String,
+}
+
+/// A stored item that an imported one may be a variant of.
+pub enum Original<'o> {
+    Prompt { name: &'o str, attributes: &'o Attributes },
+    Resource(&'o resources::Attributes),
+}
+
+/// Returns whether an imported item has the content of `original`, or is what a deploy writes from it for the item's agent.
+/// `load` returns the content of the original.
+pub fn is_variant(item: &Item, original: &Original<'_>, load: impl FnOnce() -> Result<Vec<u8>>) -> Result<bool> {
+    match (&item.entry.what, original) {
+        (What::Prompt(attributes), Original::Prompt { name, attributes: of }) => {
+            let file = item.content.bytes()?;
+            let Ok(text) = std::str::from_utf8(&file) else { return Ok(false) };
+            let Ok(written) = commands::source(&item.entry.name, attributes, text) else { return Ok(false) };
+            Ok(variants::commands_of(name, of, &load()?).contains(&written))
+        }
+        (What::Resource(attributes), Original::Resource(of)) => {
+            let uri = of.uri.as_str();
+            let has_variants =
+                ["skill://", "instructions://", "subagent://"].iter().any(|scheme| uri.starts_with(scheme));
+            if !has_variants || attributes.uri != uri || attributes.executable != of.executable {
+                return Ok(false);
+            }
+            let (content, file) = (load()?, item.content.bytes()?);
+            let is_section =
+                || item.entry.origin.path.is_none() && with_newline(split_front(&content).1) == with_newline(&file);
+            let is_subagent = || {
+                let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
+                let name = uri.strip_prefix("subagent://");
+                name.is_some_and(|name| {
+                    variants::is_of_subagent(name, of.description.as_deref(), &content, agent, &file)
+                })
+            };
+            let is_main = || {
+                uri.starts_with("skill://")
+                    && uri.ends_with("/SKILL.md")
+                    && skill::mended(&content).is_some_and(|mended| *mended == *file)
+            };
+            Ok(content == *file || is_section() || is_subagent() || is_main())
+        }
+        _ => Ok(false),
+    }
+}

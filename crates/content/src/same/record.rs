@@ -1,32 +1,28 @@
-//! Records links, copies and forms in an imported tree. They are not items, but an export writes them again. A form is a file
-//! that means the same as another but has different bytes; see docs/adr/0043-links-and-copies.md.
+//! Stores the duplicates of a project's items, so that an export can write them again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::import::paths::Destination;
-use crate::import::place::Understood;
-use crate::item::File;
-use crate::item::Item;
+use super::Duplicate;
+use crate::item::{File, Item};
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{self as stored_links, Form, Link, Target};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, blobs};
 
+/// The contents of variants, by SHA-256.
 pub type Contents = HashMap<[u8; 32], NewContent>;
 
-/// Returns the copies and forms among `files`, which must be sorted by path, and the contents of the forms. A file that an item
-/// represents only in part counts as a form.
-pub fn among(understood: &Understood, files: &[(File, Option<Destination>)]) -> (Vec<Link>, Contents) {
-    // Skip the files of single agents: they may contain secrets, so their original bytes are never stored.
-    let find = |path: &str| {
-        let at = files.binary_search_by(|(file, _)| file.relative.as_str().cmp(path)).ok()?;
-        let (file, place) = &files[at];
-        place.as_ref().is_some_and(|place| place.kept.is_none()).then_some(file)
-    };
-    let partial: HashSet<&String> = understood.partial.iter().collect();
+/// Returns what to store of the duplicates, except links, and the contents of the variants. A file that an item represents only in
+/// part (`partial`) counts as a variant of itself. `find` returns the file at a path, if its bytes may be stored.
+pub fn among<'f>(
+    same: &[Duplicate],
+    partial: &[String],
+    find: impl Fn(&str) -> Option<&'f File>,
+) -> (Vec<Link>, Contents) {
+    let partial: HashSet<&String> = partial.iter().collect();
     let mut all: BTreeMap<&String, &String> = partial.iter().map(|path| (*path, *path)).collect();
-    all.extend(understood.same.iter().map(|(path, other)| (path, other)));
+    all.extend(same.iter().map(|Duplicate { path, of }| (path, of)));
     let (mut found, mut contents) = (Vec::new(), Contents::new());
     for (path, of) in all {
         let (Some(file), Some(original)) = (find(path), find(of)) else { continue };
@@ -44,24 +40,24 @@ pub fn among(understood: &Understood, files: &[(File, Option<Destination>)]) -> 
     (found, contents)
 }
 
-/// The links, copies and forms of an imported tree.
+/// The duplicates in an imported tree.
 #[derive(Clone, Copy)]
-pub struct SecondPlaces<'l> {
-    /// The links, copies and forms that were found.
+pub struct Duplicates<'l> {
+    /// All of them, in the form in which they are stored.
     pub found: &'l [Link],
-    /// The contents of the forms.
+    /// The contents of the variants.
     pub contents: &'l Contents,
-    /// Duplicates: the path of the file, and the path of the file that it equals.
-    pub same: &'l [(String, String)],
+    /// The paths of the copies and variants, and of links within the tree.
+    pub same: &'l [Duplicate],
     /// Whether the whole tree was read. Only then does a missing copy count as deleted.
     pub is_whole: bool,
 }
 
-/// Returns the links, copies and forms to add, and those to delete: another file is now at their path, or they no longer are a
-/// copy or form of a file in the tree.
+/// Returns the duplicates to add, and those to delete: another file is now at their path, or they no longer are a copy or variant
+/// of a file in the tree.
 fn differences<'l>(
     known: &'l [Link],
-    SecondPlaces { found, is_whole, .. }: SecondPlaces<'l>,
+    Duplicates { found, is_whole, .. }: Duplicates<'l>,
     items: &'l [Item],
 ) -> (Vec<&'l Link>, Vec<&'l Link>) {
     let is_new = |link: &&Link| {
@@ -84,14 +80,14 @@ fn differences<'l>(
     (new, known.iter().filter(is_gone).collect())
 }
 
-/// Returns whether there are links, copies or forms to add or delete. `known` must be sorted by path.
-pub fn changes(known: &[Link], found: SecondPlaces<'_>, items: &[Item]) -> bool {
+/// Returns whether there are duplicates to add or delete. `known` must be sorted by path.
+pub fn changes(known: &[Link], found: Duplicates<'_>, items: &[Item]) -> bool {
     let (new, gone) = differences(known, found, items);
     !new.is_empty() || !gone.is_empty()
 }
 
-/// Stores the links, copies and forms of a tree, and deletes outdated ones.
-pub fn keep(db: &Db<'_>, project: &Project, found: SecondPlaces<'_>, items: &[Item]) -> Result<()> {
+/// Stores the duplicates of a tree, and deletes outdated ones.
+pub fn keep(db: &Db<'_>, project: &Project, found: Duplicates<'_>, items: &[Item]) -> Result<()> {
     let known = stored_links::all(db, project.id)?;
     let (new, gone) = differences(&known, found, items);
     for link in new {

@@ -1,17 +1,42 @@
-//! Recognizes files that a deploy wrote: files with a managed block of instructions, and rules or subagents in another agent's
-//! format.
+//! What a deploy writes from an item for other agents: the variants of its content.
 
-use crate::import::paths::agents::Form;
 use mcpkg_agents::agents;
-use mcpkg_agents::commands::skill::split_front;
+use mcpkg_agents::agents::imports::Form;
+use mcpkg_agents::commands::skill::{self, split_front};
+use mcpkg_agents::commands::words::{self, Spelling};
+use mcpkg_agents::commands::{self, convert_to};
 use mcpkg_agents::forms::subagent::Subagent;
 use mcpkg_agents::forms::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
 use mcpkg_agents::forms::{Scope, file_letters, sections, stem};
 use mcpkg_store::modules::Applies;
+use mcpkg_store::prompts::Attributes;
+
+/// Returns the files of a prompt for agents that have commands.
+pub fn commands_of(name: &str, attributes: &Attributes, content: &[u8]) -> Vec<String> {
+    let Some(own) = command(name, attributes, content) else { return Vec::new() };
+    let spelled = words::spell(&own, &attributes.arguments, Spelling::Words).into_owned();
+    let opencode = convert_to::opencode(&own, &attributes.arguments).ok();
+    let gemini = convert_to::gemini(&own, &attributes.arguments).ok();
+    [Some(own), Some(spelled), opencode, gemini].into_iter().flatten().collect()
+}
+
+/// Returns the skill that a deploy makes from a prompt for agents without commands: its name, and its SKILL.md.
+pub fn skill_of(name: &str, attributes: &Attributes, content: &[u8]) -> Option<(String, Vec<u8>)> {
+    let own = command(name, attributes, content)?;
+    let path = commands::path(name, attributes);
+    let skill = skill::name(path.strip_suffix(".md").unwrap_or(&path));
+    let main = skill::of_command(&skill, own.as_bytes(), &attributes.arguments);
+    Some((skill, main))
+}
+
+fn command(name: &str, attributes: &Attributes, content: &[u8]) -> Option<String> {
+    let content = std::str::from_utf8(content).ok()?;
+    commands::to_file(name, attributes, content).ok()
+}
 
 /// A file with a managed block, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Gathered {
+pub struct Block {
     /// The text outside the block; `None` if there is none.
     pub users: Option<Vec<u8>>,
     /// The names and texts of the instructions in the block.
@@ -19,7 +44,7 @@ pub struct Gathered {
 }
 
 /// Takes a file with a managed block of instructions apart; `None` if it has none, or if the block is malformed.
-pub fn gathered(text: &[u8]) -> Option<Gathered> {
+pub fn block(text: &[u8]) -> Option<Block> {
     let split = sections::find(text)?;
     let instructions = match split.module {
         Some(id) => vec![(id.strip_prefix(INSTRUCTIONS)?.to_owned(), sections::unescape(split.inner))],
@@ -32,7 +57,7 @@ pub fn gathered(text: &[u8]) -> Option<Gathered> {
             found.into_iter().map(named).collect::<Option<Vec<_>>>()?
         }
     };
-    Some(Gathered { users: sections::take_out(text), instructions })
+    Some(Block { users: sections::take_out(text), instructions })
 }
 
 /// The prefix of the ids of instructions.
@@ -40,26 +65,35 @@ const INSTRUCTIONS: &str = "instructions:";
 
 /// A rule whose front matter says only when it applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlainRule {
+pub struct Rule {
     /// The file name without its ending.
     pub stem: String,
     pub text: Vec<u8>,
 }
 
 /// Parses a rule if its file is exactly what a deploy writes.
-pub fn plain_rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<PlainRule> {
+pub fn rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<Rule> {
     let Form::Rule(format) = form else { return None };
     let head = format.write(&scope.applies, scope.description.as_deref()).ok()?;
     let text = split_front(file).1;
     let between = if head.is_empty() { "" } else { "\n" };
     let written = [head.as_bytes(), between.as_bytes(), &sections::with_newline(text)].concat();
-    (written == file).then(|| PlainRule { stem: stem(label).to_owned(), text: sections::with_newline(text) })
+    (written == file).then(|| Rule { stem: stem(label).to_owned(), text: sections::with_newline(text) })
 }
 
 /// Returns whether instructions with the name `item` have the same name and text as a rule.
-pub fn says(item: &str, content: &[u8], rule: &PlainRule) -> bool {
+pub fn says(item: &str, content: &[u8], rule: &Rule) -> bool {
     let own = stem(item);
     (own == rule.stem || file_letters(own) == rule.stem) && sections::with_newline(split_front(content).1) == rule.text
+}
+
+/// Returns whether `file` is exactly what a deploy writes for this agent from the subagent `own`.
+pub fn is_of_subagent(name: &str, described: Option<&str>, own: &[u8], agent: &str, file: &[u8]) -> bool {
+    let Some(places) = agents::with_id(agent).and_then(|agent| agent.subagents) else { return false };
+    let is_toml = toml_text::parse(own).is_ok_and(|document| toml_text::text(&document, INSTRUCTIONS_KEY).is_some());
+    let subagent = Subagent::of(name, described, is_toml, own);
+    let Ok(body) = std::str::from_utf8(split_front(own).1) else { return false };
+    subagent.file(&places.form, body).is_ok_and(|written| written == file)
 }
 
 /// Returns whether two scopes cover the same files. The order of globs does not matter, and neither does a leading `./`.
@@ -80,15 +114,6 @@ fn bare(glob: &str) -> String {
     glob.strip_suffix("/**/*").map_or_else(|| glob.to_owned(), |folder| format!("{folder}/**"))
 }
 
-/// Returns whether `file` is exactly what a deploy writes for this agent from the subagent `own`.
-pub fn is_form_of(name: &str, described: Option<&str>, own: &[u8], agent: &str, file: &[u8]) -> bool {
-    let Some(places) = agents::with_id(agent).and_then(|agent| agent.subagents) else { return false };
-    let is_toml = toml_text::parse(own).is_ok_and(|document| toml_text::text(&document, INSTRUCTIONS_KEY).is_some());
-    let subagent = Subagent::of(name, described, is_toml, own);
-    let Ok(body) = std::str::from_utf8(split_front(own).1) else { return false };
-    subagent.file(&places.form, body).is_ok_and(|written| written == file)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,15 +122,15 @@ mod tests {
     fn a_block_is_taken_apart() {
         let two = sections::block(&sections::sections(&[("instructions:a", b"A\n"), ("instructions:b", b"B\n")]), None);
         let file = [b"Mine.\n\n".as_slice(), &two].concat();
-        let found = gathered(&file).unwrap();
+        let found = block(&file).unwrap();
         assert_eq!(found.users.as_deref(), Some(b"Mine.\n".as_slice()));
         assert_eq!(found.instructions, [("a".to_owned(), b"A\n".to_vec()), ("b".to_owned(), b"B\n".to_vec())]);
-        let one = gathered(&sections::block(b"One\n", Some("instructions:x"))).unwrap();
+        let one = block(&sections::block(b"One\n", Some("instructions:x"))).unwrap();
         assert_eq!((one.users, one.instructions), (None, vec![("x".to_owned(), b"One\n".to_vec())]));
-        let import = gathered(&sections::block(b"@AGENTS.md\n", None)).unwrap();
-        assert_eq!(import, Gathered { users: None, instructions: Vec::new() });
+        let import = block(&sections::block(b"@AGENTS.md\n", None)).unwrap();
+        assert_eq!(import, Block { users: None, instructions: Vec::new() });
         for none in [b"Text".as_slice(), &sections::block(b"Text\n", None), &sections::block(b"x", Some("skill:a"))] {
-            assert_eq!(gathered(none), None);
+            assert_eq!(block(none), None);
         }
     }
 }

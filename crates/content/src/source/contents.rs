@@ -12,12 +12,13 @@ use super::listing::Listed;
 use super::mirror::{Mirror, Wanted, lost};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
+use crate::import;
 use crate::import::account::Account;
 use crate::import::find;
 use crate::import::paths::Kind as As;
 use crate::import::place;
-use crate::import::read::agent_file::KeptFiles;
 use crate::import::reason::Reason;
+use crate::import::recognise::{self, Choice};
 use crate::item::File;
 use crate::item::Item;
 use crate::item::{manifest, server};
@@ -25,7 +26,7 @@ use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_core::op::Context;
-use mcpkg_store::sources::{Choice, Kind, Origin};
+use mcpkg_store::sources::{self, Kind, Origin};
 
 /// A file of a source, and the item that it becomes.
 #[derive(Clone, Debug)]
@@ -95,7 +96,7 @@ pub const fn mode(executable: bool) -> &'static str {
 }
 
 /// Reads a new source, and fetches it first if it is a repository.
-pub fn first(address: &Address, name: &str, choice: Choice, context: &Context) -> Result<(Origin, Contents)> {
+pub fn first(address: &Address, name: &str, choice: sources::Choice, context: &Context) -> Result<(Origin, Contents)> {
     let Address { kind, url, path, .. } = address.clone();
     let mut origin =
         Origin { name: name.to_owned(), kind, url, reference: None, path, choice, commit: None, digest: [0; 32] };
@@ -172,7 +173,7 @@ pub fn some(
         return Ok(None);
     }
     let named = Path::new("/").join(&origin.name).join(&origin.path);
-    let listing = find::Listing::new(&named, paths.iter().map(String::as_str), kind_of(origin)?);
+    let listing = recognise::Listing::new(&named, paths.iter().map(String::as_str), kind_of(origin)?);
     let mut files = Vec::new();
     for (entry, content) in changed.iter().zip(contents) {
         let executable = entry.mode == Mode::Executable;
@@ -187,11 +188,11 @@ pub fn some(
         return Ok(None);
     }
     files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
-    let understood = place::understand(files.iter().map(|(file, place, _)| (file, Some(place))), KeptFiles::default())?;
+    let placed = import::items(files.iter().map(|(file, to, _)| (file, Some(to))), Vec::new())?;
     let by_path: HashMap<&str, (&File, &str)> =
         files.iter().map(|(file, _, path)| (file.relative.as_str(), (file, path.as_str()))).collect();
     let mut items = BTreeMap::new();
-    for mut item in understood.items {
+    for mut item in placed.items {
         let Some((file, path)) = by_path.get(item.path.as_str()) else { return Ok(None) };
         naming::set_name(&mut item, origin.choice.prefix.as_deref(), &origin.name, false);
         let (sha256, executable, path) = (file.content.sha256(), file.executable, (*path).to_owned());
@@ -201,7 +202,7 @@ pub fn some(
     if items.len() < changed.len() {
         return Ok(None);
     }
-    let account = Account { notes: understood.notes, ..Account::default() };
+    let account = Account { notes: placed.account.notes, ..Account::default() };
     let items = items.into_values().collect();
     Ok(Some(Contents { commit: Some(commit.to_owned()), items, account, ..Contents::default() }))
 }
@@ -217,22 +218,23 @@ fn kind_of(origin: &Origin) -> Result<Option<As>> {
 
 /// Reads the files at and below `named`. Paths are relative to `top`.
 fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
-    let Choice { only, prefix, .. } = &origin.choice;
+    let sources::Choice { only, prefix, .. } = &origin.choice;
     let kind = kind_of(origin)?;
-    let found = find::scan(&[named.to_owned()], &find::Choice { only, kind, all: committed, resources: 0 }, context)?;
+    let choice = Choice { only, kind, all: committed, resources: 0 };
+    let found = recognise::recognise(find::find(&[named.to_owned()], committed, context)?, &choice, context)?;
     // Stop here: a file that cannot be read would look as if the source had deleted it.
-    if let Some(left) = found.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
+    if let Some(left) = found.account.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
         return Err(Error::file("read", &top.join(&left.path), ErrorKind::PermissionDenied.into()));
     }
     let files: HashMap<&str, &File> = found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
-    let mut kept = KeptFiles::default();
     found.servers.iter().try_for_each(server::check)?;
-    kept.list(found.servers, manifest::FILE);
-    let understood = place::understand(found.files.iter().map(|(file, place)| (file, place.as_ref())), kept)?;
-    if !understood.clashes.is_empty() {
-        return Err(place::clashing(&understood.clashes));
+    let placed = import::items(found.files.iter().map(|(file, to)| (file, to.as_ref())), found.servers)?;
+    if !placed.clashes.is_empty() {
+        return Err(place::clashing(&placed.clashes));
     }
-    let twins: HashSet<&str> = found.same.iter().chain(&understood.same).map(|(_, other)| other.as_str()).collect();
+    let mut account = found.account;
+    account.extend(placed.account);
+    let originals: HashSet<&str> = account.same.iter().map(|same| same.of.as_str()).collect();
     let path_of = |relative: &str| match found.on_disk.get(relative).map(|path| path.strip_prefix(top)) {
         Some(Ok(path)) => {
             path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
@@ -240,17 +242,17 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         _ => relative.to_owned(),
     };
     let mut items = BTreeMap::new();
-    for mut item in understood.items {
+    for mut item in placed.items {
         let Some(file) = files.get(item.path.as_str()) else {
             return Err(Error::internal(format!("`{}` does not belong to any file", item.path)));
         };
         let path = path_of(&item.path);
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, file.listed.is_some());
-        let shared = twins.contains(item.path.as_str());
+        let shared = originals.contains(item.path.as_str());
         let (sha256, executable) = (file.content.sha256(), file.executable);
         items.insert(path.clone(), Taken { path, item, sha256, executable, shared });
     }
-    for found in understood.kept.servers {
+    for found in placed.servers {
         let mut server = found.server;
         if prefix.is_some() && server.origin.entry.is_none() {
             server.origin.entry = Some(server.name.clone());
@@ -261,11 +263,6 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, false);
         items.insert(path.clone(), Taken { path, item, sha256, executable: false, shared: true });
     }
-    let account = Account {
-        same: [found.same, understood.same].concat(),
-        left_out: [found.left_out, understood.left_out].concat(),
-        notes: [found.notes, understood.notes].concat(),
-    };
     Ok(Contents { items: items.into_values().collect(), account, ..Contents::default() })
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::contents::{Contents, Taken, mode};
 use super::mirror::shown;
-use crate::import::merge::items::{self as merge, Action};
+use crate::import::merge::plan::{Action, plan};
 use crate::item::What;
 use crate::stored;
 use mcpkg_base::error::{Code, Error, Result};
@@ -55,7 +55,7 @@ impl Offer {
     /// Compares a source with the project. `source` is its key in the database, or 0 for a new source.
     pub fn new(db: &Db<'_>, project: &Project, contents: &Contents, source: i64) -> Result<Self> {
         let items: Vec<_> = contents.items.iter().map(|taken| taken.item.clone()).collect();
-        let actions = merge::plan(db, project, &items, &[], false)?;
+        let actions = plan(db, project, &items, &[], false)?;
         let mut clashes = Vec::new();
         for (at, action) in actions.iter().enumerate() {
             match action {
@@ -65,7 +65,7 @@ impl Offer {
                     let other = key.map(|key| sources::of_item(db, project.id, &key, source)).transpose()?.flatten();
                     clashes.extend(other.map(|other| (at, format!("it belongs to the source '{other}'"))));
                 }
-                Action::Create | Action::Update(_) => {}
+                Action::Create | Action::Update(_) | Action::Scope(_) => {}
             }
         }
         Ok(Self { actions, clashes })

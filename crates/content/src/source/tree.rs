@@ -1,6 +1,6 @@
 //! Parses what git reports about the files of a commit.
 
-use crate::import::find::walk::VERSION_CONTROL;
+use crate::import::paths::entered::VERSION_CONTROL;
 use mcpkg_base::inside::stays_inside;
 
 /// The kind of an entry in a git tree.

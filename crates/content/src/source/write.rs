@@ -4,7 +4,7 @@ use super::contents::{Contents, Taken};
 use super::given_up;
 use super::offer::{self, Offer};
 use crate::import::merge::ahead::Ahead;
-use crate::import::merge::items as merge;
+use crate::import::merge::apply;
 use crate::item::Entry;
 use crate::stored;
 use mcpkg_base::error::{Error, Result};
@@ -32,7 +32,7 @@ pub fn first(
     let total = items.len() as u64;
     let planned = (&items[..], &offer.actions[..]);
     let indexed = ahead.keys(db, project)?;
-    merge::apply(db, author, project, &context.clock, planned, &indexed, |written| {
+    apply::apply(db, author, project, &context.clock, planned, &indexed, |written| {
         if context.is_cancelled() {
             return Err(given_up());
         }

@@ -6,7 +6,6 @@ use super::folder::{Look, There, plain};
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
-use crate::import::merge::items as merge;
 use crate::item::server;
 use crate::item::{Entry, Origin, What};
 use crate::proposals::{self, New, Proposed};
@@ -96,7 +95,7 @@ impl Change<'_> {
             if let Some(module) = ours.module().filter(|_| lay.path.as_ref() == Some(old)) {
                 let row = modules::get(self.db, self.project.id, &module)?;
                 let origin = Origin { path: Some(new.clone()), agent: there.entry.origin.agent.clone(), ..lay.clone() };
-                merge::say(self.db, self.project, module, &origin, row.as_ref())?;
+                stored::say(self.db, self.project, module, &origin, row.as_ref())?;
             }
         }
         Ok(())

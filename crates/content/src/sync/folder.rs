@@ -4,22 +4,25 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::export::layout;
-use crate::import::find;
 use crate::import::find::links;
 use crate::import::find::walk::{self, Take};
-use crate::import::paths::{Destination, Places};
-use crate::import::place::{self, Understood};
-use crate::import::read::agent_file::{Found, KeptFiles};
-use crate::import::reading::{Look as Read, Reading};
+use crate::import::open::{Opened, Opener};
+use crate::import::paths::Places;
+use crate::import::paths::destination::Destination;
+use crate::import::place::servers::Found;
+use crate::import::place::{self, Placed};
 use crate::import::reason::Reason;
+use crate::import::{find, read};
 use crate::item::File;
 use crate::item::conflict;
 use crate::item::manifest::{self, Manifest};
 use crate::item::server;
 use crate::item::server::Server;
 use crate::item::{Entry, Origin, What};
+use crate::same::Duplicate;
 use crate::stored::{Item, Stored};
 use mcpkg_agents::forms::sections;
+use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
@@ -124,14 +127,14 @@ pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Cont
     look.stale = listed.keys().filter(|path| !paths.contains(*path)).cloned().collect();
     refuse_an_empty_folder(top, bases, &paths, look.has_manifest)?;
     let mut files = Vec::new();
-    let (mut reading, total) = (Reading::default(), paths.len() as u64);
+    let (mut opener, total) = (Opener::default(), paths.len() as u64);
     for (done, relative) in (1..).zip(paths) {
         if context.is_cancelled() {
             return Err(cancelled());
         }
         // Note the metadata first: if the file changes while it is read, it looks newer, and the next sync reads it again.
         look.note(top, &relative, false)?;
-        let Read { content, executable, .. } = reading.read(&top.join(&relative), true)?;
+        let Opened { content, executable, .. } = opener.open(&top.join(&relative), true)?;
         let listed = listed.remove(&relative);
         let link = before.links.get(&relative).filter(|text| content.size() == text.len() as u64 && listed.is_none());
         if let Some(text) = link
@@ -291,7 +294,7 @@ impl Look {
             // Try again without these files. Another file that counted as a duplicate of one of them may then become an item.
             stale.extend(more);
         };
-        let Understood { items, same, left_out, clashes, kept, .. } = understood;
+        let Placed { items, servers, clashes, account, .. } = understood;
         let mut found: HashMap<String, (Entry, NewContent)> = HashMap::new();
         for item in items {
             // A file with a managed block contains several items. Its former item counts, otherwise the text outside the block.
@@ -305,7 +308,7 @@ impl Look {
                 found.insert(item.path, (item.entry, item.content));
             }
         }
-        let same: HashMap<String, String> = same.into_iter().collect();
+        let same: HashMap<String, String> = account.same.into_iter().map(|Duplicate { path, of }| (path, of)).collect();
         let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
         for (path, of) in same.iter().filter(|(path, _)| !bases.contains_key(path.as_str())) {
             let (Some(file), Some(original)) = (by_path.get(path.as_str()), by_path.get(of.as_str())) else { continue };
@@ -320,7 +323,8 @@ impl Look {
                 .filter_map(|path| before.forms.get_key_value(*path))
                 .map(|(path, form)| (path.clone(), form.clone())),
         );
-        let mut why: HashMap<String, String> = left_out
+        let mut why: HashMap<String, String> = account
+            .left_out
             .into_iter()
             .map(|left| match left.reason.is_known() {
                 true => (left.path, left.reason.text().to_owned()),
@@ -364,7 +368,7 @@ impl Look {
                 },
             }
         }
-        Ok(kept.servers)
+        Ok(servers)
     }
 
     /// Reads the files by the rules of import. Files that were synced before stay what they were.
@@ -372,10 +376,9 @@ impl Look {
         &self,
         is_base: impl Fn(&File) -> bool,
         files: impl Iterator<Item = (&'f File, &'f Option<Destination>)>,
-    ) -> Result<Understood> {
-        let mut kept = KeptFiles::default();
-        kept.list(self.listed_servers.clone(), manifest::FILE);
-        place::understand_after(is_base, files.map(|(file, place)| (file, place.as_ref())), kept)
+    ) -> Result<Placed> {
+        let drafts = read::read(files.map(|(file, to)| (file, to.as_ref())), is_base, Secrets::default())?;
+        place::place(drafts, self.listed_servers.clone())
     }
 }
 
@@ -386,7 +389,7 @@ const TAKEN_OVER: &str = "contains only an import, because a deploy moved its te
 /// Returns files that now look like items of their own, but are unchanged copies or forms whose originals were changed or
 /// deleted. Their text is outdated. The files of a skill count together or not at all.
 fn stale_forms<'f>(
-    understood: &Understood,
+    understood: &Placed,
     files: &'f [File],
     places: &[Option<Destination>],
     before: &Known,

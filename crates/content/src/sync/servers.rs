@@ -8,16 +8,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::folder::{Look, There, entry_of};
 use super::step::{Act, Step};
 use crate::export::servers::say;
-use crate::import::merge::items::stays_on;
+use crate::import;
 use crate::import::paths::Places;
-use crate::import::place;
-use crate::import::read::agent_file::{Found, KeptFiles};
+use crate::import::place::servers::Found;
 use crate::item::File;
 use crate::item::manifest;
 use crate::item::server;
 use crate::item::server::Server;
 use crate::item::{Entry, What};
-use crate::stored::{Item, Stored};
+use crate::stored::{Item, Stored, stays_on};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::new_content::NewContent;
@@ -219,8 +218,5 @@ fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
         .filter_map(|file| Some((file, places.of(&file.relative).ok().filter(|place| place.may_hold_servers())?)))
         .collect();
     holding.sort_by(|(a, _), (b, _)| a.relative.cmp(&b.relative));
-    let mut kept = KeptFiles::default();
-    kept.list(listed.to_vec(), manifest::FILE);
-    let understood = place::understand(holding.iter().map(|(file, place)| (*file, Some(place))), kept)?;
-    Ok(understood.kept.servers)
+    Ok(import::items(holding.iter().map(|(file, to)| (*file, Some(to))), listed.to_vec())?.servers)
 }

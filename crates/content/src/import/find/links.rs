@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::import::find::walk::{self, Take};
+use crate::import::paths::entered::VERSION_CONTROL;
 use crate::import::reason::Reason;
 use mcpkg_base::error::{Error, Result};
 
@@ -31,7 +32,7 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
     if !real.starts_with(root) {
         return Ok(End::None(Reason::LinkOut));
     }
-    if real.components().any(|part| walk::VERSION_CONTROL.iter().any(|name| part.as_os_str() == *name)) {
+    if real.components().any(|part| VERSION_CONTROL.iter().any(|name| part.as_os_str() == *name)) {
         return Ok(End::None(Reason::VersionControl));
     }
     let metadata = std::fs::metadata(&real).map_err(|error| Error::file("follow", link, error))?;

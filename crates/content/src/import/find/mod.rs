@@ -1,159 +1,79 @@
-//! Finds the files at the given paths, and determines what each one is to an agent, or why it is skipped.
+//! Stage 1 of an import: finds the files at and below the paths that the user named.
+//!
+//! [`walk`] enters folders, [`links`] follows symbolic links, and [`root`] decides which folder the paths are relative to. Files are
+//! not read yet.
 
 pub mod links;
 pub mod only;
 pub mod root;
 pub mod walk;
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use crate::import::find::links::{End, Reached};
-use crate::import::find::only::Only;
-use crate::import::find::walk::{Take, Walked};
-use crate::import::note::Note;
-use crate::import::paths::agents;
-use crate::import::paths::folders::Folders;
-use crate::import::paths::{Destination, Kind, Places};
-use crate::import::reading::{Look, Reading};
-use crate::import::reason::{LeftOut, Reason};
+use super::paths::agents;
+use super::reason::{LeftOut, Note, Reason};
 use crate::item::Entry;
-use crate::item::File;
 use crate::item::manifest::{self, Manifest};
 use crate::item::server::Server;
+use links::{Behind, End, Reached};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
-use mcpkg_store::links::{Link, Target};
-use mcpkg_store::new_content::NewContent;
+use root::{absolute, relative, stay_inside};
+use walk::{Take, Walked};
 
-#[derive(Debug, Default)]
-pub struct Scanned {
-    /// The files by relative path. Each has a place, except those that a manifest lists.
-    pub files: Vec<(File, Option<Destination>)>,
-    /// Links that are the same to agents as their targets: the path of the link, and of the target.
-    pub same: Vec<(String, String)>,
-    /// The entries of `same` in the form that an export needs.
-    pub links: Vec<Link>,
-    pub left_out: Vec<LeftOut>,
-    /// The paths on disk, by relative path.
-    pub on_disk: BTreeMap<String, PathBuf>,
+/// A folder that paths are relative to.
+pub struct Root {
+    pub base: PathBuf,
+    /// Whether the user named this folder, and not one inside it.
+    pub is_named: bool,
+    /// Whether it is an exported folder.
+    pub is_export: bool,
+}
+
+/// A file that has not been read yet.
+pub struct Candidate {
+    /// The position of its root.
+    pub root: usize,
+    /// The path relative to its root, with `/` separators.
+    pub relative: String,
+    pub listed: Option<Entry>,
+    /// Whether the user named this file itself.
+    pub is_named: bool,
+    /// The real path, if it was reached through a link.
+    pub real: Option<PathBuf>,
+}
+
+/// A link to a folder.
+pub struct FolderLink {
+    pub root: usize,
+    pub relative: String,
+    pub real: PathBuf,
+    /// Whether the target folder was also found without this link.
+    pub is_known: bool,
+    pub behind: Vec<Behind>,
+}
+
+/// Everything at and below the paths that the user named, by path on disk.
+#[derive(Default)]
+pub struct Found {
+    pub roots: Vec<Root>,
+    pub candidates: BTreeMap<PathBuf, Candidate>,
+    pub folder_links: BTreeMap<PathBuf, FolderLink>,
+    pub left_out: BTreeMap<PathBuf, LeftOut>,
+    /// The MCP servers in manifests.
     pub servers: Vec<Server>,
     /// Notes about ignore files.
     pub notes: Vec<Note>,
 }
 
-/// The user's choices, and what the scan has to know about the project.
-#[derive(Debug, Default)]
-pub struct Choice<'c> {
-    /// Patterns of which at least one must match each file.
-    pub only: &'c [String],
-    pub kind: Option<Kind>,
-    /// Whether ignored files are imported too.
-    pub all: bool,
-    /// The number of resources in the project. If it is about the number of files, most files are probably imported already. Then
-    /// plain files are not kept in memory, and the few that have to be stored are read again.
-    pub resources: usize,
-}
-
-/// A folder that paths are relative to.
-struct Root {
-    base: PathBuf,
-    /// Whether the user named this folder, and not one inside it.
-    is_named: bool,
-    /// Whether it is an exported folder.
-    is_export: bool,
-}
-
-/// A file that has not been read yet.
-pub(in crate::import) struct Candidate {
-    pub(in crate::import) root: usize,
-    pub(in crate::import) relative: String,
-    pub(in crate::import) listed: Option<Entry>,
-    /// Whether the user named this file itself.
-    pub(in crate::import) is_named: bool,
-    /// The real path, if it was reached through a link.
-    pub(in crate::import) real: Option<PathBuf>,
-}
-
-struct FolderLink {
-    root: usize,
-    relative: String,
-    real: PathBuf,
-    /// Whether the target folder was also found without this link.
-    is_known: bool,
-    behind: Vec<links::Behind>,
-}
-
-/// Everything at and below the paths that the user named.
-#[derive(Default)]
-struct Gathered {
-    roots: Vec<Root>,
-    candidates: BTreeMap<PathBuf, Candidate>,
-    folder_links: BTreeMap<PathBuf, FolderLink>,
-    left_out: BTreeMap<PathBuf, LeftOut>,
-    servers: Vec<Server>,
-    notes: Vec<Note>,
-}
-
-/// Finds and reads the files at and below `paths`.
-pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result<Scanned> {
-    let only = Only::new(choice.only)?;
-    let mut gathered = Gathered::default();
+/// Finds the files at and below `paths`, except the database. `all` includes ignored files.
+pub fn find(paths: &[PathBuf], all: bool, context: &Context) -> Result<Found> {
+    let mut found = Found::default();
     for path in paths {
-        gathered.gather(path, choice.all)?;
+        found.gather(path, all)?;
     }
-    gathered.leave_out_database(context);
-    let places = gathered.places(choice.kind);
-    let mut found = Scanned::default();
-    gathered.resolve_folder_links(&places, &mut found);
-    let relative_of = |path: &Path, candidates: &BTreeMap<PathBuf, Candidate>| {
-        candidates.get(path).map(|candidate| (candidate.root, candidate.relative.clone()))
-    };
-    let mut taken = Vec::new();
-    for (path, candidate) in &gathered.candidates {
-        let Candidate { root, relative, listed, is_named, real } = candidate;
-        if !only.takes(relative) {
-            found.left_out.push(LeftOut::file(relative, Reason::NotNamed));
-            continue;
-        }
-        if listed.is_some() {
-            taken.push((path, candidate, None));
-            continue;
-        }
-        let places_here = &places[*root];
-        let place = match if *is_named { places_here.named(relative) } else { places_here.of(relative) } {
-            Ok(place) => place,
-            Err(reason) => {
-                found.left_out.push(LeftOut::file(relative, reason));
-                continue;
-            }
-        };
-        let end = real.as_deref().and_then(|real| relative_of(real, &gathered.candidates));
-        match end {
-            Some((root, end)) if is_same(&places[root], &end, &place) && only.takes(&end) => {
-                // Only a real link with a relative target can be written elsewhere. For the others, an export writes a copy.
-                let target = links::text(path, relative).map_or_else(|| Target::Copy(end.clone()), Target::Link);
-                found.links.push(Link { path: relative.clone(), target });
-                found.same.push((relative.clone(), end));
-            }
-            _ => taken.push((path, candidate, Some(place))),
-        }
-    }
-    found.on_disk = taken.iter().map(|(path, candidate, _)| (candidate.relative.clone(), (*path).clone())).collect();
-    found.servers = std::mem::take(&mut gathered.servers);
-    found.notes = std::mem::take(&mut gathered.notes);
-    found.left_out.extend(gathered.left_out.values().cloned());
-    let named: HashSet<String> =
-        taken.iter().filter(|(_, file, _)| file.is_named).map(|(_, file, _)| file.relative.clone()).collect();
-    let are_known = choice.resources >= taken.len().div_ceil(2);
-    let (files, mut unmerged) = look_through(taken, are_known, context)?;
-    found.files = files;
-    unmerged.retain(|relative| !named.contains(relative));
-    if !unmerged.is_empty() {
-        found.files.retain(|(file, _)| !unmerged.contains(&file.relative));
-        found.left_out.extend(unmerged.into_iter().map(|relative| LeftOut::file(relative, Reason::Unmerged)));
-    }
-    found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
+    found.leave_out_database(context);
     Ok(found)
 }
 
@@ -161,12 +81,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
 const BY_PATHS: &str = "if you remove the manifest, mcpkg imports the folder by its paths alone, without the \
     names, URIs and descriptions that the manifest lists";
 
-/// Returns whether the target of a link has the same role for agents as the link itself.
-fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
-    places.of(end).is_ok_and(|other| other.role == place.role)
-}
-
-impl Gathered {
+impl Found {
     /// Adds everything at and below `path`. Files that were found before stay unchanged.
     fn gather(&mut self, path: &Path, all: bool) -> Result<()> {
         let failed = |error| Error::file("read", path, error);
@@ -268,7 +183,7 @@ impl Gathered {
                 }
                 End::Folder(real) => {
                     let is_known = found_at(&real).is_some_and(|path| walked.folders.contains(&path));
-                    let Reached { mut files, dead } = match is_known && !lies_in_agents_folder(&at) {
+                    let Reached { mut files, dead } = match is_known && !agents::lies_in_folder(&at) {
                         true => Reached::default(),
                         false => links::behind(&link, &real, real_base, take)?,
                     };
@@ -346,140 +261,6 @@ impl Gathered {
             self.left_out.insert(path, LeftOut::file(candidate.relative, Reason::Database));
         }
     }
-
-    /// Returns the places for each root. If a root as a whole is a skill, the skill's name becomes the prefix of its paths.
-    fn places(&mut self, kind: Option<Kind>) -> Vec<Places> {
-        let mut all = Vec::new();
-        for (at, root) in self.roots.iter().enumerate() {
-            let files = || self.candidates.values().filter(|file| file.root == at).map(|file| file.relative.as_str());
-            let shown: Vec<String> = self
-                .folder_links
-                .values()
-                .filter(|link| link.root == at)
-                .flat_map(|link| link.behind.iter().map(|file| relative(&file.shown, &root.base)))
-                .collect();
-            let paths = || files().chain(shown.iter().map(String::as_str));
-            if root.is_export {
-                all.push(Places::of_export(paths().collect::<Vec<_>>().into_iter()));
-                continue;
-            }
-            let name = root.base.file_name().unwrap_or_default().to_string_lossy();
-            let mut places = places_of(paths().collect::<Vec<_>>().into_iter(), kind, &name, root.is_named);
-            if !root.is_named && root::is_plugin(&root.base) {
-                places.folders.add_plugin();
-            }
-            for file in self.candidates.values_mut().filter(|file| file.root == at) {
-                file.relative.insert_str(0, &places.prefix);
-            }
-            all.push(places);
-        }
-        all
-    }
-
-    /// Reports links to folders that are the same to agents as their targets. For other links, adds the files behind them.
-    fn resolve_folder_links(&mut self, places: &[Places], found: &mut Scanned) {
-        for (at, link) in std::mem::take(&mut self.folder_links) {
-            let base = &self.roots[link.root].base;
-            let here = &places[link.root];
-            let path_of = |path: &Path| here.prefix.clone() + &relative(path, base);
-            let differs = |file: &links::Behind| match self.candidates.get(&file.real) {
-                Some(end) => {
-                    here.of(&path_of(&file.shown)).is_ok_and(|place| !is_same(&places[end.root], &end.relative, &place))
-                }
-                None => true,
-            };
-            if link.is_known && !link.behind.iter().any(differs) {
-                let path = here.prefix.clone() + &link.relative;
-                found.same.push((path.clone(), path_of(&link.real)));
-                found.links.extend(links::text(&at, &path).map(|text| Link { path, target: Target::Link(text) }));
-                continue;
-            }
-            for links::Behind { shown, real } in link.behind {
-                let relative = path_of(&shown);
-                let candidate =
-                    Candidate { root: link.root, relative, listed: None, is_named: false, real: Some(real) };
-                self.candidates.entry(shown).or_insert(candidate);
-            }
-        }
-    }
-}
-
-/// Returns the places of the files at `paths` in a folder with this name; `is_named` means that the user named the folder.
-fn places_of<'p>(
-    paths: impl Iterator<Item = &'p str> + Clone,
-    kind: Option<Kind>,
-    name: &str,
-    is_named: bool,
-) -> Places {
-    let mut folders = Folders::of(paths);
-    let mut prefix = String::new();
-    if kind == Some(Kind::Skill) || (is_named && folders.is_one_skill()) {
-        prefix = format!("{name}/");
-        folders = Folders::one_skill(name);
-    }
-    Places { folders, kind, name: name.to_owned(), prefix }
-}
-
-/// A folder of which only the paths are known. With it, some files can be read without the others.
-pub struct Listing {
-    places: Places,
-    /// The prefix that turns a path in the folder into a path relative to the import root.
-    above: String,
-}
-
-impl Listing {
-    /// Creates the listing of the folder `named` with files at `paths`. It must be an absolute path, but need not exist.
-    pub fn new<'p>(named: &Path, paths: impl Iterator<Item = &'p str>, kind: Option<Kind>) -> Self {
-        let base = root::base(named, false).unwrap_or_else(|| named.to_path_buf());
-        let above = relative(named, &base);
-        let above = if above.is_empty() { above } else { above + "/" };
-        let paths: Vec<String> = paths.map(|path| format!("{above}{path}")).collect();
-        let name = base.file_name().unwrap_or_default().to_string_lossy();
-        let places = places_of(paths.iter().map(String::as_str), kind, &name, base == named);
-        Self { places, above }
-    }
-
-    /// Returns the file at `path` with its place; `None` if it is skipped.
-    pub fn file(&self, path: &str, content: NewContent, executable: bool) -> Option<(File, Destination)> {
-        let relative = format!("{}{}{path}", self.places.prefix, self.above);
-        let place = self.places.of(&relative).ok()?;
-        Some((File { relative, content, executable, listed: None }, place))
-    }
-}
-
-/// Returns whether agents may read something at this path.
-pub fn lies_in_agents_folder(relative: &str) -> bool {
-    relative.split('/').any(agents::is_folder)
-}
-
-/// Files that were read, with their places.
-type Files = Vec<(File, Option<Destination>)>;
-
-/// Reads the files. Returns them by relative path, and the paths of files with conflict markers. If most files `are_known`
-/// already, plain files are not kept in memory.
-pub(in crate::import) fn look_through(
-    taken: Vec<(&PathBuf, &Candidate, Option<Destination>)>,
-    are_known: bool,
-    context: &Context,
-) -> Result<(Files, HashSet<String>)> {
-    let total = taken.len() as u64;
-    let (mut files, mut unmerged) = (Vec::with_capacity(taken.len()), HashSet::new());
-    let mut reading = Reading::default();
-    for (done, (path, candidate, place)) in (1..).zip(taken) {
-        if context.is_cancelled() {
-            return Err(cancelled());
-        }
-        let Candidate { relative, listed, .. } = candidate;
-        let is_held = !(are_known && place.as_ref().is_some_and(Destination::is_unread));
-        let Look { content, executable, is_unmerged } = reading.read(path, is_held)?;
-        if is_unmerged {
-            unmerged.insert(relative.clone());
-        }
-        files.push((File { relative: relative.clone(), content, executable, listed: listed.clone() }, place));
-        (context.progress)("Importing", done, total);
-    }
-    files.sort_by(|(a, _), (b, _)| a.relative.cmp(&b.relative));
-    Ok((files, unmerged))
 }
 
 /// Returns whether a file is the database, or one that SQLite or mcpkg keeps next to it.
@@ -489,49 +270,4 @@ pub(crate) fn is_of_database(path: &Path, database: &str) -> bool {
             || suffix.starts_with(".before-restore-")
             || suffix.starts_with(".pre-v")
     })
-}
-
-/// Fails if a link leads the path out of `root`.
-pub(in crate::import) fn stay_inside(path: &Path, root: &Path) -> Result<()> {
-    let real = path.canonicalize().map_err(|error| Error::file("follow", path, error))?;
-    if real.starts_with(root) {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::FileFailed,
-        format!("`{}` is a link that leads out of `{}`; nothing was imported", path.display(), root.display()),
-    )
-    .hint("remove the link, list it in .gitignore, or import a folder that contains both the link and its target"))
-}
-
-/// Makes `path` absolute and resolves all links except in its last part.
-fn absolute(path: &Path) -> std::io::Result<PathBuf> {
-    match (path.parent(), path.file_name()) {
-        (Some(folder), Some(name)) => {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            Ok(folder.canonicalize()?.join(name))
-        }
-        _ => path.canonicalize(),
-    }
-}
-
-pub(in crate::import) fn relative(file: &Path, base: &Path) -> String {
-    // Compare as texts first, which is much faster than comparing part by part.
-    let texts = (file.to_str(), base.to_str(), MAIN_SEPARATOR);
-    if let (Some(file), Some(base), '/') = texts
-        && let Some(below) = file.strip_prefix(base).and_then(|below| below.strip_prefix('/'))
-        && !below.starts_with('/')
-    {
-        return below.to_owned();
-    }
-    let below = file.strip_prefix(base).unwrap_or(file);
-    if let (Some(text), '/') = (below.to_str(), MAIN_SEPARATOR) {
-        return text.to_owned();
-    }
-    below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-}
-
-/// Returns the error for an import that the user cancelled.
-pub(in crate::import) fn cancelled() -> Error {
-    Error::new(Code::Cancelled, "The import was cancelled; nothing was imported")
 }

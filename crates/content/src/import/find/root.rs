@@ -1,19 +1,23 @@
 //! Finds the folder that paths are relative to, so that a file imported alone becomes the same item as with its whole project.
 
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
+use crate::import::paths::Places;
 use crate::import::paths::agents::{self, Role};
-use crate::import::paths::{COPILOT, Places};
+use mcpkg_agents::agents::ALL;
+use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns the folder that paths are relative to, if `path` belongs to an agent's folder. For example, `/p` for
 /// `/p/.claude/commands/a.md`.
 pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
-    let is_place = |path: &Path| agents::places().iter().any(|place| path.ends_with(place.folder.join("/")));
+    let is_place = |path: &Path| {
+        let names = [path.parent().and_then(name_of), name_of(path)];
+        let [Some(folder), Some(name)] = names else { return false };
+        agents::in_folder(&[folder, name]).is_some()
+            || agents::places().iter().any(|place| place.folder == [folder, name])
+    };
     if let Some(place) = path.ancestors().filter(|ancestor| is_place(ancestor)).last() {
         return place.ancestors().nth(2).map(Path::to_path_buf);
-    }
-    if path.ends_with(COPILOT.join("/")) {
-        return path.ancestors().nth(2).map(Path::to_path_buf);
     }
     if !is_file && is_agents_folder(path) {
         return path.parent().map(Path::to_path_buf);
@@ -27,12 +31,16 @@ pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
 }
 
 /// Returns whether a folder contains the manifest of a plugin.
-pub(in crate::import) fn is_plugin(folder: &Path) -> bool {
-    [".claude-plugin", ".codex-plugin", ".cursor-plugin"].iter().any(|name| folder.join(name).is_dir())
+pub fn is_plugin(folder: &Path) -> bool {
+    ALL.iter().flat_map(|agent| agent.imports.plugins).any(|name| folder.join(name).is_dir())
 }
 
 fn is_agents_folder(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(agents::is_folder)
+    name_of(path).is_some_and(agents::is_folder)
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
 }
 
 /// Returns the parent of the innermost agent's folder above `path` that determines what the file becomes. For a folder, tests
@@ -54,6 +62,47 @@ fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
     let mut above = probe.ancestors().skip(1).filter(|folder| is_agents_folder(folder)).filter_map(Path::parent);
     let found = parent.parent().filter(is_kept).or_else(|| above.find(|base| is_known(base)));
     found.map(Path::to_path_buf)
+}
+
+/// Fails if a link leads the path out of `root`.
+pub fn stay_inside(path: &Path, root: &Path) -> Result<()> {
+    let real = path.canonicalize().map_err(|error| Error::file("follow", path, error))?;
+    if real.starts_with(root) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::FileFailed,
+        format!("`{}` is a link that leads out of `{}`; nothing was imported", path.display(), root.display()),
+    )
+    .hint("remove the link, list it in .gitignore, or import a folder that contains both the link and its target"))
+}
+
+/// Makes `path` absolute and resolves all links except in its last part.
+pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            Ok(folder.canonicalize()?.join(name))
+        }
+        _ => path.canonicalize(),
+    }
+}
+
+/// Returns a path relative to `base`, with `/` separators.
+pub fn relative(file: &Path, base: &Path) -> String {
+    // Compare as texts first, which is much faster than comparing part by part.
+    let texts = (file.to_str(), base.to_str(), MAIN_SEPARATOR);
+    if let (Some(file), Some(base), '/') = texts
+        && let Some(below) = file.strip_prefix(base).and_then(|below| below.strip_prefix('/'))
+        && !below.starts_with('/')
+    {
+        return below.to_owned();
+    }
+    let below = file.strip_prefix(base).unwrap_or(file);
+    if let (Some(text), '/') = (below.to_str(), MAIN_SEPARATOR) {
+        return text.to_owned();
+    }
+    below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]

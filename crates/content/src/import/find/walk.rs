@@ -8,15 +8,10 @@ use std::sync::mpsc;
 
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::import::paths::agents;
+use crate::import::paths::{agents, entered};
 use crate::import::reason::Reason;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
-
-/// The folders in which version control systems keep their data.
-pub const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
-
-pub const INSTALLED: &str = "node_modules";
 
 /// Which files of a folder to import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,31 +189,7 @@ fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::
     if take == Take::Skill || !is_folder {
         return Ok(());
     }
-    folder(&name, || holds_skills(path, top))
-}
-
-/// Checks whether an import would enter this folder of an export; an error is the reason not to. `in_skill` means that it is
-/// inside a skill.
-pub fn is_entered(relative: &str, in_skill: bool) -> std::result::Result<(), Reason> {
-    let known = |part: &str| agents::is_folder(part) || part == "skills";
-    let name = relative.rsplit('/').next().unwrap_or_default();
-    if name == ".git" {
-        return Err(Reason::VersionControl);
-    }
-    folder(name, || in_skill || relative.split('/').any(known))
-}
-
-fn folder(name: &str, holds_skills: impl FnOnce() -> bool) -> std::result::Result<(), Reason> {
-    if VERSION_CONTROL.contains(&name) {
-        return Err(Reason::VersionControl);
-    }
-    if name == INSTALLED {
-        return Err(Reason::Installed);
-    }
-    if name.starts_with('.') && !agents::is_folder(name) && !holds_skills() {
-        return Err(Reason::Hidden);
-    }
-    Ok(())
+    entered::folder(&name, || holds_skills(path, top))
 }
 
 /// Returns whether hidden folders are imported here: in an agent's folder, among skills, or in a skill.

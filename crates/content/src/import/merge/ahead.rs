@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::import::merge::items::Action;
-use crate::item::Item;
-use crate::item::What;
+use super::plan::Action;
+use crate::item::{Item, What};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;

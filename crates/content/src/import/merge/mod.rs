@@ -1,6 +1,7 @@
 //! Merges items into a project: compares them with what is stored, and writes the differences.
 
 pub mod ahead;
-pub mod items;
+pub mod apply;
+pub mod plan;
 pub mod servers;
 pub mod write;

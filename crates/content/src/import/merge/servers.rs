@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::import::read::agent_file::{Found, says};
+use super::super::place::servers::{Found, says};
 use crate::item::server::Server;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};

@@ -1,12 +1,12 @@
-//! Stores what an import found: content and search index first, then all rows in one transaction.
+//! Stage 6 of an import: stores what it found, content and search index first, then all rows in one transaction.
 
-use super::servers;
-use crate::import::find;
-use crate::import::merge::ahead::Ahead;
-use crate::import::merge::items::{self as merge, Action};
-use crate::import::read::agent_file::Found;
+use super::super::recognise::cancelled;
+use super::ahead::Ahead;
+use super::plan::{self, Action};
+use super::{apply, servers};
+use crate::import::place::servers::Found;
 use crate::item::Item;
-use crate::same::record::{self, SecondPlaces};
+use crate::same::record::{self, Duplicates};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 use mcpkg_store::projects::Project;
@@ -14,51 +14,51 @@ use mcpkg_store::{Db, events, links};
 
 /// Everything that an import found.
 #[derive(Clone, Copy)]
-pub(in crate::import) struct Content<'c> {
-    pub(in crate::import) items: &'c [Item],
-    pub(in crate::import) servers: &'c [Found],
-    pub(in crate::import) second_places: SecondPlaces<'c>,
+pub struct Content<'c> {
+    pub items: &'c [Item],
+    pub servers: &'c [Found],
+    pub duplicates: Duplicates<'c>,
     /// Whether stored items that differ are updated (`--update`).
-    pub(in crate::import) update: bool,
+    pub update: bool,
 }
 
 /// The changes that an import makes in the project.
-pub(in crate::import) struct Plan {
-    pub(in crate::import) actions: Vec<Action>,
-    pub(in crate::import) of_servers: Vec<servers::Action>,
-    pub(in crate::import) project: Project,
-    changes_second_places: bool,
+pub struct Plan {
+    pub actions: Vec<Action>,
+    pub of_servers: Vec<servers::Action>,
+    pub project: Project,
+    changes_duplicates: bool,
     /// The newest event when the plan was made. As long as there is no newer one, the plan is up to date.
     newest: i64,
 }
 
 impl Content<'_> {
     /// Compares what was found with the project.
-    pub(in crate::import) fn plan(self, context: &Context) -> Result<Plan> {
+    pub fn plan(self, context: &Context) -> Result<Plan> {
         context.read(|db, project| self.plan_in(db, project))
     }
 
     fn plan_in(self, db: &Db<'_>, project: &Project) -> Result<Plan> {
         let known = links::all(db, project.id)?;
         Ok(Plan {
-            actions: merge::plan(db, project, self.items, self.second_places.same, self.update)?,
+            actions: plan::plan(db, project, self.items, self.duplicates.same, self.update)?,
             of_servers: servers::plan(db, project, self.servers, self.update)?,
             project: project.clone(),
-            changes_second_places: record::changes(&known, self.second_places, self.items),
+            changes_duplicates: record::changes(&known, self.duplicates, self.items),
             newest: events::newest(db)?,
         })
     }
 
     /// Writes everything or nothing. The database is not locked while the plan is made and while content is stored ahead, so
     /// others can write in between.
-    pub(in crate::import) fn write(self, context: &Context, subject: &str) -> Result<Plan> {
+    pub fn write(self, context: &Context, subject: &str) -> Result<Plan> {
         let plan = self.plan(context)?;
         self.refuse_conflicts(&plan)?;
         if plan.is_empty() {
             return Ok(plan);
         }
         let planned = self.items.iter().zip(&plan.actions);
-        let ahead = Ahead::store(context, planned, self.second_places.contents.values(), find::cancelled)?;
+        let ahead = Ahead::store(context, planned, self.duplicates.contents.values(), cancelled)?;
         let plan = context.write("import", subject, |db, project, author| {
             let is_current = plan.project == *project && plan.newest == events::newest(db)?;
             let plan = if is_current { plan } else { self.plan_in(db, project)? };
@@ -67,14 +67,14 @@ impl Content<'_> {
             let total = items.len() as u64;
             let planned = (&items[..], &plan.actions[..]);
             let indexed = ahead.keys(db, project)?;
-            merge::apply(db, author, project, &context.clock, planned, &indexed, |written| {
+            apply::apply(db, author, project, &context.clock, planned, &indexed, |written| {
                 if context.is_cancelled() {
-                    return Err(find::cancelled());
+                    return Err(cancelled());
                 }
                 (context.progress)("Writing", written as u64, total);
                 Ok(())
             })?;
-            record::keep(db, project, self.second_places, self.items)?;
+            record::keep(db, project, self.duplicates, self.items)?;
             servers::apply(db, project, &context.clock, author.now, self.servers, &plan.of_servers)?;
             Ok(plan)
         })?;
@@ -83,7 +83,7 @@ impl Content<'_> {
     }
 
     fn refuse_conflicts(self, plan: &Plan) -> Result<()> {
-        merge::refuse_conflicts(self.items, &plan.actions)?;
+        plan::refuse_conflicts(self.items, &plan.actions)?;
         servers::refuse_conflicts(self.servers, &plan.of_servers)
     }
 }
@@ -91,7 +91,7 @@ impl Content<'_> {
 impl Plan {
     /// Returns whether the project already contains everything.
     fn is_empty(&self) -> bool {
-        !self.changes_second_places
+        !self.changes_duplicates
             && self.actions.iter().all(|action| matches!(action, Action::Unchanged))
             && self.of_servers.iter().all(|action| matches!(action, servers::Action::Unchanged))
     }

@@ -4,36 +4,49 @@ use std::sync::LazyLock;
 
 use mcpkg_agents::agents::imports::{Also, At, Kept};
 use mcpkg_agents::agents::places::{Commands, OwnInstructions};
-use mcpkg_agents::agents::{ALL, Agent};
+use mcpkg_agents::agents::{ALL, Agent, cline};
 use mcpkg_store::agent_files::Kind;
 
 pub use mcpkg_agents::agents::imports::{Form, Role};
 
 /// A folder in which an agent looks for something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The agent, if the folder belongs to one.
     pub agent: Option<&'static str>,
-    /// The agent's folder, and the one in it.
-    pub folder: [&'static str; 2],
+    /// The agent's folder, and usually the one in it.
+    pub folder: Vec<&'static str>,
     /// What it takes there.
     pub role: Role,
     pub form: Form,
     pub ending: &'static str,
+    /// Whether its commands count their arguments from one.
+    pub counts_from_one: bool,
 }
 
 /// The folder of skills that several agents share.
 const SHARED: &str = ".agents";
 
-/// Folders of an agent that mcpkg only imports from.
-pub const CLINE: &str = ".clinerules";
-
-/// Returns the folders in which agents look. A file that a row's ending leaves to a later one is that one's.
+/// Returns the folders in which agents look. If a file does not have the ending of a place, a later place with the same folder may
+/// take it.
 pub fn places() -> &'static [Place] {
     static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
-        let shared =
-            Place { agent: None, folder: [SHARED, "skills"], role: Role::Skill, form: Form::Plain, ending: "" };
-        ALL.iter().flat_map(|agent| of(agent)).chain([shared]).collect()
+        let plain = |folder: &[&'static str], role| Place {
+            agent: None,
+            folder: folder.to_vec(),
+            role,
+            form: Form::Plain,
+            ending: "",
+            counts_from_one: false,
+        };
+        let shared = plain(&[SHARED, "skills"], Role::Skill);
+        let cline = Place {
+            agent: Some(cline::ID),
+            form: cline::FORM,
+            ending: cline::ENDING,
+            ..plain(&[cline::RULES], Role::Instructions)
+        };
+        ALL.iter().flat_map(|agent| of(agent)).chain([shared, cline]).collect()
     });
     &PLACES
 }
@@ -43,7 +56,8 @@ fn of(agent: &'static Agent) -> Vec<Place> {
     let mut places = Vec::new();
     let mut add = |folder: &'static str, role: Role, form: Form, ending: &'static str| {
         let Some((first, second)) = folder.split_once('/') else { return };
-        let place = Place { agent: Some(agent.id), folder: [first, second], role, form, ending };
+        let counts_from_one = agent.imports.counts_from_one;
+        let place = Place { agent: Some(agent.id), folder: vec![first, second], role, form, ending, counts_from_one };
         if agent.imports.folders.contains(&first) && !places.contains(&place) {
             places.push(place);
         }
@@ -77,10 +91,11 @@ fn of(agent: &'static Agent) -> Vec<Place> {
     let also = agent.imports.also.iter();
     places.extend(also.map(|Also(folder, role, form, ending)| Place {
         agent: Some(agent.id),
-        folder: *folder,
+        folder: folder.to_vec(),
         role: *role,
         form: *form,
         ending,
+        counts_from_one: agent.imports.counts_from_one,
     }));
     places
 }
@@ -88,12 +103,38 @@ fn of(agent: &'static Agent) -> Vec<Place> {
 /// Whether a folder of this name is an agent's, or contains only files that mcpkg knows.
 pub fn is_folder(name: &str) -> bool {
     let known = |agent: &&Agent| agent.imports.folders.contains(&name) || agent.imports.plugins.contains(&name);
-    name == SHARED || name == CLINE || ALL.iter().any(known)
+    name == SHARED || name == cline::RULES || ALL.iter().any(known)
+}
+
+/// Returns whether a folder of this name contains the manifest of a plugin.
+pub fn is_plugin(name: &str) -> bool {
+    ALL.iter().any(|agent| agent.imports.plugins.contains(&name))
+}
+
+/// A file of instructions in an agent's folder that is not in a folder of rules.
+pub struct OwnFile {
+    pub agent: &'static str,
+    /// Whether the folder becomes a part of the item's name.
+    pub names_folder: bool,
+}
+
+/// Returns the agent's file of instructions at this path, from the agent's folder.
+pub fn in_folder(path: &[&str]) -> Option<OwnFile> {
+    let [folder, name] = path else { return None };
+    ALL.iter().find_map(|agent| {
+        let file = agent.imports.files.iter().find(|file| (file.folder, file.name) == (*folder, *name))?;
+        Some(OwnFile { agent: agent.id, names_folder: file.names_folder })
+    })
+}
+
+/// Returns whether agents may read something at this path.
+pub fn lies_in_folder(relative: &str) -> bool {
+    relative.split('/').any(is_folder)
 }
 
 /// The agent that owns the folder of this name.
 pub fn of_folder(name: &str) -> Option<&'static str> {
-    places().iter().find(|place| place.folder[0] == name).and_then(|place| place.agent)
+    places().iter().find(|place| place.folder.len() > 1 && place.folder[0] == name).and_then(|place| place.agent)
 }
 
 /// Whether the commands of an agent ask for their arguments in words.
@@ -109,14 +150,14 @@ pub fn instructions(name: &str) -> Option<(Option<&'static str>, Form)> {
         return Some((None, Form::Plain));
     }
     let reads = |agent: &&&Agent| agent.imports.instructions.contains(&name);
-    let agent = ALL.iter().find(reads).map(|agent| agent.id).or_else(|| old_rules(name))?;
+    let agent = ALL.iter().find(reads).map(|agent| agent.id).or_else(|| at_root(name))?;
     Some((Some(agent), Form::Plain))
 }
 
 /// Returns the agent that reads the file of this name at the root alone.
-pub fn old_rules(name: &str) -> Option<&'static str> {
+pub fn at_root(name: &str) -> Option<&'static str> {
     let own = ALL.iter().find(|agent| agent.imports.at_root.contains(&name)).map(|agent| agent.id);
-    own.or_else(|| (name == CLINE).then_some("cline"))
+    own.or_else(|| (name == cline::RULES).then_some(cline::ID))
 }
 
 /// Returns what a file is by its ending, wherever it lies, with the agent whose ending that is.

@@ -104,8 +104,7 @@ fn plugin_of(path: &str) -> Option<String> {
     {
         return Some(format!("plugins/{plugin}"));
     }
-    let manifest = |part: &&str| matches!(*part, ".claude-plugin" | ".codex-plugin" | ".cursor-plugin");
-    let at = parts[..parts.len() - 1].iter().position(manifest)?;
+    let at = parts[..parts.len() - 1].iter().position(|part| agents::is_plugin(part))?;
     Some(parts[..at].join("/"))
 }
 

@@ -1,60 +1,15 @@
 //! Decides what the file at a path becomes (a prompt, a skill's file, instructions, a subagent or a plain file), and its name.
 
 pub mod agents;
+pub mod destination;
+pub mod entered;
 pub mod folders;
 
-use crate::import::find::walk;
-use crate::import::paths::agents::{Form, Place, Role};
-use crate::import::paths::folders::Folders;
-use crate::import::reason::Reason;
-use crate::item::name::letters;
-use crate::uri::encode;
+use super::reason::Reason;
+use agents::{Form, Place, Role};
+use destination::{Destination, InSkill, Kept};
+use folders::Folders;
 use mcpkg_agents::commands::dialect::Dialect;
-use mcpkg_agents::forms::rule::CLAUDE_CODE;
-use mcpkg_store::agent_files;
-
-pub use crate::uri::decode;
-
-/// What a file becomes, judging by its path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Destination {
-    pub role: Role,
-    /// The path from which its name is made.
-    pub label: String,
-    /// For a prompt in a folder of commands, the path within that folder.
-    pub file: Option<String>,
-    /// The placeholder syntax of a prompt.
-    pub dialect: Dialect,
-    /// The agent that the file's format or folder belongs to.
-    pub agent: Option<&'static str>,
-    /// For instructions, the format in which they say when they apply.
-    pub form: Form,
-    /// For instructions, the folder that they apply to; empty for the whole project.
-    pub scope: String,
-    /// For a file of a skill, the skill.
-    pub skill: Option<InSkill>,
-    /// For a file that only one agent reads, what the agent uses it for.
-    pub kept: Option<Kept>,
-    /// A note for people about this place.
-    pub note: Option<&'static str>,
-}
-
-/// What a file is for the one agent that reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
-    /// The kind of file, judging by its path.
-    pub kind: agent_files::Kind,
-    /// Whether the agent reads the file when it starts in the root, as opposed to a file in a plugin or a subfolder.
-    pub is_own: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct InSkill {
-    /// The skill's folder, relative to the import root; empty for the root itself.
-    pub folder: String,
-    /// The name of the skill's folder.
-    pub name: String,
-}
 
 /// What the user says that files are, whatever their paths say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
@@ -75,34 +30,14 @@ pub enum Kind {
 /// Determines the places of the files below one import root.
 #[derive(Debug, Default)]
 pub struct Places {
-    pub(in crate::import) folders: Folders,
+    folders: Folders,
     /// The kind that the user chose for all files.
-    pub(in crate::import) kind: Option<Kind>,
+    kind: Option<Kind>,
     /// The name of the root's own folder. It is also the name of a skill at the root.
-    pub(in crate::import) name: String,
+    name: String,
     /// The prefix of all paths if the root as a whole is a skill: the skill's name.
-    pub(in crate::import) prefix: String,
+    prefix: String,
 }
-
-pub(in crate::import) const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
-
-/// Folder names that only say what is in the folder, so they do not help to distinguish names.
-const GENERIC: &[&str] = &[
-    "agent",
-    "agents",
-    "chatmodes",
-    "command",
-    "commands",
-    "instructions",
-    "packages",
-    "plugins",
-    "prompts",
-    "rules",
-    "skill",
-    "skills",
-    "src",
-    "workflows",
-];
 
 /// Folders that do not become part of a name, because the file's extension already says what it is.
 const TOLD: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
@@ -113,6 +48,32 @@ impl Places {
         let mut folders = Folders::of(paths);
         folders.forget_root();
         Self { folders, ..Self::default() }
+    }
+
+    /// Returns the places of the files at `paths` in a folder with this name; `is_named` means that the user named the folder.
+    pub fn of_folder<'p>(
+        paths: impl Iterator<Item = &'p str> + Clone,
+        kind: Option<Kind>,
+        name: &str,
+        is_named: bool,
+    ) -> Self {
+        let mut folders = Folders::of(paths);
+        let mut prefix = String::new();
+        if kind == Some(Kind::Skill) || (is_named && folders.is_one_skill()) {
+            prefix = format!("{name}/");
+            folders = Folders::one_skill(name);
+        }
+        Self { folders, kind, name: name.to_owned(), prefix }
+    }
+
+    /// Returns the prefix of all paths: the name of the skill, if the root as a whole is a skill.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Treats the root as a plugin. Needed if only a part of the plugin is imported.
+    pub fn add_plugin(&mut self) {
+        self.folders.add_plugin();
     }
 
     /// Returns what the file at `relative` (with `/` separators) becomes, or the reason why it is skipped.
@@ -167,7 +128,7 @@ impl Places {
         relative.match_indices('/').all(|(end, _)| {
             let folder = &relative[..end];
             let in_skill = skill.is_some_and(|skill| folder.len() > skill.len());
-            walk::is_entered(folder, in_skill).is_ok()
+            entered::is_entered(folder, in_skill).is_ok()
         })
     }
 
@@ -212,31 +173,17 @@ impl Places {
     /// from there.
     fn in_agents_folder(&self, before: &[&str], here: &[&str]) -> Option<Destination> {
         let scope = before.join("/");
-        let known = |place: &&Place| here.starts_with(&place.folder) && here.len() > 2;
-        for place in agents::places().iter().filter(known) {
-            let inner = &here[2..];
+        for place in agents::places() {
+            let Some(inner) = here.strip_prefix(place.folder.as_slice()) else { continue };
             let takes = inner.last().is_some_and(|name| name.ends_with(place.ending));
             if takes && let Some(found) = self.at(place, before, inner) {
                 return Some(found);
             }
         }
-        if here == COPILOT {
-            let label = [before, &here[1..]].concat().join("/");
-            return Some(Destination { agent: Some("vscode"), scope, ..Destination::plain(Role::Instructions, label) });
-        }
-        let label = || [before, here].concat().join("/");
-        match here {
-            [".claude", "CLAUDE.md"] => {
-                let plain = Destination::plain(Role::Instructions, label());
-                Some(Destination { agent: Some("claude_code"), scope, ..plain })
-            }
-            [".clinerules", .., name] if name.ends_with(".md") => {
-                let label = [before, &here[1..]].concat().join("/");
-                let plain = Destination::plain(Role::Instructions, label);
-                Some(Destination { agent: Some("cline"), form: Form::Rule(&CLAUDE_CODE), scope, ..plain })
-            }
-            _ => None,
-        }
+        let own = agents::in_folder(here)?;
+        let label = if own.names_folder { [before, here].concat() } else { [before, &here[1..]].concat() };
+        let plain = Destination::plain(Role::Instructions, label.join("/"));
+        Some(Destination { agent: Some(own.agent), scope, ..plain })
     }
 
     fn at(&self, place: &Place, before: &[&str], inner: &[&str]) -> Option<Destination> {
@@ -246,13 +193,11 @@ impl Places {
             Role::Prompt => {
                 let label = label.strip_suffix(place.ending)?.to_owned();
                 let file = before.is_empty().then(|| format!("{label}.md"));
-                // Codex's prompts, which it no longer supports, also counted from one.
-                let counts_from_one = matches!(agent, Some("opencode" | "codex"));
-                let dialect = if counts_from_one { Dialect::OpenCode } else { Dialect::Claude };
+                let dialect = if place.counts_from_one { Dialect::OpenCode } else { Dialect::Claude };
                 Destination { file, dialect, ..Destination::plain(Role::Prompt, label) }
             }
             Role::Skill => {
-                let folder = [before, &place.folder, &inner[..1]].concat().join("/");
+                let folder = [before, place.folder.as_slice(), &inner[..1]].concat().join("/");
                 let is_one = inner.len() > 1 && !self.folders.has_skills_below(&folder);
                 let relative = format!("{folder}/{}", inner[1..].join("/"));
                 is_one.then(|| self.skill(&folder, &relative))?
@@ -269,7 +214,7 @@ impl Places {
                 Destination::plain(Role::Subagent, label[..label.len() - ending.len()].to_owned())
             }
             Role::Kept | Role::File => {
-                Destination::plain(Role::File, [before, &place.folder, inner].concat().join("/"))
+                Destination::plain(Role::File, [before, place.folder.as_slice(), inner].concat().join("/"))
             }
         };
         Some(Destination { agent, ..found })
@@ -279,71 +224,11 @@ impl Places {
 /// The endings of subagents' files, longer ones first.
 const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md", ".toml"];
 
-impl Destination {
-    fn plain(role: Role, label: String) -> Self {
-        Self {
-            role,
-            label,
-            file: None,
-            dialect: Dialect::Claude,
-            agent: None,
-            form: Form::Plain,
-            scope: String::new(),
-            skill: None,
-            kept: None,
-            note: None,
-        }
-    }
-
-    /// Returns the place of a file that is imported as a plain file, regardless of its folder.
-    pub fn as_file(relative: &str) -> Self {
-        Self::plain(Role::File, relative.to_owned())
-    }
-
-    /// Returns whether no agent reads a file here, whatever it contains.
-    pub fn is_unread(&self) -> bool {
-        self.role == Role::File && self.skill.is_none() && self.kept.is_none()
-    }
-
-    /// Returns whether a file here may contain MCP servers that an agent reads.
-    pub fn may_hold_servers(&self) -> bool {
-        self.kept.is_some_and(|kept| matches!(kept.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
-    }
-
-    /// Returns the preferred name. It may be taken, too long or invalid.
-    pub fn wanted_name(&self) -> String {
-        letters(&self.label)
-    }
-
-    /// Returns the URI of a resource with this name.
-    pub fn uri(&self, name: &str) -> String {
-        match self.role {
-            Role::File => format!("file:///{}", encode(&self.label)),
-            Role::Subagent => format!("subagent://{name}"),
-            _ => format!("instructions://{name}"),
-        }
-    }
-
-    /// Returns folders above the file that can distinguish it from another file with the same name, the nearest first.
-    pub fn origins(&self, relative: &str) -> Vec<String> {
-        if self.role == Role::File {
-            return Vec::new();
-        }
-        let top = self.skill.as_ref().map_or(relative, |skill| skill.folder.as_str());
-        let mut above: Vec<&str> = top.split('/').collect();
-        above.pop();
-        let in_label = |part: &&str| self.skill.is_none() && self.label.split('/').any(|word| word == *part);
-        let words = above.into_iter().filter(|part| !GENERIC.contains(part)).filter(|part| !in_label(part));
-        let words = words.map(|part| letters(part.trim_start_matches('.'))).filter(|word| !word.is_empty());
-        words.collect::<Vec<_>>().into_iter().rev().collect()
-    }
-}
-
 /// Returns the place of a file that its name identifies as instructions.
 fn instructions(parts: &[&str]) -> Option<Destination> {
     let (name, above) = parts.split_last()?;
     let (agent, form) = agents::instructions(name)?;
-    let nested_old = !above.is_empty() && agents::old_rules(name).is_some();
+    let nested_old = !above.is_empty() && agents::at_root(name).is_some();
     let (form, note) = match nested_old {
         true => (
             Form::Unread,

@@ -1,70 +1,51 @@
-//! Turns files into prompts, resources and other items.
+//! Stage 4 of an import: turns drafts into items with unique names and URIs, each content once.
+//!
+//! Drafts are placed one after the other. A draft with the same content as an item so far becomes its duplicate
+//! ([`crate::same`] explains when, and which file is the original). Any other draft becomes an item: it gets the name that it
+//! prefers or, if that is taken, a name with its folder in front ([`names`]). Two different files that need the same URI clash.
 
-pub mod instructions;
-pub mod skills;
+pub mod names;
+pub mod servers;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod instructions;
+mod known;
+mod skills;
+
+use std::collections::HashSet;
 use std::path::Path;
 
-use crate::answer::text;
-use crate::item::{self, File, Item};
-
-use crate::import::note::Note;
-use crate::import::paths::agents::{Form, Role};
-use crate::import::paths::{Destination, InSkill, Kept};
-use crate::import::read::agent_file::{KeptFile, KeptFiles};
-use crate::import::read::stray;
-use crate::import::reason::{LeftOut, Reason};
-use crate::item::name;
-use crate::item::{Entry, Origin, What};
-use crate::same::twins;
-use crate::same::variants::{self, PlainRule};
-use crate::{argument, media, uri};
-use mcpkg_agents::commands::{self, Read, toml_file};
-use mcpkg_agents::forms::matter::{self, Matter};
-use mcpkg_agents::forms::read::unread;
-use mcpkg_agents::forms::{self, Scope};
-use mcpkg_agents::template;
+use super::account::Account;
+use super::paths::agents::Role;
+use super::paths::destination::Destination;
+use super::read::{Draft, Drafts, Listed, Says};
+use super::reason::{LeftOut, Reason, naming};
+use crate::item::server::Server;
+use crate::item::{Entry, File, Item, Origin, What};
+use crate::media;
+use crate::same::Duplicate;
+use known::Known;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::names;
+use mcpkg_core::names as rules;
 use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::prompts::Attributes;
 use mcpkg_store::resources;
+use names::Names;
+use servers::{Found, Servers};
 
+/// The items of an import.
 #[derive(Debug, Default)]
-pub struct Understood {
+pub struct Placed {
     /// The items. Their names and URIs are unique.
     pub items: Vec<Item>,
-    /// Duplicates: the path of the file, and the path of the file that it equals.
-    pub same: Vec<(String, String)>,
+    /// The MCP servers. Their names are unique.
+    pub servers: Vec<Found>,
     /// Files that an item represents only in part, so that writing the item would not restore them.
     pub partial: Vec<String>,
-    pub left_out: Vec<LeftOut>,
     /// Files that need a URI or name that a different file already has.
     pub clashes: Vec<Clash>,
-    pub notes: Vec<Note>,
-    /// Collects the files of single agents, and the MCP servers in them.
-    pub kept: KeptFiles,
-    /// The number of items that a manifest lists. They come first in `items` and are never changed.
-    pub(in crate::import) listed_count: usize,
-    /// Rules that contain no more than a deploy writes, by the indexes of their items.
-    pub(in crate::import) plain_rules: HashMap<usize, PlainRule>,
-    /// The `AGENTS.md` files, which other agents' files import after a deploy.
-    pub(in crate::import) imported: HashSet<String>,
-    pub(in crate::import) names: [HashSet<String>; 2],
-    pub(in crate::import) uris: HashMap<String, usize>,
-    /// The indexes of items by the name that they preferred, whether or not they got it.
-    pub(in crate::import) wanted: HashMap<(Role, String), Vec<usize>>,
-    /// A cache of the files that a deploy would write from a prompt, by the prompt's index.
-    forms: HashMap<usize, Vec<String>>,
-    /// The indexes of instructions, by the name of their file without its ending.
-    pub(in crate::import) stems: HashMap<String, Vec<usize>>,
-    files: HashSet<String>,
-    /// The names that skills got, by the name of their folder and a hash of their files.
-    pub(in crate::import) skills: HashMap<(String, u64), String>,
-    /// The names of skills in lower case, because some file systems ignore case.
-    pub(in crate::import) skill_names: HashSet<String>,
+    /// The files that became duplicates or nothing, and notes.
+    pub account: Account,
 }
 
 /// A file that needs a name or URI that another file has.
@@ -75,319 +56,126 @@ pub struct Clash {
     pub path: String,
 }
 
-/// The name of the file that other agents' files import after a deploy.
-pub(in crate::import) const IMPORTED: &str = "AGENTS.md";
-
-/// The largest file whose front matter is read, in bytes.
-pub(in crate::import) const MAX_DESCRIBED: u64 = 16 << 20;
-
-/// Turns files, sorted by path, into items according to their places. Files that a manifest lists have no place; they come first,
-/// because their names are exact. The same holds for the servers already in `kept`.
-pub fn understand<'f>(
-    files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
-    kept: KeptFiles,
-) -> Result<Understood> {
-    understand_after(|_| true, files, kept)
+/// The items so far, with what is needed to place the next draft.
+struct Placing {
+    placed: Placed,
+    names: Names,
+    known: Known,
+    servers: Servers,
+    /// The paths of files that other agents' files import after a deploy.
+    imported: HashSet<String>,
 }
 
-/// Like [`understand`], but files for which `first` is true come first: they keep their items, and equal files become duplicates.
-pub fn understand_after<'f>(
-    first: impl Fn(&File) -> bool,
-    files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
-    kept: KeptFiles,
-) -> Result<Understood> {
-    let mut understood = Understood { kept, ..Understood::default() };
-    let (mut skills, mut others) = (BTreeMap::<&InSkill, (&Destination, Vec<&File>)>::new(), Vec::new());
-    for (file, place) in files {
-        if file.relative.ends_with(IMPORTED) {
-            understood.imported.insert(file.relative.clone());
-        }
-        match (&file.listed, place) {
-            (Some(entry), _) => understood.listed(file, entry).map_err(|error| naming(&file.relative, error))?,
-            (None, Some(place)) => match &place.skill {
-                Some(skill) => skills.entry(skill).or_insert_with(|| (place, Vec::new())).1.push(file),
-                None => others.push((file, place)),
-            },
-            (None, None) => {}
-        }
+/// Places the drafts. `servers` are those that a manifest lists; they and the files that it lists keep their exact names.
+pub fn place(drafts: Drafts<'_>, servers: Vec<Server>) -> Result<Placed> {
+    let Drafts { listed, skills, others, imported } = drafts;
+    let mut placing = Placing {
+        placed: Placed::default(),
+        names: Names::default(),
+        known: Known::default(),
+        servers: Servers::listed(servers),
+        imported,
+    };
+    listed.into_iter().for_each(|listed| placing.listed(listed));
+    skills.iter().try_for_each(|skill| placing.skill(skill))?;
+    for draft in others {
+        let path = draft.file.relative.as_str();
+        placing.draft(draft).map_err(|error| naming(path, error))?;
     }
-    let (before, new): (Vec<_>, Vec<_>) =
-        skills.into_iter().partition(|(_, (_, files))| files.iter().any(|file| first(file)));
-    for (skill, (place, files)) in before.into_iter().chain(new) {
-        understood.skill(skill, place, &files)?;
-    }
-    // A command that asks for its arguments in words has lost their names, so it is a copy of the one that has them.
-    others.sort_by_key(|(_, place)| place.role == Role::Prompt && agents::asks_in_words(place.agent));
-    let (before, new): (Vec<_>, Vec<_>) = others.into_iter().partition(|(file, _)| first(file));
-    for (file, place) in before.into_iter().chain(new) {
-        understood.place(file, place).map_err(|error| naming(&file.relative, error))?;
-    }
-    understood.take_out_commands();
-    understood.kept.finish();
-    Ok(understood)
+    placing.remove_skills_of_commands();
+    let Placing { placed, servers, .. } = placing;
+    Ok(Placed { servers: servers.finish(), ..placed })
 }
 
-impl Understood {
-    fn listed(&mut self, file: &File, entry: &Entry) -> Result<()> {
-        let (mut entry, mut content) = (entry.clone(), file.content.clone());
-        if let What::Prompt(attributes) = &mut entry.what {
-            let written = argument::prompt(content.bytes()?.into_owned())?;
-            let (read, text) = commands::listed(&written, attributes);
-            *attributes = read;
-            if text != written {
-                content = text.into_bytes().into();
-            }
-        }
-        item::check(&entry, &content)?;
-        if let What::Prompt(Attributes { template: true, dialect: None, arguments, .. }) = &entry.what
-            && let Err(error) = template::check_declared(&text(content.bytes()?.into_owned())?, arguments)
-        {
-            self.note(file, None, format!("is not deployed until you fix it: {error}"));
-        }
-        if entry.what == What::Server {
-            return Err(Error::new(Code::InvalidArgument, "a manifest cannot list a file as an MCP server"));
-        }
+impl Placing {
+    fn listed(&mut self, Listed { file, entry, content, note }: Listed<'_>) {
+        self.placed.account.notes.extend(note);
         let is_free = match &entry.what {
             What::AgentFile { .. } => true,
-            what => self.names[usize::from(what.is_prompt())].insert(entry.name.clone()),
+            what => self.names.take(what.is_prompt(), &entry.name),
         };
         if is_free {
-            self.know_again(&entry);
-            self.listed_count = self.items.len() + 1;
+            self.known.set_listed(&entry, self.placed.items.len());
             self.add(file, entry, content);
         } else {
-            self.clashes.push(Clash { wanted: entry.name, path: file.relative.clone() });
-        }
-        Ok(())
-    }
-
-    /// Registers a listed item, so that files that a deploy wrote from it are recognized as duplicates.
-    fn know_again(&mut self, entry: &Entry) {
-        let at = self.items.len();
-        let (role, name) = match (&entry.what, entry.what.uri().and_then(|uri| uri.split_once("://"))) {
-            (What::Prompt(_), _) => (Role::Prompt, entry.name.clone()),
-            (_, Some(("subagent", name))) => (Role::Subagent, uri::decode(name).unwrap_or_default()),
-            (_, Some(("instructions", name))) => {
-                let name = uri::decode(name).unwrap_or_default();
-                self.know_by(forms::stem(&name), forms::stem(&name));
-                return;
-            }
-            _ => return,
-        };
-        self.wanted.entry((role, name)).or_default().push(at);
-    }
-
-    /// Adds a file according to its place.
-    fn place(&mut self, file: &File, place: &Destination) -> Result<()> {
-        if let Some(note) = place.note {
-            self.note(file, None, note);
-        }
-        if let Some(kept) = place.kept {
-            return self.keep(file, place, kept);
-        }
-        if self.is_strange(file)? {
-            return Ok(());
-        }
-        if place.role != Role::File && !file.content.is_text() {
-            self.leave_out(file, Reason::NotText);
-            return Ok(());
-        }
-        match place.role {
-            Role::Prompt => self.prompt(file, place, &text(file.content.bytes()?.into_owned())?),
-            Role::Instructions | Role::Subagent => self.loaded(file, place),
-            Role::Skill | Role::Kept | Role::File => self.document(file, place),
+            self.placed.clashes.push(Clash { wanted: entry.name, path: file.relative.clone() });
         }
     }
 
-    /// Adds a file that only one agent reads.
-    fn keep(&mut self, file: &File, place: &Destination, kept: Kept) -> Result<()> {
-        match self.kept.read(file, place, kept)? {
-            Ok(KeptFile { kind, content, notes }) => {
-                self.notes.extend(notes);
+    fn draft(&mut self, Draft { file, to, says, notes }: Draft<'_>) -> Result<()> {
+        self.placed.account.notes.extend(notes);
+        match says {
+            Says::Prompt { attributes, content } => self.prompt(file, to, attributes, content),
+            Says::Text(text) => self.text(file, to, text),
+            Says::AgentFile { kind, content, servers } => {
+                let origins = to.origins(&file.relative);
+                servers.into_iter().for_each(|server| self.servers.add(server, &file.relative, &origins));
                 let what = What::AgentFile { holds: kind, executable: file.executable };
-                let origin = origin(file, place, Applies::Always);
-                self.add(file, Entry { name: file.relative.clone(), what, origin }, content);
+                self.add(
+                    file,
+                    Entry { name: file.relative.clone(), what, origin: origin(file, to, Applies::Always) },
+                    content,
+                );
+                Ok(())
             }
-            Err((reason, note)) => {
-                self.notes.push(note);
-                self.leave_out(file, reason);
-            }
-        }
-        Ok(())
-    }
-
-    fn prompt(&mut self, file: &File, place: &Destination, text: &str) -> Result<()> {
-        let Read { mut attributes, content, odd } = match file.relative.ends_with(".toml") {
-            false => commands::read(text, place.dialect),
-            true => match toml_file::read(text) {
-                Ok((attributes, content)) => Read { attributes, content, odd: None },
-                Err(why) => {
-                    if let Some(twin) = self.twin_by_form(place, text) {
-                        self.same.push((file.relative.clone(), self.items[twin].path.clone()));
-                        return Ok(());
-                    }
-                    self.note(file, None, format!("was imported as a plain file: {why}"));
-                    return self.document(file, &Destination::as_file(&file.relative));
+            Says::File => self.document(file, to),
+            Says::BadCommand(why) => match self.command_of(to, &*file.content.bytes()?) {
+                Some(at) => {
+                    self.duplicate(file, at);
+                    Ok(())
+                }
+                None => {
+                    let note = format!("was imported as a plain file: {why}");
+                    self.placed.account.note(file, None, note);
+                    self.document(file, &Destination::as_file(&file.relative))
                 }
             },
-        };
-        if let Some(error) = odd {
-            self.note(file, line_of(&error), format!("was imported unchanged: {error}"));
+            Says::Nothing(reason) => {
+                self.leave_out(file, reason);
+                Ok(())
+            }
         }
-        if content.is_empty() {
-            self.leave_out(file, Reason::Empty);
-            return Ok(());
+    }
+
+    /// Finds the prompt from which a deploy would write this file for some agent.
+    fn command_of(&mut self, to: &Destination, file: &[u8]) -> Option<usize> {
+        let named = self.known.named(to.role, &to.wanted_name()).to_vec();
+        named.into_iter().find(|at| self.known.is_command_of(&self.placed.items, *at, file))
+    }
+
+    fn prompt(&mut self, file: &File, to: &Destination, mut attributes: Attributes, content: NewContent) -> Result<()> {
+        let wanted = to.wanted_name();
+        for at in self.known.named(to.role, &wanted).to_vec() {
+            let item = &self.placed.items[at];
+            let What::Prompt(other) = &item.entry.what else { continue };
+            let is_equal =
+                item.content == content && *other == Attributes { file: other.file.clone(), ..attributes.clone() };
+            if is_equal || self.known.is_command_of(&self.placed.items, at, &*file.content.bytes()?) {
+                self.duplicate(file, at);
+                return Ok(());
+            }
         }
-        // If the content is unchanged, keep referring to the file instead of holding a copy in memory.
-        let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
-        // The same command may be in the folders of several agents.
-        let wanted = place.wanted_name();
-        let twin = self.wanted.get(&(place.role, wanted.clone())).cloned().unwrap_or_default().into_iter().find(|at| {
-            let item = &self.items[*at];
-            let What::Prompt(other) = &item.entry.what else { return false };
-            let same = || *other == Attributes { file: other.file.clone(), ..attributes.clone() };
-            let forms = self.forms.entry(*at).or_insert_with(|| twins::forms(&item.entry.name, other, &item.content));
-            (item.content == content && same()) || forms.iter().any(|form| form == text)
-        });
-        if let Some(twin) = twin {
-            self.same.push((file.relative.clone(), self.items[twin].path.clone()));
-            return Ok(());
-        }
-        let name = self.name(true, wanted.clone(), &place.origins(&file.relative), &file.relative);
-        let own = format!("{name}.md");
-        attributes.file = place.file.clone().filter(|path| *path != own && self.files.insert(path.to_lowercase()));
-        if attributes.file.is_none() {
-            self.files.insert(own.to_lowercase());
-        }
-        let origin = origin(file, place, Applies::Always);
-        self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
+        let name = self.names.prompt(wanted.clone(), &to.origins(&file.relative), &file.relative);
+        attributes.file = self.names.prompt_file(&name, to.file.clone());
+        self.known.set_name(to.role, wanted, self.placed.items.len());
         // Prompts do not store an executable bit, so the file is only represented in part.
-        self.partial.extend(file.executable.then(|| file.relative.clone()));
-        self.add(file, Entry { name, what: What::Prompt(attributes), origin }, content);
+        self.placed.partial.extend(file.executable.then(|| file.relative.clone()));
+        let entry = Entry { name, what: What::Prompt(attributes), origin: origin(file, to, Applies::Always) };
+        self.add(file, entry, content);
         Ok(())
-    }
-
-    /// Registers the next item, which are instructions, under the name of its file and under the file name that a deploy uses.
-    pub(in crate::import) fn know_by(&mut self, stem: &str, name: &str) {
-        let deployed = forms::file_letters(name);
-        if deployed != stem {
-            self.stems.entry(deployed).or_default().push(self.items.len());
-        }
-        self.stems.entry(stem.to_owned()).or_default().push(self.items.len());
-    }
-
-    /// Finds the prompt from which a deploy would write this text for some agent.
-    fn twin_by_form(&mut self, place: &Destination, text: &str) -> Option<usize> {
-        let known = self.wanted.get(&(place.role, place.wanted_name()))?.clone();
-        known.into_iter().find(|at| {
-            let item = &self.items[*at];
-            let What::Prompt(attributes) = &item.entry.what else { return false };
-            let forms =
-                self.forms.entry(*at).or_insert_with(|| twins::forms(&item.entry.name, attributes, &item.content));
-            forms.iter().any(|form| form == text)
-        })
-    }
-
-    /// Adds instructions or a subagent.
-    pub(in crate::import) fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
-        let is_small = file.content.size() <= MAX_DESCRIBED;
-        if is_small && self.is_gathered(file, place)? {
-            return Ok(());
-        }
-        let scope = match file.content.size() <= MAX_DESCRIBED {
-            true => self.scope(file, place)?,
-            false if place.form == Form::Plain => Scope::default(),
-            false => Scope { applies: Applies::Manual, ..Scope::default() },
-        };
-        if is_small && self.is_written_again(file, place, &scope)? {
-            return Ok(());
-        }
-        let plain = match is_small && place.role == Role::Instructions && place.scope.is_empty() {
-            true => variants::plain_rule(place.form, &place.label, &file.content.bytes()?, &scope),
-            false => None,
-        };
-        if is_small && plain.is_none() && self.is_fuller_rule(file, place, &scope)? {
-            return Ok(());
-        }
-        let Scope { applies, description, notes, .. } = scope.within(&place.scope);
-        for (line, note) in notes {
-            self.note(file, line, note);
-        }
-        if is_small && self.is_written_from(file, place, &applies)? {
-            return Ok(());
-        }
-        let wanted = place.wanted_name();
-        let is_same = |item: &Item| match &item.entry.what {
-            What::Resource(other) => {
-                item.content == file.content && item.entry.origin.applies == applies && other.description == description
-            }
-            What::Prompt(_) | What::AgentFile { .. } | What::Server => false,
-        };
-        if self.merge(file, place.role, &wanted, is_same) {
-            return Ok(());
-        }
-        if let Some(rule) = plain {
-            self.plain_rules.insert(self.items.len(), rule);
-        }
-        let origins = place.origins(&file.relative);
-        let (name, uri) = if place.role == Role::Subagent {
-            let mut names = name::names(wanted.clone(), &origins, &file.relative);
-            let taken = &mut self.names[0];
-            let free = |subagent: &String| subagent.len() <= MAX_SUBAGENT && taken.insert(of_subagent(subagent));
-            let subagent = names.find(free).unwrap_or_default();
-            (of_subagent(&subagent), place.uri(&subagent))
-        } else {
-            let name = self.name(false, wanted.clone(), &origins, &file.relative);
-            let uri = place.uri(&name);
-            (name, uri)
-        };
-        self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
-        self.know_by(forms::stem(&place.label), forms::stem(&name));
-        let origin = origin(file, place, applies);
-        self.resource(file, name, uri, description, origin)
-    }
-
-    /// Reads the metadata of a file, and when it applies.
-    fn scope(&mut self, file: &File, place: &Destination) -> Result<Scope> {
-        let text = text(file.content.bytes()?.into_owned())?;
-        let mut scope = match place.form {
-            Form::Plain => Scope::default(),
-            Form::Rule(format) => format.read(&text),
-            Form::Unread => unread(&text),
-        };
-        if place.form == Form::Plain {
-            let keys = self.front_matter(file, &text);
-            if place.role == Role::Subagent && place.agent == Some("claude_code") && !is_subagent(&text) {
-                self.note(file, None, "lacks a `name` or `description`, so Claude Code does not load the file");
-            }
-            scope.description = keys.description;
-        }
-        scope.description = scope.description.filter(|text| names::description(Some(text.clone())).is_ok());
-        Ok(scope)
     }
 
     /// Adds a file that no agent loads on its own.
-    fn document(&mut self, file: &File, place: &Destination) -> Result<()> {
+    fn document(&mut self, file: &File, to: &Destination) -> Result<()> {
         // `add` drops a file that equals an item with the same URI. In that case, the file must not take a new name.
-        let without_name = place.uri("");
-        let known = self.uris.get(&without_name).map(|at| self.items[*at].entry.name.clone());
-        let name = known.unwrap_or_else(|| self.name(false, place.wanted_name(), &[], &file.relative));
-        let uri = if place.role == Role::File { without_name } else { place.uri(&name) };
+        let without_name = to.uri("");
+        let known = self.known.with_uri(&without_name).map(|at| self.placed.items[at].entry.name.clone());
+        let name = known.unwrap_or_else(|| self.names.resource(to.wanted_name(), &[], &file.relative));
+        let uri = if to.role == Role::File { without_name } else { to.uri(&name) };
         self.resource(file, name, uri, None, Origin::default())
     }
 
-    /// Skips a file that looks like a configuration of MCP servers in a place where no agent reads one. Returns whether it did.
-    pub(in crate::import) fn is_strange(&mut self, file: &File) -> Result<bool> {
-        let is_strange = self.kept.is_strange(file)?;
-        if is_strange {
-            let (reason, note) = stray::left_out(file);
-            self.notes.push(note);
-            self.leave_out(file, reason);
-        }
-        Ok(is_strange)
-    }
-
-    pub(in crate::import) fn resource(
+    fn resource(
         &mut self,
         file: &File,
         name: String,
@@ -395,7 +183,7 @@ impl Understood {
         description: Option<String>,
         origin: Origin,
     ) -> Result<()> {
-        names::check_uri(&uri)?;
+        rules::check_uri(&uri)?;
         let media = media::from_file(file.content.clone(), None, Path::new(&file.relative))?;
         let (mime_type, executable) = (Some(media.mime_type), file.executable);
         let what = What::Resource(resources::Attributes { uri, description, mime_type, text: media.text, executable });
@@ -403,93 +191,51 @@ impl Understood {
         Ok(())
     }
 
-    /// Parses front matter. If it is malformed, it counts as text, and a note is added.
-    pub(in crate::import) fn front_matter(&mut self, file: &File, text: &str) -> Matter {
-        let read = matter::split(text).and_then(|split| split.map(|(yaml, _)| matter::parse(yaml)).transpose());
-        match read {
-            Ok(matter) => matter.unwrap_or_default(),
-            Err(error) => {
-                self.note(file, line_of(&error), format!("was imported unchanged: {error}"));
-                Matter::default()
-            }
-        }
-    }
-
-    /// Reports a file as a duplicate if an equal item has the same preferred name. Returns whether it did.
-    fn merge(&mut self, file: &File, role: Role, wanted: &str, is_same: impl Fn(&Item) -> bool) -> bool {
-        let known = self.wanted.get(&(role, wanted.to_owned())).into_iter().flatten();
-        let twin = known.map(|at| &self.items[*at]).find(|item| is_same(item)).map(|item| item.path.clone());
-        let is_merged = twin.is_some();
-        self.same.extend(twin.map(|twin| (file.relative.clone(), twin)));
-        is_merged
-    }
-
-    pub(in crate::import) fn name(
-        &mut self,
-        is_prompt: bool,
-        wanted: String,
-        origins: &[String],
-        relative: &str,
-    ) -> String {
-        let taken = &mut self.names[usize::from(is_prompt)];
-        name::names(wanted, origins, relative).find(|name| taken.insert(name.clone())).unwrap_or_default()
-    }
-
     /// Adds an item. If its URI is taken, the file is a duplicate of an equal item, or clashes with a different one.
     fn add(&mut self, file: &File, entry: Entry, content: NewContent) {
-        let path = file.relative.clone();
-        let item = Item { path, entry, content };
+        let item = Item { path: file.relative.clone(), entry, content };
         let uri = match &item.entry.what {
-            What::Prompt(_) | What::Server => return self.items.push(item),
+            What::Prompt(_) | What::Server => return self.placed.items.push(item),
             What::Resource(attributes) => attributes.uri.clone(),
             What::AgentFile { .. } => format!("agent-file:{}", item.entry.name),
         };
-        match self.uris.get(&uri).and_then(|at| self.items.get(*at)) {
-            Some(same) if same.entry == item.entry && same.content == item.content => {
-                self.same.push((item.path, same.path.clone()));
+        match self.known.with_uri(&uri).filter(|at| *at < self.placed.items.len()) {
+            Some(at) if self.placed.items[at].entry == item.entry && self.placed.items[at].content == item.content => {
+                self.duplicate(file, at);
             }
-            Some(_) => self.clashes.push(Clash { wanted: uri, path: item.path }),
+            Some(_) => self.placed.clashes.push(Clash { wanted: uri, path: item.path }),
             None => {
-                self.uris.insert(uri, self.items.len());
-                self.items.push(item);
+                self.known.set_uri(uri, self.placed.items.len());
+                self.placed.items.push(item);
             }
         }
     }
 
-    pub(in crate::import) fn note(&mut self, file: &File, line: Option<usize>, text: impl Into<String>) {
-        self.notes.push(Note { path: file.relative.clone(), line, text: text.into() });
+    /// Reports a file as a duplicate of the item at `at`.
+    fn duplicate(&mut self, file: &File, at: usize) {
+        self.same(file.relative.clone(), self.placed.items[at].path.clone());
+    }
+
+    fn same(&mut self, path: String, of: String) {
+        self.placed.account.same.push(Duplicate { path, of });
     }
 
     fn leave_out(&mut self, file: &File, reason: Reason) {
-        self.left_out.push(LeftOut::file(&file.relative, reason));
+        self.placed.account.left_out.push(LeftOut::file(&file.relative, reason));
+    }
+
+    /// Gives an item the content and path of a file. Returns the path of the item's former file.
+    fn take_over(&mut self, at: usize, file: &File, to: &Destination) -> String {
+        let item = &mut self.placed.items[at];
+        item.content = file.content.clone();
+        item.entry.origin.agent = to.agent.map(str::to_owned);
+        item.entry.origin.path = Some(file.relative.clone());
+        std::mem::replace(&mut item.path, file.relative.clone())
     }
 }
 
-fn origin(file: &File, place: &Destination, applies: Applies) -> Origin {
-    Origin { applies, agent: place.agent.map(str::to_owned), path: Some(file.relative.clone()) }
-}
-
-/// The maximum length of a subagent's name. It is shorter than other names, because its resource's name contains more.
-const MAX_SUBAGENT: usize = 240;
-
-fn of_subagent(subagent: &str) -> String {
-    format!("agents.{subagent}.md")
-}
-
-/// Returns whether front matter contains the name and the description that every subagent needs.
-fn is_subagent(text: &str) -> bool {
-    let keys = matter::split(text).ok().flatten().and_then(|(yaml, _)| matter::keys(yaml).ok());
-    keys.is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
-}
-
-/// Returns the line of an error in a file's front matter, where line 1 is the `---`.
-fn line_of(error: &Error) -> Option<usize> {
-    let line = error.details().and_then(|details| details["line"].as_u64());
-    Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))
-}
-
-pub(in crate::import) fn naming(file: &str, error: Error) -> Error {
-    Error::new(error.code(), format!("`{file}` cannot be imported: {error}")).with_source(error)
+fn origin(file: &File, to: &Destination, applies: Applies) -> Origin {
+    Origin { applies, agent: to.agent.map(str::to_owned), path: Some(file.relative.clone()) }
 }
 
 /// Returns the error for files that need the same name or URI.

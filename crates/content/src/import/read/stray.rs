@@ -5,8 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::import::note::Note;
-use crate::import::reason::Reason;
+use super::super::reason::{Note, Reason};
 use crate::item::File;
 use mcpkg_agents::agents;
 use mcpkg_agents::forms::matter;
@@ -17,7 +16,7 @@ use mcpkg_base::process::utf16;
 use mcpkg_base::redact::{holds_token, is_secret_name};
 
 /// The largest file of an agent, in bytes, that is read. Agents do not read larger ones either.
-pub(in crate::import) const MAX_READ: u64 = 4 << 20;
+pub const MAX_READ: u64 = 4 << 20;
 
 /// The largest document in an unknown place, in bytes, that is parsed, and the size of the pieces in which larger ones are
 /// searched.
@@ -37,7 +36,7 @@ const WORDS: [&str; 8] = [
 ];
 
 /// Returns the reason to skip such a file, and a note with what the user can do.
-pub(in crate::import) fn left_out(file: &File) -> (Reason, Note) {
+pub fn left_out(file: &File) -> (Reason, Note) {
     let text = "was skipped: it looks like an MCP server configuration, but no agent reads it there, and some of \
         its values may be secret; replace these values with references such as ${NAME}, or add the servers with `mcpkg mcp add`";
     (Reason::Secret, Note { path: file.relative.clone(), line: None, text: text.to_owned() })
@@ -45,7 +44,7 @@ pub(in crate::import) fn left_out(file: &File) -> (Reason, Note) {
 
 /// Returns whether a file looks like a configuration of MCP servers that contains values which `secrets` would remove. The
 /// name of the file does not matter.
-pub(in crate::import) fn holds_values(file: &File, secrets: &Secrets) -> Result<bool> {
+pub fn holds_values(file: &File, secrets: &Secrets) -> Result<bool> {
     if !file.content.names_servers() {
         return Ok(false);
     }

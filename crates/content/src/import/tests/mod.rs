@@ -8,16 +8,18 @@ mod layouts;
 mod round_trip;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::*;
+use crate::import::merge::plan::Action;
+use crate::item::manifest;
 use crate::export::Export;
 use crate::item::What;
 use mcpkg_base::error::Code;
 use mcpkg_core::names;
-use mcpkg_core::op::Entry as Row;
+use mcpkg_core::op::{Body, Context, Entry as Row, Operation, Reply};
 use mcpkg_store::page::Page;
 use mcpkg_store::projects::{self, Selection};
 use mcpkg_store::{Store, blobs, events, prompts, resources, revisions};
@@ -279,8 +281,9 @@ fn of_files_that_are_known_those_that_changed_are_read_again() {
     }
     world.import(&[], &[""]).unwrap();
     world.file("b.md", "changed").file("e.md", "new").file("c.md", "<<<<<<< HEAD\nc\n=======\nd\n>>>>>>> main\n");
-    let choice = find::Choice { resources: 4, ..find::Choice::default() };
-    let found = find::scan(&[world.path("")], &choice, &world.context).unwrap();
+    let choice = recognise::Choice { resources: 4, ..recognise::Choice::default() };
+    let found = find::find(&[world.path("")], false, &world.context).unwrap();
+    let found = recognise::recognise(found, &choice, &world.context).unwrap();
     assert!(found.files.iter().all(|(file, _)| file.content.path().is_some()), "what is known is not held in memory");
     let again = world.import(&["--update"], &[""]).unwrap();
     assert_eq!(again.data["left_out"][0]["path"], "c.md", "{}", again.data);

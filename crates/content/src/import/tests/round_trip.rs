@@ -119,7 +119,7 @@ proptest! {
             let _ = from.context.write("test", "", |db, project, author| {
                 let item = item::Item { path: String::new(), entry, content };
                 let planned = (&[&item][..], &[Action::Create][..]);
-                merge::items::apply(db, author, project, &from.context.clock, planned, &HashMap::new(), |_| Ok(()))
+                merge::apply::apply(db, author, project, &from.context.clock, planned, &HashMap::new(), |_| Ok(()))
             });
         }
         let out = from.path("out");

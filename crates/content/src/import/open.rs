@@ -1,4 +1,4 @@
-//! Reads the files of an import, and keeps small ones in memory.
+//! Opens the files of an import, and keeps small ones in memory.
 
 use std::path::Path;
 
@@ -13,29 +13,29 @@ const SMALL: u64 = 256 << 10;
 const ALL_SMALL: u64 = 64 << 20;
 
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub struct Opener {
     files: file::Series,
     /// The total size in bytes of the files in memory.
     kept: u64,
 }
 
-/// A file that was read.
-pub(crate) struct Look {
-    pub(crate) content: NewContent,
-    pub(crate) executable: bool,
+/// A file that was opened.
+pub struct Opened {
+    pub content: NewContent,
+    pub executable: bool,
     /// Whether it contains conflict markers. Only small files are checked.
-    pub(crate) is_unmerged: bool,
+    pub is_unmerged: bool,
 }
 
-impl Reading {
-    /// Reads a file. Its content stays in memory if it is small and `is_held`; otherwise it is read again when needed.
-    pub(crate) fn read(&mut self, path: &Path, is_held: bool) -> Result<Look> {
+impl Opener {
+    /// Opens a file. Its content stays in memory if it is small and `is_held`; otherwise it is read again when needed.
+    pub fn open(&mut self, path: &Path, is_held: bool) -> Result<Opened> {
         let failed = |error| Error::file("read", path, error);
         let (file, metadata) = self.files.open(path).map_err(failed)?;
         let executable = is_executable(&metadata);
         let fits = !is_held || self.kept + metadata.len() <= ALL_SMALL;
         if metadata.len() > SMALL || !fits {
-            return Ok(Look { content: NewContent::file(path)?, executable, is_unmerged: false });
+            return Ok(Opened { content: NewContent::file(path)?, executable, is_unmerged: false });
         }
         let bytes = file::read_sized(file, metadata.len(), file::TEXT).map_err(failed)?;
         let may_be_unmerged = conflict::is_in(&bytes);
@@ -45,7 +45,7 @@ impl Reading {
         } else {
             NewContent::at(path, &bytes)
         };
-        Ok(Look { is_unmerged: may_be_unmerged && content.is_text(), content, executable })
+        Ok(Opened { is_unmerged: may_be_unmerged && content.is_text(), content, executable })
     }
 }
 

@@ -1,0 +1,126 @@
+//! What a file becomes, judging by its path, and the name that it should get.
+
+use super::agents::{Form, Role};
+use crate::item::name::letters;
+use crate::uri::encode;
+use mcpkg_agents::commands::dialect::Dialect;
+use mcpkg_store::agent_files;
+
+/// What a file becomes, judging by its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    pub role: Role,
+    /// The path from which its name is made.
+    pub label: String,
+    /// For a prompt in a folder of commands, the path within that folder.
+    pub file: Option<String>,
+    /// The placeholder syntax of a prompt.
+    pub dialect: Dialect,
+    /// The agent that the file's format or folder belongs to.
+    pub agent: Option<&'static str>,
+    /// For instructions, the format in which they say when they apply.
+    pub form: Form,
+    /// For instructions, the folder that they apply to; empty for the whole project.
+    pub scope: String,
+    /// For a file of a skill, the skill.
+    pub skill: Option<InSkill>,
+    /// For a file that only one agent reads, what the agent uses it for.
+    pub kept: Option<Kept>,
+    /// A note for people about this place.
+    pub note: Option<&'static str>,
+}
+
+/// What a file is for the one agent that reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The kind of file, judging by its path.
+    pub kind: agent_files::Kind,
+    /// Whether the agent reads the file when it starts in the root, as opposed to a file in a plugin or a subfolder.
+    pub is_own: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InSkill {
+    /// The skill's folder, relative to the import root; empty for the root itself.
+    pub folder: String,
+    /// The name of the skill's folder.
+    pub name: String,
+}
+
+/// Folder names that only say what is in the folder, so they do not help to distinguish names.
+const GENERIC: &[&str] = &[
+    "agent",
+    "agents",
+    "chatmodes",
+    "command",
+    "commands",
+    "instructions",
+    "packages",
+    "plugins",
+    "prompts",
+    "rules",
+    "skill",
+    "skills",
+    "src",
+    "workflows",
+];
+
+impl Destination {
+    pub(super) fn plain(role: Role, label: String) -> Self {
+        Self {
+            role,
+            label,
+            file: None,
+            dialect: Dialect::Claude,
+            agent: None,
+            form: Form::Plain,
+            scope: String::new(),
+            skill: None,
+            kept: None,
+            note: None,
+        }
+    }
+
+    /// Returns the destination of a file that is imported as a plain file, regardless of its folder.
+    pub fn as_file(relative: &str) -> Self {
+        Self::plain(Role::File, relative.to_owned())
+    }
+
+    /// Returns whether no agent reads a file here, whatever it contains.
+    pub fn is_unread(&self) -> bool {
+        self.role == Role::File && self.skill.is_none() && self.kept.is_none()
+    }
+
+    /// Returns whether a file here may contain MCP servers that an agent reads.
+    pub fn may_hold_servers(&self) -> bool {
+        self.kept.is_some_and(|kept| matches!(kept.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
+    }
+
+    /// Returns the preferred name. It may be taken, too long or invalid.
+    pub fn wanted_name(&self) -> String {
+        letters(&self.label)
+    }
+
+    /// Returns the URI of a resource with this name.
+    pub fn uri(&self, name: &str) -> String {
+        match self.role {
+            Role::File => format!("file:///{}", encode(&self.label)),
+            Role::Subagent => format!("subagent://{name}"),
+            _ => format!("instructions://{name}"),
+        }
+    }
+
+    /// Returns folders above the file that can distinguish it from another file with the same name, the nearest first.
+    pub fn origins(&self, relative: &str) -> Vec<String> {
+        if self.role == Role::File {
+            return Vec::new();
+        }
+        let top = self.skill.as_ref().map_or(relative, |skill| skill.folder.as_str());
+        let mut above: Vec<&str> = top.split('/').collect();
+        above.pop();
+        let in_label = |part: &&str| self.skill.is_none() && self.label.split('/').any(|word| word == *part);
+        let words = above.into_iter().filter(|part| !GENERIC.contains(part)).filter(|part| !in_label(part));
+        let words = words.map(|part| letters(part.trim_start_matches('.'))).filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().into_iter().rev().collect()
+    }
+}

@@ -1,0 +1,115 @@
+//! Collects the MCP servers in agents' files, each once.
+
+use std::collections::HashSet;
+
+use crate::item::manifest;
+use crate::item::name::{self, letters};
+use crate::item::server::Server;
+use mcpkg_agents::agents;
+use mcpkg_store::servers::Definition;
+
+/// A server, and the file that contains it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub server: Server,
+    pub file: String,
+}
+
+/// The servers so far. Their names are unique.
+#[derive(Debug, Default)]
+pub struct Servers {
+    found: Vec<Found>,
+    names: HashSet<String>,
+    /// The number of servers that a manifest lists. They come first in `found`.
+    listed: usize,
+}
+
+impl Servers {
+    /// Begins with the servers that a manifest lists.
+    pub fn listed(servers: Vec<Server>) -> Self {
+        let names = servers.iter().map(|server| server.name.clone()).collect();
+        let listed = servers.len();
+        let found = servers.into_iter().map(|server| Found { server, file: manifest::FILE.to_owned() }).collect();
+        Self { found, names, listed }
+    }
+
+    /// Adds a server, unless another agent's file already contains it. Two entries are the same server if they differ only in
+    /// what one of the agents cannot express.
+    pub fn add(&mut self, mut server: Server, file: &str, origins: &[String]) {
+        let entry = server.name.clone();
+        let is_own =
+            |found: &&mut Found| found.server.origin.path == server.origin.path && found.server.entry() == entry;
+        if let Some(Found { server: listed, file: listed_in }) = self.found[..self.listed].iter_mut().find(is_own) {
+            // The manifest has the complete server, while the agent's file may not be able to express everything. But if the
+            // file differs in something that it can express, somebody edited the file, so the file counts.
+            if !says(&without_inputs(listed), &without_inputs(&server)) {
+                edit(listed, server);
+                file.clone_into(listed_in);
+            }
+            return;
+        }
+        for (at, Found { server: twin, file: first }) in self.found.iter_mut().enumerate() {
+            if twin.origin.entry.as_ref().unwrap_or(&twin.name) != &entry {
+                continue;
+            }
+            if at < self.listed {
+                if says(twin, &server) {
+                    return;
+                }
+                continue;
+            }
+            if twin.enabled != server.enabled {
+                continue;
+            }
+            if says(twin, &server) {
+                return;
+            }
+            if says(&server, twin) {
+                let name = std::mem::take(&mut twin.name);
+                *twin = Server { name, ..server };
+                file.clone_into(first);
+                return;
+            }
+        }
+        let names = &mut self.names;
+        server.name =
+            name::names(letters(&entry), origins, file).find(|name| names.insert(name.clone())).unwrap_or_default();
+        self.found.push(Found { server, file: file.to_owned() });
+    }
+
+    /// Returns all servers. The name of an entry is kept only if it differs from the server's name.
+    pub fn finish(self) -> Vec<Found> {
+        let mut found = self.found;
+        for Found { server, .. } in &mut found {
+            if server.origin.entry.as_ref() == Some(&server.name) {
+                server.origin.entry = None;
+            }
+        }
+        found
+    }
+}
+
+/// Updates a listed server from its file. Its name stays, and so does its description unless the file has one. Being edited never
+/// enables a server.
+fn edit(listed: &mut Server, read: Server) {
+    let description = read.definition.description.clone().or_else(|| listed.definition.description.take());
+    listed.definition = Definition { description, ..read.definition };
+    listed.enabled &= read.enabled;
+}
+
+/// Returns a server without VS Code's `inputs`, which are not part of the server's entry in the file.
+pub fn without_inputs(server: &Server) -> Server {
+    let mut server = server.clone();
+    server.definition.inputs.clear();
+    server
+}
+
+/// Returns whether writing `more` for the agent of `less`, and reading it back, yields `less`.
+pub fn says(more: &Server, less: &Server) -> bool {
+    if more.definition == less.definition {
+        return true;
+    }
+    let dialect = less.origin.agent.as_deref().and_then(agents::dialect_of);
+    let own = more.origin.agent == less.origin.agent;
+    dialect.and_then(|dialect| dialect.as_read(&more.definition, own)).as_ref() == Some(&less.definition)
+}

@@ -1,0 +1,234 @@
+//! Stage 2 of an import: recognizes what each file is to an agent, by its path, and opens it.
+//!
+//! [`Places`] gives each file a [`Destination`], or the reason to skip it. Links that are the same to agents as their targets are
+//! duplicates already here ([`crate::same`]).
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::account::Account;
+use super::find::only::Only;
+use super::find::root::{self, relative};
+use super::find::{Candidate, FolderLink, Found, links};
+use super::open::{Opened, Opener};
+use super::paths::destination::Destination;
+use super::paths::{Kind, Places};
+use super::reason::{LeftOut, Reason};
+use crate::item::server::Server;
+use crate::item::{Entry, File};
+use crate::same::Duplicate;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::links::{Link, Target};
+use mcpkg_store::new_content::NewContent;
+
+/// The files, by what they are to agents.
+#[derive(Debug, Default)]
+pub struct Recognised {
+    /// The files by relative path. Each has a destination, except those that a manifest lists.
+    pub files: Vec<(File, Option<Destination>)>,
+    /// The links that are duplicates, in the form that an export needs.
+    pub links: Vec<Link>,
+    /// The paths on disk, by relative path.
+    pub on_disk: BTreeMap<String, PathBuf>,
+    /// The MCP servers that manifests list.
+    pub servers: Vec<Server>,
+    /// Links that are duplicates, skipped files, and notes about ignore files.
+    pub account: Account,
+}
+
+/// The user's choices, and what has to be known about the project.
+#[derive(Debug, Default)]
+pub struct Choice<'c> {
+    /// Patterns of which at least one must match each file.
+    pub only: &'c [String],
+    pub kind: Option<Kind>,
+    /// Whether ignored files are imported too.
+    pub all: bool,
+    /// The number of resources in the project. If it is about the number of files, most files are probably imported already. Then
+    /// plain files are not kept in memory, and the few that have to be stored are read again.
+    pub resources: usize,
+}
+
+/// A file that was recognized, and not opened yet.
+pub struct Unopened {
+    /// The path on disk.
+    pub path: PathBuf,
+    /// The path relative to its root, with `/` separators.
+    pub relative: String,
+    /// Its entry in the manifest, if it has one.
+    pub listed: Option<Entry>,
+    pub to: Option<Destination>,
+}
+
+/// Recognizes the files, and opens them.
+pub fn recognise(mut found: Found, choice: &Choice<'_>, context: &Context) -> Result<Recognised> {
+    let only = Only::new(choice.only)?;
+    let places = places(&mut found, choice.kind);
+    let mut recognised = Recognised::default();
+    resolve_folder_links(&mut found, &places, &mut recognised);
+    let mut unopened = Vec::new();
+    let mut named = HashSet::new();
+    for (path, candidate) in &found.candidates {
+        let Candidate { root, relative, listed, is_named, real } = candidate;
+        let mut skip = |reason| recognised.account.left_out.push(LeftOut::file(relative, reason));
+        if !only.takes(relative) {
+            skip(Reason::NotNamed);
+            continue;
+        }
+        let to = match (listed, *is_named) {
+            (Some(_), _) => Ok(None),
+            (None, true) => places[*root].named(relative).map(Some),
+            (None, false) => places[*root].of(relative).map(Some),
+        };
+        let to = match to {
+            Ok(to) => to,
+            Err(reason) => {
+                skip(reason);
+                continue;
+            }
+        };
+        let end = real.as_ref().and_then(|real| found.candidates.get(real));
+        match (end, &to) {
+            (Some(end), Some(to)) if is_same(&places[end.root], &end.relative, to) && only.takes(&end.relative) => {
+                // Only a real link with a relative target can be written elsewhere. For the others, an export writes a copy.
+                let of = end.relative.clone();
+                let target = links::text(path, relative).map_or_else(|| Target::Copy(of.clone()), Target::Link);
+                recognised.links.push(Link { path: relative.clone(), target });
+                recognised.account.same.push(Duplicate { path: relative.clone(), of });
+            }
+            _ => {
+                if *is_named {
+                    named.insert(relative.clone());
+                }
+                let (path, relative, listed) = (path.clone(), relative.clone(), listed.clone());
+                unopened.push(Unopened { path, relative, listed, to });
+            }
+        }
+    }
+    recognised.on_disk = unopened.iter().map(|file| (file.relative.clone(), file.path.clone())).collect();
+    let are_known = choice.resources >= unopened.len().div_ceil(2);
+    let (mut files, mut unmerged) = open(unopened, are_known, context)?;
+    // A file that the user named is imported even with conflict markers.
+    unmerged.retain(|relative| !named.contains(relative));
+    files.retain(|(file, _)| !unmerged.contains(&file.relative));
+    let account = &mut recognised.account;
+    account.left_out.extend(found.left_out.into_values());
+    account.left_out.extend(unmerged.into_iter().map(|relative| LeftOut::file(relative, Reason::Unmerged)));
+    account.left_out.sort_by(|a, b| a.path.cmp(&b.path));
+    account.notes = found.notes;
+    Ok(Recognised { files, servers: found.servers, ..recognised })
+}
+
+/// Returns the places for each root. If a root as a whole is a skill, the skill's name becomes the prefix of its paths.
+fn places(found: &mut Found, kind: Option<Kind>) -> Vec<Places> {
+    let mut all = Vec::new();
+    for (at, root) in found.roots.iter().enumerate() {
+        let files = found.candidates.values().filter(|file| file.root == at).map(|file| file.relative.as_str());
+        let links = found.folder_links.values().filter(|link| link.root == at);
+        let shown = links.flat_map(|link| link.behind.iter().map(|file| relative(&file.shown, &root.base)));
+        let shown: Vec<String> = shown.collect();
+        let paths: Vec<&str> = files.chain(shown.iter().map(String::as_str)).collect();
+        if root.is_export {
+            all.push(Places::of_export(paths.into_iter()));
+            continue;
+        }
+        let name = root.base.file_name().unwrap_or_default().to_string_lossy();
+        let mut places = Places::of_folder(paths.into_iter(), kind, &name, root.is_named);
+        if !root.is_named && root::is_plugin(&root.base) {
+            places.add_plugin();
+        }
+        for file in found.candidates.values_mut().filter(|file| file.root == at) {
+            file.relative.insert_str(0, places.prefix());
+        }
+        all.push(places);
+    }
+    all
+}
+
+/// Reports links to folders that are the same to agents as their targets. For other links, adds the files behind them.
+fn resolve_folder_links(found: &mut Found, places: &[Places], recognised: &mut Recognised) {
+    for (at, link) in std::mem::take(&mut found.folder_links) {
+        let FolderLink { root, relative: path, real, is_known, behind } = link;
+        let base = &found.roots[root].base;
+        let here = &places[root];
+        let path_of = |path: &Path| here.prefix().to_owned() + &relative(path, base);
+        let differs = |file: &links::Behind| match found.candidates.get(&file.real) {
+            Some(end) => here.of(&path_of(&file.shown)).is_ok_and(|to| !is_same(&places[end.root], &end.relative, &to)),
+            None => true,
+        };
+        if is_known && !behind.iter().any(differs) {
+            let path = here.prefix().to_owned() + &path;
+            recognised.account.same.push(Duplicate { path: path.clone(), of: path_of(&real) });
+            recognised.links.extend(links::text(&at, &path).map(|text| Link { path, target: Target::Link(text) }));
+            continue;
+        }
+        for links::Behind { shown, real } in behind {
+            let candidate =
+                Candidate { root, relative: path_of(&shown), listed: None, is_named: false, real: Some(real) };
+            found.candidates.entry(shown).or_insert(candidate);
+        }
+    }
+}
+
+/// Returns whether the target of a link has the same role for agents as the link itself.
+fn is_same(places: &Places, end: &str, to: &Destination) -> bool {
+    places.of(end).is_ok_and(|other| other.role == to.role)
+}
+
+/// Files with their destinations.
+type Files = Vec<(File, Option<Destination>)>;
+
+/// Opens the files. Returns them by relative path, and the paths of files with conflict markers. If most files `are_known`
+/// already, plain files are not kept in memory.
+pub fn open(unopened: Vec<Unopened>, are_known: bool, context: &Context) -> Result<(Files, HashSet<String>)> {
+    let total = unopened.len() as u64;
+    let (mut files, mut unmerged) = (Vec::with_capacity(unopened.len()), HashSet::new());
+    let mut opener = Opener::default();
+    for (done, Unopened { path, relative, listed, to }) in (1..).zip(unopened) {
+        if context.is_cancelled() {
+            return Err(cancelled());
+        }
+        let is_held = !(are_known && to.as_ref().is_some_and(Destination::is_unread));
+        let Opened { content, executable, is_unmerged } = opener.open(&path, is_held)?;
+        if is_unmerged {
+            unmerged.insert(relative.clone());
+        }
+        files.push((File { relative, content, executable, listed }, to));
+        (context.progress)("Importing", done, total);
+    }
+    files.sort_by(|(a, _), (b, _)| a.relative.cmp(&b.relative));
+    Ok((files, unmerged))
+}
+
+/// A folder of which only the paths are known. With it, some files can be read without the others.
+pub struct Listing {
+    places: Places,
+    /// The prefix that turns a path in the folder into a path relative to the import root.
+    above: String,
+}
+
+impl Listing {
+    /// Creates the listing of the folder `named` with files at `paths`. It must be an absolute path, but need not exist.
+    pub fn new<'p>(named: &Path, paths: impl Iterator<Item = &'p str>, kind: Option<Kind>) -> Self {
+        let base = root::base(named, false).unwrap_or_else(|| named.to_path_buf());
+        let above = relative(named, &base);
+        let above = if above.is_empty() { above } else { above + "/" };
+        let paths: Vec<String> = paths.map(|path| format!("{above}{path}")).collect();
+        let name = base.file_name().unwrap_or_default().to_string_lossy();
+        let places = Places::of_folder(paths.iter().map(String::as_str), kind, &name, base == named);
+        Self { places, above }
+    }
+
+    /// Returns the file at `path` with its destination; `None` if it is skipped.
+    pub fn file(&self, path: &str, content: NewContent, executable: bool) -> Option<(File, Destination)> {
+        let relative = format!("{}{}{path}", self.places.prefix(), self.above);
+        let to = self.places.of(&relative).ok()?;
+        Some((File { relative, content, executable, listed: None }, to))
+    }
+}
+
+/// Returns the error for an import that the user cancelled.
+pub fn cancelled() -> Error {
+    Error::new(Code::Cancelled, "The import was cancelled; nothing was imported")
+}
