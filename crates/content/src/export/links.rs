@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::back::{Expected, comes_back, importable, is_said, imported};
+use super::back::{Expected, comes_back, importable, imported, is_said};
 use super::layout::{Layout, is_safe};
 use super::second_places::{Group, Second, beside, files_of};
 use crate::import::find::links::end;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::folder::{Look, There, plain};
+use super::base::plain;
+use super::contents::{Contents, There};
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
@@ -37,7 +38,7 @@ impl Change<'_> {
     /// Changes the project as planned, and records which files of the folder will be written. Until a file is written, its base
     /// is the version that was read from the folder. The project already contains that version's changes, so the next sync after
     /// a kill does not undo them.
-    pub(super) fn begin(self, plan: &mut Plan, look: &Look) -> Result<Written> {
+    pub(super) fn begin(self, plan: &mut Plan, contents: &Contents) -> Result<Written> {
         let mut written = Written::new();
         let paths: HashSet<&str> = plan.writes.iter().map(|write| write.path.as_str()).collect();
         let listed: BTreeMap<&str, bool> =
@@ -51,7 +52,7 @@ impl Change<'_> {
             syncs::put_base(self.db, self.sync, base)?;
         }
         for step in &plan.steps {
-            let there = look.items.get(&step.path);
+            let there = contents.items.get(&step.path);
             let (base, then) = self.step(step, there)?;
             if let Some(base) = &base {
                 self.keep(step, base)?;
@@ -70,7 +71,7 @@ impl Change<'_> {
                 written.insert(step.path.clone(), then);
             }
         }
-        self.follow(plan, look)?;
+        self.follow(plan, contents)?;
         for write in &plan.writes {
             let blob = write.bytes.as_ref().map(|bytes| blobs::put_source(self.db, bytes)).transpose()?;
             let listed = write.listed.as_ref().map(json).transpose()?;
@@ -85,10 +86,10 @@ impl Change<'_> {
     }
 
     /// Records the new paths of items whose files were moved in the folder. An export then uses these paths.
-    fn follow(self, plan: &Plan, look: &Look) -> Result<()> {
+    fn follow(self, plan: &Plan, contents: &Contents) -> Result<()> {
         for (old, new) in &plan.moved.0 {
             let step = plan.steps.iter().find(|step| step.path == *new);
-            let Some((ours, there)) = step.and_then(|step| step.ours.as_ref()).zip(look.items.get(new)) else {
+            let Some((ours, there)) = step.and_then(|step| step.ours.as_ref()).zip(contents.items.get(new)) else {
                 continue;
             };
             let lay = &ours.entry.origin;

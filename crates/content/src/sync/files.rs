@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::folder::{Look, There};
+use super::contents::{Contents, There};
 use super::listing::Listing;
 use super::servers;
 use super::step::{Act, Step};
@@ -29,7 +29,7 @@ pub(super) struct FileWrite {
 
 /// The changes to make in the folder.
 #[derive(Debug, Default)]
-pub(super) struct Folder {
+pub(super) struct Changes {
     pub(super) writes: Vec<FileWrite>,
     /// The changes to the MCP servers in the manifest.
     pub(super) listings: Vec<Listing>,
@@ -39,25 +39,25 @@ pub(super) struct Folder {
 /// servers did, and a server is skipped if the folder cannot express it.
 pub(super) fn missing(
     steps: &mut [Step],
-    look: &Look,
+    contents: &Contents,
     listed: &HashSet<String>,
     first_manifest: bool,
-) -> Result<Folder> {
+) -> Result<Changes> {
     let is_quiet = |step: &Step| {
         matches!(step.act, Act::Same | Act::Wait | Act::Skip(_))
             || matches!(step.act, Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile)
     };
-    if !first_manifest && look.lost.is_empty() && steps.iter().all(is_quiet) {
-        return Ok(Folder { writes: stale(look, &HashSet::new()).collect(), listings: Vec::new() });
+    if !first_manifest && contents.listed.lost.is_empty() && steps.iter().all(is_quiet) {
+        return Ok(Changes { writes: unlisted(contents, &HashSet::new()).collect(), listings: Vec::new() });
     }
     loop {
-        let wanted = servers::wanted(steps, look)?;
-        let said = servers::said(steps, look, &wanted)?;
-        let (files, expected) = files(steps, look, listed, &said)?;
+        let wanted = servers::wanted(steps, contents)?;
+        let said = servers::said(steps, contents, &wanted)?;
+        let (files, expected) = files(steps, contents, listed, &said)?;
         let (complete, read) = back::importable(files, &[], &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
         let mut to_list = export::servers::not_said(&wanted.values().cloned().collect::<Vec<_>>(), &read);
         to_list.sort_by(|a, b| a.name.cmp(&b.name));
-        let unsaid = servers::unsaid(steps, look, &wanted, &complete, &to_list)?;
+        let unsaid = servers::unsaid(steps, contents, &wanted, &complete, &to_list)?;
         if unsaid.is_empty() {
             for step in steps.iter_mut() {
                 if let Some((entry, content)) = said.get(&step.path) {
@@ -67,9 +67,9 @@ pub(super) fn missing(
                     };
                 }
             }
-            let listed_servers = if first_manifest { &[][..] } else { &look.listed_servers };
+            let listed_servers = if first_manifest { &[][..] } else { &contents.listed.servers };
             let listings = Listing::differences(listed_servers, &to_list);
-            return Ok(Folder { writes: writes(steps, look, complete), listings });
+            return Ok(Changes { writes: writes(steps, contents, complete), listings });
         }
         for (at, why) in unsaid {
             steps[at].act = Act::Skip(why);
@@ -78,32 +78,32 @@ pub(super) fn missing(
 }
 
 /// Updates or deletes the copies of changed files as well. An outdated copy would become an item of its own.
-pub(super) fn have_copies_follow(writes: &mut Vec<FileWrite>, look: &Look) {
+pub(super) fn have_copies_follow(writes: &mut Vec<FileWrite>, contents: &Contents) {
     let follow = |(path, original): (&String, &String)| {
         let write = writes.iter().find(|write| write.path == *original && write.listed.is_none())?;
         let FileWrite { before, bytes, executable, .. } = write;
         let (before, bytes) = (Some((*before)?), bytes.clone());
         Some(FileWrite { path: path.clone(), before, bytes, executable: *executable, listed: None })
     };
-    let copies: Vec<FileWrite> = look.copies.iter().filter_map(follow).collect();
+    let copies: Vec<FileWrite> = contents.copies.iter().filter_map(follow).collect();
     writes.extend(copies);
 }
 
 /// Returns the files to write or delete. `complete` are all files that the folder should have.
-fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
+fn writes(steps: &[Step], contents: &Contents, complete: Vec<File>) -> Vec<FileWrite> {
     let mut writes: Vec<FileWrite> = Vec::new();
     let mut new_paths = HashSet::new();
     for file in complete {
-        let there = look.items.get(&file.relative);
+        let there = contents.items.get(&file.relative);
         let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
         // Prompts do not store the executable bit, so keep the file's.
         let executable = there.filter(|_| is_prompt).map_or(file.executable, |there| there.executable);
-        let is_there = look.skipped.contains_key(&file.relative)
+        let is_there = contents.skipped.contains_key(&file.relative)
             || there.is_some_and(|there| {
                 let listed = there.listed.then_some(&there.entry);
                 there.file == file.content && there.executable == executable && listed == file.listed.as_ref()
             });
-        let is_lost = file.listed.is_some() && look.lost.contains(&file.relative);
+        let is_lost = file.listed.is_some() && contents.listed.lost.contains(&file.relative);
         if is_there && !is_lost {
             continue;
         }
@@ -114,16 +114,16 @@ fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
     }
     let deleted = |step: &&Step| matches!(step.act, Act::DeleteFile) && !server::is_path(&step.path);
     for step in steps.iter().filter(deleted) {
-        let before = look.items.get(&step.path).map(|there| there.file.sha256());
+        let before = contents.items.get(&step.path).map(|there| there.file.sha256());
         writes.push(gone(&step.path, before));
     }
-    writes.extend(stale(look, &new_paths));
+    writes.extend(unlisted(contents, &new_paths));
     writes
 }
 
 /// Returns the removals of manifest entries whose files neither exist nor are about to be written.
-fn stale<'l>(look: &'l Look, new: &'l HashSet<String>) -> impl Iterator<Item = FileWrite> + 'l {
-    look.stale.iter().filter(|path| !new.contains(*path)).map(|path| gone(path, None))
+fn unlisted<'l>(contents: &'l Contents, new: &'l HashSet<String>) -> impl Iterator<Item = FileWrite> + 'l {
+    contents.listed.missing.iter().filter(|path| !new.contains(*path)).map(|path| gone(path, None))
 }
 
 fn gone(path: &str, before: Option<[u8; 32]>) -> FileWrite {
@@ -136,13 +136,13 @@ type Files = (Vec<File>, Vec<Option<(Entry, NewContent)>>);
 /// content of some steps.
 fn files(
     steps: &[Step],
-    look: &Look,
+    contents: &Contents,
     listed: &HashSet<String>,
     said: &BTreeMap<String, (Entry, NewContent)>,
 ) -> Result<Files> {
     let (mut files, mut expected) = (Vec::new(), Vec::new());
     for step in steps.iter().filter(|step| !server::is_path(&step.path)) {
-        let there = look.items.get(&step.path);
+        let there = contents.items.get(&step.path);
         let given = match &step.act {
             Act::Give(entry, content) | Act::Merge(entry, content) => Some((entry, content)),
             _ => None,
@@ -157,7 +157,7 @@ fn files(
             }
             (Act::DeleteFile, _) => {}
             (Act::Skip(_), _) => {
-                if let Some((_, file)) = look.skipped.get(&step.path) {
+                if let Some((_, file)) = contents.skipped.get(&step.path) {
                     files.push(copy(file));
                     expected.push(None);
                 } else if let Some(there) = there {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
-use super::folder::Look;
+use super::contents::Contents;
 use super::step::{Act, Step};
 use crate::export::layout::Layout;
 use crate::export::links::{fitting_links, is_one_thing};
@@ -29,14 +29,22 @@ pub(super) struct Links {
 
 impl Links {
     /// Compares the links of the project, of the folder, and of the last sync.
-    pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &Texts, steps: &[Step]) -> Result<Self> {
+    pub(super) fn new(
+        db: &Db<'_>,
+        project: &Project,
+        contents: &Contents,
+        bases: &Texts,
+        steps: &[Step],
+    ) -> Result<Self> {
         let all: Texts = links::all(db, project.id)?.into_iter().filter_map(text_of).collect();
-        if all.is_empty() && bases.is_empty() && look.links.is_empty() {
+        if all.is_empty() && bases.is_empty() && contents.disk.links.is_empty() {
             return Ok(Self::default());
         }
-        let files: Vec<&str> = files_after(look, steps).into_iter().collect();
+        let files: Vec<&str> = files_after(contents, steps).into_iter().collect();
         let mut layout = Layout::default();
-        for path in files.iter().copied().chain(look.others.iter().chain(look.skipped.keys()).map(String::as_str)) {
+        for path in
+            files.iter().copied().chain(contents.disk.others.iter().chain(contents.skipped.keys()).map(String::as_str))
+        {
             layout.claim(path.trim_end_matches('/'));
         }
         let own = all.iter().map(|(path, text)| link(path, text)).collect();
@@ -44,7 +52,8 @@ impl Links {
         // If a link is at the path of an item's file, the item's step decides.
         let of_items: HashSet<&str> = steps.iter().map(|step| step.path.as_str()).collect();
         let is_one = |path: &str, text: &str| !of_items.contains(path) && is_one_thing(&link(path, text), &files);
-        let theirs: BTreeMap<&String, &String> = look.links.iter().filter(|(path, text)| is_one(path, text)).collect();
+        let theirs: BTreeMap<&String, &String> =
+            contents.disk.links.iter().filter(|(path, text)| is_one(path, text)).collect();
         let mut found = Self::default();
         let paths: BTreeSet<&String> = ours.keys().chain(theirs.keys().copied()).chain(bases.keys()).collect();
         for path in paths {
@@ -59,7 +68,7 @@ impl Links {
                     found.bases.insert(path.clone(), Some(text.clone()));
                 }
                 // The link is unchanged, but its target is no longer an item.
-                None if base.is_some() && look.links.get(path) == base => {}
+                None if base.is_some() && contents.disk.links.get(path) == base => {}
                 None if base.is_some() => {
                     if all.contains_key(path) {
                         found.take.insert(path.clone(), None);
@@ -138,8 +147,8 @@ fn text_of(link: Link) -> Option<(String, String)> {
 }
 
 /// Returns the paths of items' files as they will be after the folder is written.
-fn files_after<'a>(look: &'a Look, steps: &'a [Step]) -> BTreeSet<&'a str> {
-    let mut files: BTreeSet<&str> = look.items.keys().map(String::as_str).collect();
+fn files_after<'a>(contents: &'a Contents, steps: &'a [Step]) -> BTreeSet<&'a str> {
+    let mut files: BTreeSet<&str> = contents.items.keys().map(String::as_str).collect();
     for step in steps {
         match step.act {
             Act::Give(..) => drop(files.insert(&step.path)),

@@ -11,10 +11,13 @@
 
 mod apply;
 mod approval;
+mod base;
+mod contents;
+mod disk;
 mod files;
-mod folder;
 mod journal;
 mod links;
+mod listed;
 mod listing;
 mod moves;
 mod names;

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::folder::{Look, There, entry_of, plain};
+use super::base::{entry_of, plain};
+use super::contents::{Contents, There};
 use super::step::{Act, Step};
 use crate::export::layout::own_path;
 use crate::item::{Entry, What};
@@ -17,10 +18,10 @@ pub(super) type Moves = Vec<(String, String)>;
 
 /// Returns the moves in the folder since the last sync, and `bases` with the new paths. A missing file counts as moved if a
 /// new file has the same URI or is an equal prompt.
-pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<Base>, Moves)> {
+pub(super) fn followed(db: &Db<'_>, contents: &Contents, bases: &[Base]) -> Result<(Vec<Base>, Moves)> {
     let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
     let is_new = |(path, there): &(&String, &There)| !there.listed && !known.contains(path.as_str());
-    let new: Vec<(&String, &There)> = look.items.iter().filter(is_new).collect();
+    let new: Vec<(&String, &There)> = contents.items.iter().filter(is_new).collect();
     let (mut bases, mut left) = (bases.to_vec(), Vec::new());
     if new.is_empty() {
         return Ok((bases, left));
@@ -30,7 +31,7 @@ pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<
     let uris: HashMap<&str, (&String, &There)> =
         new.iter().filter_map(|(path, there)| Some((there.entry.what.uri()?, (*path, *there)))).collect();
     let mut moves: HashMap<&String, Vec<usize>> = HashMap::new();
-    for (at, base) in bases.iter().enumerate().filter(|(_, base)| is_gone(look, &base.path)) {
+    for (at, base) in bases.iter().enumerate().filter(|(_, base)| is_gone(contents, &base.path)) {
         if let Some(path) = with_its_uri(db, base, &uris)? {
             moves.entry(path).or_default().push(at);
             continue;
@@ -76,10 +77,10 @@ pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec
 
 /// Returns whether the file of the renamed prompt `ours` should be replaced by a file with the new name. It must be unchanged
 /// since the last sync.
-pub(super) fn gives_up(db: &Db<'_>, look: &Look, base: &Base, ours: &Stored) -> Result<bool> {
-    let Some(there) = look.items.get(&base.path).filter(|there| !there.listed) else { return Ok(false) };
+pub(super) fn gives_up(db: &Db<'_>, contents: &Contents, base: &Base, ours: &Stored) -> Result<bool> {
+    let Some(there) = contents.items.get(&base.path).filter(|there| !there.listed) else { return Ok(false) };
     let Some((entry, sha256)) = settled(db, base)? else { return Ok(false) };
-    let new = own_path(&ours.entry).filter(|new| is_gone(look, new));
+    let new = own_path(&ours.entry).filter(|new| is_gone(contents, new));
     Ok(ours.entry.what.is_prompt()
         && ours.entry.name != entry.name
         && own_path(&entry).as_ref() == Some(&base.path)
@@ -88,8 +89,8 @@ pub(super) fn gives_up(db: &Db<'_>, look: &Look, base: &Base, ours: &Stored) -> 
         && there.content.sha256() == sha256)
 }
 
-fn is_gone(look: &Look, path: &str) -> bool {
-    !look.items.contains_key(path) && !look.skipped.contains_key(path) && !look.others.contains(path)
+fn is_gone(contents: &Contents, path: &str) -> bool {
+    !contents.items.contains_key(path) && !contents.skipped.contains_key(path) && !contents.disk.others.contains(path)
 }
 
 /// Returns the base of a prompt, if the prompt has a file of its own and no open proposal.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::folder::{Look, There};
+use super::contents::{Contents, There};
 use super::step::{Act, Step};
 use crate::item::Entry;
 use crate::stored::Stored;
@@ -55,7 +55,7 @@ impl Names {
 }
 
 /// Skips items whose name or URI in the folder belongs to another file that waits for a person's decision.
-pub(super) fn hold_back(steps: &mut [Step], look: &Look) {
+pub(super) fn hold_back(steps: &mut [Step], contents: &Contents) {
     let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::Skip(_));
     let mut taken: HashMap<String, String> = HashMap::new();
     let names = |entry: &Entry| {
@@ -63,7 +63,7 @@ pub(super) fn hold_back(steps: &mut [Step], look: &Look) {
         [Some(name), entry.what.uri().map(str::to_owned)].into_iter().flatten()
     };
     for step in steps.iter().filter(|step| is_open(&step.act)) {
-        if let Some(there) = look.items.get(&step.path) {
+        if let Some(there) = contents.items.get(&step.path) {
             taken.extend(names(&there.entry).map(|name| (name, step.path.clone())));
         }
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::apply::{Change, Written};
 use super::approval::Pair;
-use super::folder::{self, Look};
+use super::contents::{self, Contents};
 use super::journal::{self, Journal};
 use super::plan::Plan;
 use super::report::Report;
@@ -154,12 +154,12 @@ impl Sync {
 
     /// Returns what a sync with a folder that does not exist yet would do.
     fn first_look(&self, context: &Context) -> Result<Reply> {
-        let look = Look::default();
+        let contents = Contents::default();
         let folder = self.folder.clone().unwrap_or_default();
         let (plan, project) = context
-            .read(|db, project| Ok((Plan::new(db, project, &look, &Known::default())?, project.name.clone())))?;
+            .read(|db, project| Ok((Plan::new(db, project, &contents, &Known::default())?, project.name.clone())))?;
         let mut reply =
-            Report { project: &project, folder: &folder, dry: true }.of(&plan, &look, &Outcome::default(), 0);
+            Report { project: &project, folder: &folder, dry: true }.of(&plan, &contents, &Outcome::default(), 0);
         reply.differs = true;
         Ok(reply)
     }
@@ -205,30 +205,30 @@ impl Sync {
             let stored = stored::all(db, &project)?;
             Ok((servers::keys(db, &project)?, stored))
         })?;
-        let mut look = folder::look(top, &before, &stored, context)?;
-        servers::take(&mut look, &before.bases, &servers)?;
+        let (mut contents, found) = Contents::read(top, &before, &stored, context)?;
+        servers::take(&mut contents, found, &before.bases, &servers)?;
         if dry {
-            let plan = context.read(|db, project| Plan::new(db, project, &look, &before))?;
+            let plan = context.read(|db, project| Plan::new(db, project, &contents, &before))?;
             let waiting = match &known {
                 Some(known) => context.store.read(|db| syncs::waiting(db, known.id))?,
                 None => 0,
             };
-            let mut reply = report.of(&plan, &look, &Outcome::default(), waiting);
+            let mut reply = report.of(&plan, &contents, &Outcome::default(), waiting);
             reply.differs = plan.does_anything() || waiting > 0 || !is_whole || !reply.warnings.is_empty();
             return Ok(reply);
         }
         if context.is_cancelled() {
-            return Err(folder::cancelled());
+            return Err(contents::cancelled());
         }
-        write::sweep(&look.leftovers)?;
+        write::sweep(&contents.disk.leftovers)?;
         let pair = Pair(&project, top);
         if !pair.is_approved(context)? {
             pair.approve(context)?;
         }
         let id = known.as_ref().map(|known| known.id);
-        let (id, plan, written) = begin(context, &project, top, id, &look)?;
+        let (id, plan, written) = begin(context, &project, top, id, &contents)?;
         let (outcome, waiting) = end(context, &project, top, id, &plan, written)?;
-        let mut reply = report.of(&plan, &look, &outcome, waiting);
+        let mut reply = report.of(&plan, &contents, &outcome, waiting);
         if strange > 0 {
             reply.warnings.push(format!(
                 "The database lists an unfinished sync of {}, but no sync was running on this machine; mcpkg \
@@ -247,7 +247,7 @@ fn begin(
     project: &Project,
     top: &Path,
     known: Option<i64>,
-    look: &Look,
+    contents: &Contents,
 ) -> Result<(i64, Plan, Written)> {
     let folder = top.to_string_lossy();
     context.store.write(|db| {
@@ -260,14 +260,14 @@ fn begin(
         stale.map(|stale| syncs::delete(db, stale.id)).transpose()?;
         let id = match known {
             Some(id) => id,
-            None => syncs::insert(db, project.id, &folder, look.looked_at)?,
+            None => syncs::insert(db, project.id, &folder, contents.looked_at)?,
         };
         let before = syncs::known(db, id)?;
-        let mut plan = Plan::new(db, &project, look, &before)?;
+        let mut plan = Plan::new(db, &project, contents, &before)?;
         // Only now, after the plan: it still needs the forms of the last sync.
-        syncs::put_forms(db, id, &before.forms, &look.forms)?;
+        syncs::put_forms(db, id, &before.forms, &contents.duplicates)?;
         let change = Change { db, author, project: &project, clock: &context.clock, sync: id };
-        let written = change.begin(&mut plan, look)?;
+        let written = change.begin(&mut plan, contents)?;
         if plan.does_anything() {
             context.event(db, author, Some(&project.name), "sync", &folder)?;
         }
@@ -275,7 +275,7 @@ fn begin(
         Journal::read(db, id, &project, top)?.record(context, &project, top)?;
         let is_done = !plan.writes_anything() && !plan.lets_be();
         let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
-        syncs::looked(db, id, if is_done { &look.seen } else { &[] }, state, look.looked_at)?;
+        syncs::looked(db, id, if is_done { &contents.disk.seen } else { &[] }, state, contents.looked_at)?;
         Ok((id, plan, written))
     })
 }

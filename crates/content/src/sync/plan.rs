@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::files::{self, FileWrite, Folder};
-use super::folder::{Look, There, entry_of, plain};
+use super::base::{entry_of, plain};
+use super::contents::{Contents, There};
+use super::files::{self, Changes, FileWrite};
 use super::links::Links;
 use super::listing::Listing;
 use super::moves::{self, Moves};
@@ -41,32 +42,32 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Plans a sync. Fails if two files of the folder would have the same name.
-    pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, before: &Known) -> Result<Self> {
+    pub(super) fn new(db: &Db<'_>, project: &Project, contents: &Contents, before: &Known) -> Result<Self> {
         let stored = stored::all(db, project)?;
         let mut names = Names::of(&stored);
-        let (bases, left) = moves::followed(db, look, &before.bases)?;
+        let (bases, left) = moves::followed(db, contents, &before.bases)?;
         let mut given_up = HashSet::new();
         let prompts = stored.iter().filter(|stored| stored.entry.what.is_prompt());
         let prompts: HashMap<String, &Stored> = prompts.map(|stored| (stored.key(), stored)).collect();
         for base in &bases {
             if let Some(ours) = prompts.get(&base.item)
-                && moves::gives_up(db, look, base, ours)?
+                && moves::gives_up(db, contents, base, ours)?
             {
                 given_up.insert(base.path.as_str());
             }
         }
         let known: Vec<&Base> = bases.iter().filter(|base| !given_up.contains(base.path.as_str())).collect();
-        let (mut ours, listed) = paths(stored, look, &known);
+        let (mut ours, listed) = paths(stored, contents, &known);
         let kept: BTreeMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let mut paths: BTreeSet<&str> = kept.keys().copied().collect();
-        paths.extend(look.items.keys().map(String::as_str));
-        paths.extend(look.skipped.keys().map(String::as_str));
+        paths.extend(contents.items.keys().map(String::as_str));
+        paths.extend(contents.skipped.keys().map(String::as_str));
         let new: Vec<String> = ours.keys().cloned().collect();
         paths.extend(new.iter().map(String::as_str));
         let mut steps = Vec::new();
         for path in paths {
-            let (there, kept) = (look.items.get(path), kept.get(path).copied());
-            let mut step = step(db, project, path, there, ours.remove(path), kept, look)?;
+            let (there, kept) = (contents.items.get(path), kept.get(path).copied());
+            let mut step = step(db, project, path, there, ours.remove(path), kept, contents)?;
             if given_up.contains(path) && step.ours.is_none() && matches!(step.act, Act::ProposeDeleteFile) {
                 step.act = Act::DeleteFile;
             }
@@ -75,13 +76,13 @@ impl Plan {
             }
             steps.push(step);
         }
-        names::hold_back(&mut steps, look);
-        servers::lay(&mut steps, look)?;
-        let links = Links::new(db, project, look, &before.links, &steps)?;
-        let first_manifest = !look.has_manifest;
-        let Folder { mut writes, listings } = files::missing(&mut steps, look, &listed, first_manifest)?;
-        files::have_copies_follow(&mut writes, look);
-        let switched_off = servers::switched_off(&steps, look)?;
+        names::hold_back(&mut steps, contents);
+        servers::lay(&mut steps, contents)?;
+        let links = Links::new(db, project, contents, &before.links, &steps)?;
+        let first_manifest = !contents.listed.exists;
+        let Changes { mut writes, listings } = files::missing(&mut steps, contents, &listed, first_manifest)?;
+        files::have_copies_follow(&mut writes, contents);
+        let switched_off = servers::switched_off(&steps, contents)?;
         let moved = moves::settle(left, &bases, &steps);
         Ok(Self { steps, links, writes, listings, switched_off, moved, first_manifest })
     }
@@ -104,18 +105,18 @@ impl Plan {
 
 /// Returns the project's items by path, and the paths that the manifest has to list. Synced items keep their paths. A new item
 /// gets the path of the file with the same URI or name, otherwise the path that an export would use.
-fn paths(stored: Vec<Stored>, look: &Look, bases: &[&Base]) -> (BTreeMap<String, Stored>, HashSet<String>) {
+fn paths(stored: Vec<Stored>, contents: &Contents, bases: &[&Base]) -> (BTreeMap<String, Stored>, HashSet<String>) {
     let known: HashMap<&str, &str> = bases.iter().map(|base| (base.item.as_str(), base.path.as_str())).collect();
     let known_paths: HashSet<&str> = known.values().copied().collect();
     let (mut by_name, mut by_uri) = (HashMap::new(), HashMap::new());
-    for (path, there) in look.items.iter().filter(|(path, _)| !known_paths.contains(path.as_str())) {
+    for (path, there) in contents.items.iter().filter(|(path, _)| !known_paths.contains(path.as_str())) {
         by_name.insert((there.entry.what.word(), there.entry.name.as_str()), path);
         if let Some(uri) = there.entry.what.uri() {
             by_uri.insert(uri, path);
         }
     }
     let mut layout = Layout::default();
-    let taken = look.items.keys().chain(look.skipped.keys()).chain(&look.others);
+    let taken = contents.items.keys().chain(contents.skipped.keys()).chain(&contents.disk.others);
     for path in taken.map(String::as_str).chain(known_paths.iter().copied()) {
         layout.claim(path.trim_end_matches('/'));
     }
@@ -156,7 +157,7 @@ fn step(
     there: Option<&There>,
     ours: Option<Stored>,
     kept: Option<&Base>,
-    look: &Look,
+    contents: &Contents,
 ) -> Result<Step> {
     let proposal = kept.and_then(|kept| kept.proposal);
     let proposal = proposal.map(|id| proposals::get(db, project.id, id)).transpose()?.flatten();
@@ -167,10 +168,12 @@ fn step(
         .or(there.map(|there| &there.entry))
         .or(base.as_ref().map(|(entry, _)| entry));
     let label = label.map_or_else(|| path.to_owned(), |entry| format!("{} '{}'", word(entry), entry.name));
-    let unread = servers::unread(there, ours.as_ref(), look);
-    let act = match look.skipped.get(path).map(|(why, _)| why.clone()).or(unread) {
+    let unread = servers::unread(there, ours.as_ref(), contents);
+    let act = match contents.skipped.get(path).map(|(why, _)| why.clone()).or(unread) {
         Some(why) => Act::Skip(why),
-        None if look.others.contains(path) && !look.links.contains_key(path) => Act::Skip(NO_FILE.to_owned()),
+        None if contents.disk.others.contains(path) && !contents.disk.links.contains_key(path) => {
+            Act::Skip(NO_FILE.to_owned())
+        }
         None => match act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())? {
             Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::says_more) => {
                 Act::Skip(SAYS_MORE.to_owned())
@@ -180,8 +183,10 @@ fn step(
             {
                 Act::Skip(conflict::WHY.to_owned())
             }
-            Act::Give(..) | Act::Merge(..) if look.others.contains(path) => Act::Skip(IS_LINK.to_owned()),
-            act if act.does_something() && look.unmerged.contains(path) => Act::Skip(conflict::UNRESOLVED.to_owned()),
+            Act::Give(..) | Act::Merge(..) if contents.disk.others.contains(path) => Act::Skip(IS_LINK.to_owned()),
+            act if act.does_something() && contents.disk.unmerged.contains(path) => {
+                Act::Skip(conflict::UNRESOLVED.to_owned())
+            }
             act => act,
         },
     };

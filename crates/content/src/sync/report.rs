@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::folder::Look;
+use super::contents::Contents;
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
@@ -63,8 +63,8 @@ impl Report<'_> {
     }
 
     /// Returns the reply of a sync. `outcome` lists the written files, `waiting` is the number of open proposals.
-    pub(super) fn of(&self, plan: &Plan, look: &Look, outcome: &Outcome, waiting: i64) -> Reply {
-        let mut rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, look)).collect();
+    pub(super) fn of(&self, plan: &Plan, contents: &Contents, outcome: &Outcome, waiting: i64) -> Reply {
+        let mut rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, contents)).collect();
         rows.extend(plan.links.rows());
         if rows.is_empty() && !plan.does_anything() {
             return self.unchanged(waiting);
@@ -86,14 +86,14 @@ impl Report<'_> {
             reply.hints.splice(0..0, plan.switched_off.iter().map(|name| switched_off(name)));
             reply.hints.splice(0..0, told("propose").map(|[_, item, path, why]| format!("{item} (`{path}`): {why}")));
         }
-        if look.is_restored {
+        if contents.listed.is_restored {
             let when = if self.dry { "would be" } else { "were" };
             reply.hints.push(format!(
                 "`{}` was missing entries from the last sync; these entries {when} added again",
                 manifest::FILE
             ));
         }
-        reply.hints.extend(unnamed(&look.unnamed));
+        reply.hints.extend(unnamed(&contents.disk.unnamed));
         let skipped = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; skipped"));
         reply.warnings.extend(skipped);
         let changed = outcome.changed.iter();
@@ -147,8 +147,8 @@ impl Report<'_> {
     }
 }
 
-fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
-    let is_new = step.ours.is_none() && look.items.contains_key(&step.path);
+fn row(step: &Step, contents: &Contents) -> Option<[String; 4]> {
+    let is_new = step.ours.is_none() && contents.items.contains_key(&step.path);
     let word = step.act.word(is_new)?;
     Some([word.to_owned(), step.label.clone(), step.path.clone(), step.act.why(step.base.is_none())])
 }

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::folder::{Look, There, entry_of};
+use super::base::entry_of;
+use super::contents::{Contents, There};
 use super::step::{Act, Step};
 use crate::export::servers::say;
 use crate::import;
@@ -34,8 +35,7 @@ pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
 
 /// Adds the servers that were found in a folder to its items. A server that was synced before keeps its path, even if it was
 /// renamed in the project and the folder already has the new name. Fails if the manifest lists a server twice.
-pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
-    let found = std::mem::take(&mut look.found_servers);
+pub(super) fn take(contents: &mut Contents, found: Vec<Found>, bases: &[Base], ours: &Keys) -> Result<()> {
     let bases: Vec<&Base> = bases.iter().filter(|base| server::is_path(&base.path)).collect();
     let named = |base: &Base| entry_of(base).map(|entry| entry.name).or(server::name(&base.path).map(str::to_owned));
     let by_name: HashMap<String, &str> =
@@ -47,12 +47,12 @@ pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
         let name = found.server.name.as_str();
         let renamed = || ours.get(name).and_then(|key| by_key.get(key.as_str())).filter(|path| !stays.contains(*path));
         let known = by_name.get(name).or_else(renamed).map(|path| (*path).to_owned());
-        let is_taken = |path: &str| look.servers.contains_key(path) || bases.iter().any(|base| base.path == path);
+        let is_taken = |path: &str| contents.servers.contains_key(path) || bases.iter().any(|base| base.path == path);
         let path = known.unwrap_or_else(|| server::free_path(name, is_taken));
         let (entry, content) = server::of(&found.server)?;
         let there = There { entry, file: content.clone(), content, executable: false, listed: false };
-        look.items.insert(path.clone(), there);
-        if look.servers.insert(path, found.clone()).is_some() {
+        contents.items.insert(path.clone(), there);
+        if contents.servers.insert(path, found.clone()).is_some() {
             let message = format!("`{}` lists the MCP server '{name}' twice", found.file);
             return Err(Error::new(Code::InvalidArgument, message).hint("remove one of the two"));
         }
@@ -61,18 +61,18 @@ pub(super) fn take(look: &mut Look, bases: &[Base], ours: &Keys) -> Result<()> {
 }
 
 /// Returns the reason to skip a server that seems to be missing: the file that contained it cannot be read.
-pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, look: &Look) -> Option<String> {
+pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, contents: &Contents) -> Option<String> {
     let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
     let file = ours.entry.origin.path.as_ref()?;
-    let is_unread = look.skipped.contains_key(file) || look.others.contains(file);
+    let is_unread = contents.skipped.contains_key(file) || contents.disk.others.contains(file);
     is_unread.then(|| format!("came from `{file}`, which cannot be read"))
 }
 
 /// Sets the original path of a server from the folder, if the project does not know one.
-pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
+pub(super) fn lay(steps: &mut [Step], contents: &Contents) -> Result<()> {
     for step in steps.iter_mut() {
         let (Act::Give(entry, content) | Act::Merge(entry, content)) = &mut step.act else { continue };
-        let Some(Found { server: there, .. }) = look.servers.get(&step.path) else { continue };
+        let Some(Found { server: there, .. }) = contents.servers.get(&step.path) else { continue };
         if entry.origin.path.is_some() || there.origin.path.is_none() {
             continue;
         }
@@ -87,10 +87,10 @@ pub(super) fn lay(steps: &mut [Step], look: &Look) -> Result<()> {
 
 /// Returns the servers that the folder should have, by path. Each keeps the folder's `enabled` flag, because every user
 /// decides locally which servers to enable.
-pub(super) fn wanted(steps: &[Step], look: &Look) -> Result<BTreeMap<String, Server>> {
+pub(super) fn wanted(steps: &[Step], contents: &Contents) -> Result<BTreeMap<String, Server>> {
     let mut wanted = BTreeMap::new();
     for step in steps.iter().filter(|step| server::is_path(&step.path)) {
-        let there = look.servers.get(&step.path).map(|found| &found.server);
+        let there = contents.servers.get(&step.path).map(|found| &found.server);
         let server = match &step.act {
             Act::Give(entry, content) | Act::Merge(entry, content) => {
                 let ours = step.ours.as_ref().is_some_and(is_enabled);
@@ -111,10 +111,10 @@ pub(super) fn is_enabled(stored: &Stored) -> bool {
 }
 
 /// Returns the names of servers that a sync disables because it adds or changes them.
-pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
+pub(super) fn switched_off(steps: &[Step], contents: &Contents) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for step in steps.iter().filter(|step| server::is_path(&step.path)) {
-        let server = match (&step.act, look.items.get(&step.path)) {
+        let server = match (&step.act, contents.items.get(&step.path)) {
             (Act::Take, Some(there)) => server::read(&there.entry, &there.content)?,
             (Act::Merge(entry, content), _) => server::read(entry, content)?,
             _ => continue,
@@ -131,13 +131,13 @@ pub(super) fn switched_off(steps: &[Step], look: &Look) -> Result<Vec<String>> {
 /// Returns the agents' files whose content must differ from their steps, because one of their servers changed.
 pub(super) fn said(
     steps: &[Step],
-    look: &Look,
+    contents: &Contents,
     wanted: &BTreeMap<String, Server>,
 ) -> Result<BTreeMap<String, (Entry, NewContent)>> {
     let servers: Vec<Server> = wanted.values().cloned().collect();
     let mut said = BTreeMap::new();
     for step in steps {
-        let there = look.items.get(&step.path).filter(|there| !there.says_more());
+        let there = contents.items.get(&step.path).filter(|there| !there.says_more());
         let (entry, content) = match (&step.act, there) {
             (Act::Give(entry, content) | Act::Merge(entry, content), _) => (entry, content),
             (Act::Same | Act::Take, Some(there)) => (&there.entry, &there.content),
@@ -163,7 +163,7 @@ fn holds_servers(entry: &Entry) -> bool {
 /// servers in its manifest.
 pub(super) fn unsaid(
     steps: &[Step],
-    look: &Look,
+    contents: &Contents,
     wanted: &BTreeMap<String, Server>,
     files: &[File],
     listed: &[Server],
@@ -179,7 +179,7 @@ pub(super) fn unsaid(
     let mut unsaid = Vec::new();
     for (at, step) in steps.iter().enumerate().filter(|(_, step)| acts(step)) {
         let server = wanted.get(&step.path);
-        let Some(named) = server.or(look.servers.get(&step.path).map(|found| &found.server)) else { continue };
+        let Some(named) = server.or(contents.servers.get(&step.path).map(|found| &found.server)) else { continue };
         let found = back.iter().find(|found| found.server.name == named.name);
         // An entry for this server, under another name, in a file that is not written.
         let stray = back.iter().find(|found| !is_known(&found.server.name) && found.server.entry() == named.entry());

@@ -4,7 +4,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::folder::{ANEW, TEMPORARY};
+use super::disk::TEMPORARY;
+use super::listed::HEAL;
 use super::listing::{self, Listed};
 use crate::item::manifest::{self, Manifest};
 use crate::item::server;
@@ -121,7 +122,7 @@ fn manifest(
     servers: &[&Write],
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let before = Manifest::read(top, ANEW)?;
+    let before = Manifest::read(top, HEAL)?;
     let is_new = before.is_none();
     let (mut files, mut listing) = before.map(|manifest| (manifest.files, manifest.servers)).unwrap_or_default();
     let mut differs = is_new;

@@ -10,7 +10,7 @@ pub mod text;
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::paths::agents::Role;
+use super::paths::agents::{self, Role};
 use super::paths::destination::{Destination, InSkill};
 use super::reason::{Note, Reason, naming};
 use crate::answer;

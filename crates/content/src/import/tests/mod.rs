@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::import::merge::plan::Action;
-use crate::item::manifest;
 use crate::export::Export;
+use crate::import::merge::plan::Action;
 use crate::item::What;
+use crate::item::manifest;
 use mcpkg_base::error::Code;
 use mcpkg_core::names;
 use mcpkg_core::op::{Body, Context, Entry as Row, Operation, Reply};
