@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use mcpkg_store::links::{Form, Link, Target, put};
+use mcpkg_store::links::{Link, Target, Variant, put};
 
 use crate::support::{Scratch, Tree, set_mode};
 use sha2::Digest;
@@ -84,13 +84,13 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
     let copy = |path: &str| Target::Copy(path.to_owned());
     // Forms hold what the database has stored, here of the rules.
     let sha256 = sha2::Sha256::digest(b"Rules\n").into();
-    let form = |of: &str| Target::Form(Form { of: of.to_owned(), sha256, executable: true });
+    let variant = |of: &str| Target::Variant(Variant { of: of.to_owned(), sha256, executable: true });
     for (path, target) in [
-        ("evil12", form("AGENTS.md")),
-        ("../evil13", form("AGENTS.md")),
-        (".git/hooks/evil14", form("AGENTS.md")),
-        ("web/AGENTS.md", form("web/AGENTS.md")),
-        ("AGENTS.md/evil15", form("AGENTS.md")),
+        ("evil12", variant("AGENTS.md")),
+        ("../evil13", variant("AGENTS.md")),
+        (".git/hooks/evil14", variant("AGENTS.md")),
+        ("web/AGENTS.md", variant("web/AGENTS.md")),
+        ("AGENTS.md/evil15", variant("AGENTS.md")),
         ("evil6", copy("etc/passwd")),
         ("evil7", copy("../outside")),
         ("evil8", copy("AGENTS.md")),

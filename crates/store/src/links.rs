@@ -1,11 +1,11 @@
-//! Second places of an item in an imported tree, which an export restores: links, copies, and files with the same meaning but
-//! different bytes.
+//! The duplicates of items' files in an imported tree, which an export writes again: links, copies, and variants, which mean the
+//! same in other bytes.
 
 use super::engine::{params, sql};
 use super::{Db, blobs};
 use mcpkg_base::error::{Error, Result};
 
-/// A second place of a file or a folder of files.
+/// A duplicate of a file or a folder of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its path relative to the import, with `/` as separator.
@@ -21,12 +21,12 @@ pub enum Target {
     /// A file with the same bytes and mode as the file at this path, which is relative to the import.
     Copy(String),
     /// A file that means the same as another one, with other bytes or another mode.
-    Form(Form),
+    Variant(Variant),
 }
 
 /// A file that means the same as another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct Variant {
     /// The path of the other file, relative to the import. It is this file's own path if an item has that path, but with other
     /// bytes or another mode.
     pub of: String,
@@ -35,10 +35,10 @@ pub struct Form {
     pub executable: bool,
 }
 
-/// The first character of the column `target` for a copy or form. The text of a link never begins with it.
+/// The first character of the column `target` for a copy or variant. The text of a link never begins with it.
 const ABOVE: char = '/';
 
-/// Returns a project's second places, ordered by path.
+/// Returns a project's duplicates, ordered by path.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
     let sql = sql!(
         "SELECT link.path, link.target, blob.sha256, link.executable FROM link LEFT JOIN blob ON blob.id = link.blob_id
@@ -47,7 +47,7 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
     db.all(sql, params![project], |row| {
         let text: String = row.get(1)?;
         let target = match (text.strip_prefix(ABOVE), row.get(2)?) {
-            (Some(of), Some(sha256)) => Target::Form(Form { of: of.to_owned(), sha256, executable: row.get(3)? }),
+            (Some(of), Some(sha256)) => Target::Variant(Variant { of: of.to_owned(), sha256, executable: row.get(3)? }),
             (Some(original), None) => Target::Copy(original.to_owned()),
             (None, _) => Target::Link(text),
         };
@@ -55,15 +55,15 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
     })
 }
 
-/// Stores a second place, replacing any other at the same path. The content of a form must already be stored.
+/// Stores a duplicate, replacing any other at the same path. The content of a variant must already be stored.
 pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
     let (target, blob, executable) = match &link.target {
         Target::Link(text) => (text.clone(), None, false),
         Target::Copy(original) => (format!("{ABOVE}{original}"), None, false),
-        Target::Form(form) => {
-            let blob = blobs::by_hash(db, &form.sha256)?
+        Target::Variant(variant) => {
+            let blob = blobs::by_hash(db, &variant.sha256)?
                 .ok_or_else(|| Error::internal("an item's version for another agent is not stored"))?;
-            (format!("{ABOVE}{}", form.of), Some(blob), form.executable)
+            (format!("{ABOVE}{}", variant.of), Some(blob), variant.executable)
         }
     };
     let sql = sql!(
@@ -74,7 +74,7 @@ pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
     db.run(sql, params![project, link.path, target, blob, executable]).map(drop)
 }
 
-/// Removes the second place at a path.
+/// Removes the duplicate at a path.
 pub fn delete(db: &Db<'_>, project: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM link WHERE project_id = ?1 AND path = ?2"), params![project, path]).map(drop)
 }

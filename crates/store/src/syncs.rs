@@ -100,12 +100,12 @@ pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
 /// Texts of links, by path.
 pub type Texts = BTreeMap<String, String>;
 
-/// Files that mean the same as an item's file, by path.
-pub type Forms = BTreeMap<String, Form>;
+/// Duplicates of items' files, by path.
+pub type Duplicates = BTreeMap<String, Duplicate>;
 
 /// A file that means the same as an item's file, but is not an item of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct Duplicate {
     /// The path of the item's file.
     pub of: String,
     /// The SHA-256 of this file's bytes.
@@ -120,7 +120,7 @@ pub struct Known {
     /// The links that both sides had.
     pub links: Texts,
     /// Copies of items' files in the folder, and files with the same meaning for other agents.
-    pub forms: Forms,
+    pub duplicates: Duplicates,
     /// For items with an open proposal, by path: the proposed name and attributes as JSON, which is what their files contained
     /// at that time.
     pub proposed: Texts,
@@ -129,8 +129,8 @@ pub struct Known {
 /// The prefix in the column `item` for a link. The link's text follows.
 const LINK: &str = "link:";
 
-/// The prefix in the column `item` for a form. The SHA-256, `:` and the path of the item's file follow.
-const FORM: &str = "form:";
+/// The prefix in the column `item` for a duplicate. The SHA-256, `:` and the path of the item's file follow.
+const DUPLICATE: &str = "form:";
 
 /// Returns the record of a folder's last sync. Rows with a path that leads out of the folder are ignored: no sync wrote them.
 pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
@@ -147,12 +147,12 @@ pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
         }
         if let Some(text) = item.strip_prefix(LINK) {
             known.links.insert(path, text.to_owned());
-        } else if let Some(form) = item.strip_prefix(FORM) {
+        } else if let Some(text) = item.strip_prefix(DUPLICATE) {
             // A row that mcpkg did not write is ignored.
-            let form = form.split_once(':').and_then(|(sha256, of)| {
-                Some(Form { of: of.to_owned(), sha256: hex::decode(sha256)?.try_into().ok()? })
+            let duplicate = text.split_once(':').and_then(|(sha256, of)| {
+                Some(Duplicate { of: of.to_owned(), sha256: hex::decode(sha256)?.try_into().ok()? })
             });
-            known.forms.extend(form.map(|form| (path, form)));
+            known.duplicates.extend(duplicate.map(|duplicate| (path, duplicate)));
         } else {
             let item = item.to_owned();
             let (entry, blob): (Option<String>, Option<i64>) = (row.get(2)?, row.get(3)?);
@@ -172,13 +172,13 @@ pub fn put_link(db: &Db<'_>, id: i64, path: &str, text: &str) -> Result<()> {
     put_base(db, id, &Base { path, item, version: None, listed: false, proposal: None })
 }
 
-/// Stores the forms that are in the folder, replacing those that were `known`.
-pub fn put_forms(db: &Db<'_>, id: i64, known: &Forms, forms: &Forms) -> Result<()> {
-    for path in known.keys().filter(|path| !forms.contains_key(*path)) {
+/// Stores the duplicates that are in the folder, replacing those that were `known`.
+pub fn put_duplicates(db: &Db<'_>, id: i64, known: &Duplicates, duplicates: &Duplicates) -> Result<()> {
+    for path in known.keys().filter(|path| !duplicates.contains_key(*path)) {
         delete_base(db, id, path)?;
     }
-    for (path, form) in forms.iter().filter(|(path, form)| known.get(*path) != Some(form)) {
-        let item = format!("{FORM}{}:{}", hex::encode(&form.sha256), form.of);
+    for (path, duplicate) in duplicates.iter().filter(|(path, duplicate)| known.get(*path) != Some(duplicate)) {
+        let item = format!("{DUPLICATE}{}:{}", hex::encode(&duplicate.sha256), duplicate.of);
         put_base(db, id, &Base { path: path.clone(), item, version: None, listed: false, proposal: None })?;
     }
     Ok(())

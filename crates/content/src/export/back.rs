@@ -1,18 +1,36 @@
 //! Predicts what an import would read from an export's files, so that an export always imports back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::mem;
 
 use super::layout;
-use super::second_places::{Group, beside, files_of};
 use crate::import;
 use crate::import::paths::Places;
 use crate::import::place::Placed;
 use crate::import::place::servers::Found;
-use crate::item::Entry;
-use crate::item::File;
+use crate::item::{Entry, File};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::links::Link;
 use mcpkg_store::new_content::NewContent;
+
+/// A copy or variant that may be written, with its file.
+pub type Candidate = (Link, File);
+
+/// Copies and variants that can only be written together, because they belong to one skill; or a single one.
+pub type Group = Vec<Candidate>;
+
+/// Returns the files together with others. These replace files at the same path, unless the manifest lists those.
+pub fn beside<'a>(files: &'a [File], others: impl Iterator<Item = &'a File> + Clone) -> impl Iterator<Item = &'a File> {
+    let paths: HashSet<&str> = others.clone().map(|file| file.relative.as_str()).collect();
+    let stays = move |file: &&File| file.listed.is_some() || !paths.contains(file.relative.as_str());
+    let listed: HashSet<&str> =
+        files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
+    files.iter().filter(stays).chain(others.filter(move |file| !listed.contains(file.relative.as_str())))
+}
+
+pub fn files_of(groups: &[Group]) -> impl Iterator<Item = &File> + Clone {
+    groups.iter().flatten().map(|(_, file)| file)
+}
 
 /// The item that an import should read from a file; `None` for a file of which only the name matters.
 pub(crate) type Expected<'e> = Option<&'e (Entry, NewContent)>;

@@ -1,38 +1,40 @@
 //! `mcpkg export`: writes the project as plain files that import back to the same content.
+//!
+//! The stages: the project's items are read ([`Stored`]) and get paths ([`layout`]). Then an import of the files is tried in
+//! memory ([`back`]): a file that would not give its item back is listed in the manifest, and only [`duplicates`] that would be
+//! recognized are kept. The files are written ([`write`]), and last the manifest.
 
 pub(crate) mod back;
+pub(crate) mod duplicates;
 pub(crate) mod layout;
-pub(crate) mod links;
 pub(crate) mod servers;
-
-mod second_places;
+pub(crate) mod write;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use links::{Fitting, Own};
+use back::{Candidate, Group, importable};
+use duplicates::{Fitting, Own};
+use layout::Layout;
 use schemars::JsonSchema;
-use second_places::{Group, Second};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
 use super::import::find::walk::{self, Take};
-use super::item::Entry;
-use super::item::File;
 use super::item::manifest::{self, Manifest};
 use super::item::server::Server;
+use super::item::{Entry, File};
 use super::stored;
-use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::Db;
-use mcpkg_store::blobs::{self, Verify};
-use mcpkg_store::links::{self as stored_links, Form, Link, Target};
+use mcpkg_store::links::{self, Link, Target, Variant};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
+use mcpkg_store::{blobs, servers as server_rows};
 
 /// Export the project as files
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -60,26 +62,26 @@ impl Operation for Export {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let is_new = make(&self.folder)?;
+        let is_new = write::make(&self.folder)?;
         let exported = export(&self.folder, context);
         if exported.is_err() && is_new {
             // Remove the folder if it is empty. If this fails, the original error matters more.
             let _ = fs::remove_dir(&self.folder);
         }
-        let (Counts { prompts, resources, servers, kept, left }, project) = exported?;
+        let (Counts { prompts, resources, servers, agent_files, left }, project) = exported?;
         let folder = self.folder.display().to_string();
-        let mut told = vec![plural::count(prompts, "prompt"), plural::count(resources, "resource")];
+        let mut counts = vec![plural::count(prompts, "prompt"), plural::count(resources, "resource")];
         if servers > 0 {
-            told.push(plural::count(servers, "MCP server"));
+            counts.push(plural::count(servers, "MCP server"));
         }
-        if kept > 0 {
-            told.push(plural::count(kept, "agent's file").replace("agent's files", "agents' files"));
+        if agent_files > 0 {
+            counts.push(plural::count(agent_files, "agent's file").replace("agent's files", "agents' files"));
         }
-        let last = told.pop().unwrap_or_default();
-        let sentence = format!("Exported {} and {last} of project '{project}' to {folder}", told.join(", "));
+        let last = counts.pop().unwrap_or_default();
+        let sentence = format!("Exported {} and {last} of project '{project}' to {folder}", counts.join(", "));
         let data = json!({
             "project": project, "folder": folder, "prompts": prompts, "resources": resources,
-            "servers": servers, "agent_files": kept,
+            "servers": servers, "agent_files": agent_files,
         });
         let reply = Reply::sentence(sentence, data);
         if left == 0 {
@@ -99,125 +101,153 @@ struct Counts {
     prompts: usize,
     resources: usize,
     servers: usize,
-    kept: usize,
-    /// Links, copies and forms that could not be written.
+    agent_files: usize,
+    /// Duplicates that could not be written.
     left: usize,
+}
+
+/// What a project holds.
+struct Stored {
+    name: String,
+    items: Vec<(Entry, NewContent)>,
+    servers: Vec<Server>,
+    links: Vec<Link>,
+    copies: Vec<Link>,
+    variants: Vec<Candidate>,
+    /// The number of links, copies and variants, including variants whose content is lost.
+    duplicate_count: usize,
+}
+
+impl Stored {
+    /// Reads the project. Each content is written to a file in `scratch`.
+    fn read(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Self> {
+        let all = stored::all(db, project)?.into_iter();
+        let blobs = all.filter_map(|stored| stored.own_blob().map(|blob| (stored.entry, blob)));
+        let items = write::fetch(db, blobs.collect(), scratch, context)?;
+        let servers: Vec<Server> = server_rows::all(db, project.id)?.into_iter().map(Server::from).collect();
+        let current = |(entry, content)| {
+            let content = servers::say(&entry, content, &servers)?;
+            Ok((entry, content))
+        };
+        let items = items.into_iter().map(current).collect::<Result<_>>()?;
+        let all = links::all(db, project.id)?;
+        let duplicate_count = all.len();
+        let (mut links, mut copies, mut variants) = (Vec::new(), Vec::new(), Vec::new());
+        for link in all {
+            match &link.target {
+                Target::Link(_) => links.push(link),
+                Target::Copy(_) => copies.push(link),
+                Target::Variant(variant) => {
+                    let Some(blob) = blobs::by_hash(db, &variant.sha256)? else { continue };
+                    let (relative, content) = (link.path.clone(), blobs::content(db, blob)?);
+                    let file = File { relative, content, executable: variant.executable, listed: None };
+                    variants.push((link, file));
+                }
+            }
+        }
+        Ok(Self { name: project.name.clone(), items, servers, links, copies, variants, duplicate_count })
+    }
 }
 
 /// Writes the project into the folder. Returns the number of items, and the project's name.
 fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
-    let scratch = scratch(folder)?;
-    let (items, all, links, forms, project) = context.read(|db, project| {
-        let items = stored(db, project, scratch.path(), context)?;
-        let links = stored_links::all(db, project.id)?;
-        let forms = forms(db, &links)?;
-        let all = mcpkg_store::servers::all(db, project.id)?.into_iter().map(Server::from);
-        Ok((items, all.collect::<Vec<_>>(), links, forms, project.name.clone()))
-    })?;
-    let say = |(entry, content): (Entry, NewContent)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
-    let mut items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
-    let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
-    let counts = Counts {
-        prompts: count("prompt"),
-        resources: count("resource"),
-        servers: all.len(),
-        kept: count("agent_file"),
-        left: 0,
-    };
-    let mut layout = layout::Layout::default();
+    let scratch = write::scratch(folder)?;
+    let stored = context.read(|db, project| Stored::read(db, project, scratch.path(), context))?;
+    let Stored { name, mut items, servers, links, copies, variants, duplicate_count } = stored;
+    let mut layout = Layout::default();
     // Items with an original path get it before other items could take it.
     items.sort_by_key(|(entry, _)| entry.origin.path.is_none());
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
-    let wanted = links.len();
-    let (links, copies): (Vec<Link>, Vec<Link>) =
-        links.into_iter().partition(|link| matches!(link.target, Target::Link(_)));
-    let seconds = links::candidates(&copies, forms, &mut layout, &files);
-    let Fitting { files, seconds, servers: read } = links::fit(&files, seconds, &expected)?;
-    let said = links::said_elsewhere(&seconds, Own { files: &files, expected: &expected })?;
-    let (said, files): (Vec<_>, Vec<_>) =
-        files.into_iter().zip(&items).partition(|(file, _)| said.contains(&file.relative));
-    let (mut files, mut items): (Vec<File>, Vec<&(Entry, NewContent)>) = files.into_iter().unzip();
-    let is_form = |(link, _): &&Second| matches!(link.target, Target::Form(_));
-    let forms: HashSet<_> = seconds.iter().flatten().filter(is_form).map(|(link, _)| folder.join(&link.path)).collect();
-    let (in_place, seconds) = put_in_place(&mut files, seconds);
-    write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)))?;
-    let seconds = list_ignored(folder, &mut files, &items, seconds)?;
-    let made = in_place + write_again(folder, seconds, links, &mut layout, &files)?;
-    if !said.is_empty() && !found(folder)?.is_superset(&forms) {
-        // An ignore file above the folder hides a form. Its text would be lost on import elsewhere, so write the files as well.
-        for (file, item) in said {
-            write_file(&folder.join(&file.relative), &file.content, file.executable)?;
+    let candidates = duplicates::candidates(&copies, variants, &mut layout, &files);
+    let Fitting { files, duplicates, servers: read } = duplicates::fit(&files, candidates, &expected)?;
+    let elsewhere = duplicates::said_elsewhere(&duplicates, Own { files: &files, expected: &expected })?;
+    let (elsewhere, files): (Vec<_>, Vec<_>) =
+        files.into_iter().zip(&items).partition(|(file, _)| elsewhere.contains(&file.relative));
+    let (mut files, mut own): (Vec<File>, Vec<&(Entry, NewContent)>) = files.into_iter().unzip();
+    let is_variant = |(link, _): &&Candidate| matches!(link.target, Target::Variant(_));
+    let variants = duplicates.iter().flatten().filter(is_variant).map(|(link, _)| folder.join(&link.path));
+    let variants: HashSet<PathBuf> = variants.collect();
+
+    let (in_place, duplicates) = put_in_place(&mut files, duplicates);
+    write::files(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)))?;
+    let duplicates = list_ignored(folder, &mut files, &own, duplicates)?;
+    let made = in_place + write_duplicates(folder, duplicates, links, &mut layout, &files)?;
+    if !elsewhere.is_empty() && !visible(folder)?.is_superset(&variants) {
+        // An ignore file above the folder hides a variant. Its text would be lost on import elsewhere, so write the files as well.
+        for (file, item) in elsewhere {
+            write::file(&folder.join(&file.relative), &file.content, file.executable)?;
             files.push(file);
-            items.push(item);
+            own.push(item);
         }
-        list_ignored(folder, &mut files, &items, Vec::new())?;
+        list_ignored(folder, &mut files, &own, Vec::new())?;
     }
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
-    let listing = Manifest::new(listed, servers::not_said(&all, &read));
-    write(folder, [(manifest::FILE, &NewContent::from(listing.bytes()?), false)])?;
-    Ok((Counts { left: wanted - made, ..counts }, project))
+    let manifest = Manifest::new(listed, servers::not_said(&servers, &read));
+    write::files(folder, [(manifest::FILE, &NewContent::from(manifest.bytes()?), false)])?;
+    let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
+    let (prompts, resources, agent_files) = (count("prompt"), count("resource"), count("agent_file"));
+    Ok((Counts { prompts, resources, servers: servers.len(), agent_files, left: duplicate_count - made }, name))
 }
 
-/// Replaces files with the forms at the same paths. Returns the number of these forms, and all other groups.
-fn put_in_place(files: &mut [File], seconds: Vec<Group>) -> (usize, Vec<Group>) {
+/// Replaces files with the variants at the same paths. Returns the number of these variants, and all other groups.
+fn put_in_place(files: &mut [File], mut duplicates: Vec<Group>) -> (usize, Vec<Group>) {
     let mut by_path: HashMap<String, &mut File> = files.iter_mut().map(|file| (file.relative.clone(), file)).collect();
     let mut count = 0;
-    let mut put = |(_, second): &mut Second| match by_path.get_mut(&second.relative) {
+    let mut stays = |(_, variant): &mut Candidate| match by_path.get_mut(&variant.relative) {
         Some(file) => {
-            (file.content, file.executable) = (second.content.clone(), second.executable);
+            (file.content, file.executable) = (variant.content.clone(), variant.executable);
             count += 1;
             false
         }
         None => true,
     };
-    let mut seconds = seconds;
-    seconds.iter_mut().for_each(|group| group.retain_mut(&mut put));
-    (count, seconds)
+    duplicates.iter_mut().for_each(|group| group.retain_mut(&mut stays));
+    (count, duplicates)
 }
 
-/// Writes copies, forms and links in addition to the files, and returns how many.
-fn write_again(
+/// Writes the duplicates in addition to the files, and returns how many.
+fn write_duplicates(
     folder: &Path,
-    seconds: Vec<Group>,
+    duplicates: Vec<Group>,
     links: Vec<Link>,
-    layout: &mut layout::Layout,
+    layout: &mut Layout,
     files: &[File],
 ) -> Result<usize> {
-    let seconds: Vec<Second> = seconds.into_iter().flatten().collect();
-    let paths = files.iter().chain(seconds.iter().map(|(_, file)| file)).map(|file| file.relative.as_str());
-    let links = links::fitting_links(links, layout, &paths.collect::<Vec<_>>());
-    for (link, file) in &seconds {
+    let duplicates: Vec<Candidate> = duplicates.into_iter().flatten().collect();
+    let paths = files.iter().chain(duplicates.iter().map(|(_, file)| file)).map(|file| file.relative.as_str());
+    let links = duplicates::fitting_links(links, layout, &paths.collect::<Vec<_>>());
+    for (link, file) in &duplicates {
         let path = folder.join(&link.path);
         match &link.target {
-            Target::Copy(original) => write_copy(&path, &folder.join(original))?,
-            _ => write_file(&path, &file.content, file.executable)?,
+            Target::Copy(original) => write::copy(&path, &folder.join(original))?,
+            _ => write::file(&path, &file.content, file.executable)?,
         }
     }
     for link in &links {
         if let Target::Link(text) = &link.target {
-            write_link(&folder.join(&link.path), text)?;
+            write::link(&folder.join(&link.path), text)?;
         }
     }
-    Ok(seconds.len() + links.len())
+    Ok(duplicates.len() + links.len())
 }
 
 /// Adds entries to the manifest for the files that an ignore file hides, in the project or in a folder above, and for files
-/// that an import would then read differently. Returns the copies and forms that can still be written: an import reads a
+/// that an import would then read differently. Returns the duplicates that can still be written: an import reads a
 /// listed file only as its entry says, and does not look for copies of it.
 fn list_ignored(
     folder: &Path,
     files: &mut [File],
     items: &[&(Entry, NewContent)],
-    mut seconds: Vec<Group>,
+    mut duplicates: Vec<Group>,
 ) -> Result<Vec<Group>> {
-    let found = found(folder)?;
-    let is_ignored = |file: &File| file.listed.is_none() && !found.contains(&folder.join(&file.relative));
+    let visible = visible(folder)?;
+    let is_ignored = |file: &File| file.listed.is_none() && !visible.contains(&folder.join(&file.relative));
     if !files.iter().any(is_ignored) {
-        without_listed(&mut seconds, files);
-        return Ok(seconds);
+        without_listed(&mut duplicates, files);
+        return Ok(duplicates);
     }
-    let (mut listed, mut lying) = (Vec::new(), Vec::new());
+    let (mut listed, mut expected_items) = (Vec::new(), Vec::new());
     for (file, (entry, content)) in files.iter_mut().zip(items) {
         // Writing the file moved its content there. If the item shares that content, it has to point to the new path too.
         let is_own = file.content == *content;
@@ -227,19 +257,19 @@ fn list_ignored(
             true => layout::file(file.relative.clone(), entry, &content, Some(entry.clone()))?,
             false => file.clone(),
         });
-        lying.push((entry.clone(), content));
+        expected_items.push((entry.clone(), content));
     }
-    for (link, file) in seconds.iter_mut().flatten() {
+    for (link, file) in duplicates.iter_mut().flatten() {
         if let Target::Copy(original) = &link.target {
             file.content = file.content.moved(folder.join(original));
         }
     }
-    let expected: Vec<_> = lying.iter().map(Some).collect();
+    let expected: Vec<_> = expected_items.iter().map(Some).collect();
     loop {
         let count = |files: &[File]| files.iter().filter(|file| file.listed.is_some()).count();
         let before = count(&listed);
-        without_listed(&mut seconds, &listed);
-        listed = back::importable(listed, &seconds, &expected)?.0;
+        without_listed(&mut duplicates, &listed);
+        listed = importable(listed, &duplicates, &expected)?.0;
         if count(&listed) == before {
             break;
         }
@@ -247,153 +277,26 @@ fn list_ignored(
     for (file, listed) in files.iter_mut().zip(listed) {
         // If the content is equal, the file on disk is already in the form that the manifest needs.
         if listed.content != file.content {
-            write_file(&folder.join(&file.relative), &listed.content, listed.executable)?;
+            write::file(&folder.join(&file.relative), &listed.content, listed.executable)?;
             file.content = listed.content.moved(folder.join(&file.relative));
         }
         file.listed = listed.listed;
     }
-    Ok(seconds)
+    Ok(duplicates)
 }
 
-/// Drops the copies and forms of files that the manifest lists.
-fn without_listed(seconds: &mut Vec<Group>, files: &[File]) {
+/// Drops the duplicates of files that the manifest lists.
+fn without_listed(duplicates: &mut Vec<Group>, files: &[File]) {
     let listed: HashSet<&str> =
         files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
-    let is_listed = |(link, _): &Second| match &link.target {
-        Target::Copy(of) | Target::Form(Form { of, .. }) => listed.contains(of.as_str()),
+    let is_listed = |(link, _): &Candidate| match &link.target {
+        Target::Copy(of) | Target::Variant(Variant { of, .. }) => listed.contains(of.as_str()),
         Target::Link(_) => false,
     };
-    seconds.retain(|group| !group.iter().any(is_listed));
-}
-
-/// Creates a temporary folder inside `folder`. It is deleted on drop.
-pub(super) fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
-    let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);
-    made.map_err(|error| Error::file("write", folder, error))
+    duplicates.retain(|group| !group.iter().any(is_listed));
 }
 
 /// Returns the files in the folder that an import reads even if no manifest lists them.
-fn found(folder: &Path) -> Result<HashSet<PathBuf>> {
+fn visible(folder: &Path) -> Result<HashSet<PathBuf>> {
     Ok(walk::walk(folder, Take::Project)?.files.into_iter().collect())
-}
-
-/// Creates the folder, or accepts an empty one. Returns whether it was created.
-pub(super) fn make(folder: &Path) -> Result<bool> {
-    let failed = |error| Error::file("write", folder, error);
-    match fs::read_dir(folder) {
-        Ok(mut listing) => match listing.next() {
-            None => Ok(false),
-            Some(_) => Err(Error::new(Code::AlreadyExists, format!("The folder `{}` is not empty", folder.display()))
-                .hint("choose a folder that is empty or does not exist; an export never overwrites files")),
-        },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            fs::create_dir_all(folder).map_err(failed)?;
-            Ok(true)
-        }
-        Err(error) => Err(failed(error)),
-    }
-}
-
-/// Returns the project's items with their modules' data. Each content is written to a file in `scratch`.
-fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, NewContent)>> {
-    let all = stored::all(db, project)?.into_iter().filter_map(|stored| {
-        let blob = stored.own_blob()?;
-        Some((stored.entry, blob))
-    });
-    fetch(db, all.collect(), scratch, context)
-}
-
-/// Returns the links that are forms, with their files.
-fn forms(db: &Db<'_>, links: &[Link]) -> Result<Vec<Second>> {
-    let mut forms = Vec::new();
-    for link in links {
-        if let Target::Form(form) = &link.target
-            && let Some(blob) = blobs::by_hash(db, &form.sha256)?
-        {
-            let (relative, content) = (link.path.clone(), blobs::content(db, blob)?);
-            forms.push((link.clone(), File { relative, content, executable: form.executable, listed: None }));
-        }
-    }
-    Ok(forms)
-}
-
-/// Writes each content to a file in `scratch`, from where it can be moved to its final path.
-pub(super) fn fetch<T>(
-    db: &Db<'_>,
-    all: Vec<(T, i64)>,
-    scratch: &Path,
-    context: &Context,
-) -> Result<Vec<(T, NewContent)>> {
-    let total = all.len() as u64;
-    let mut items = Vec::new();
-    for (done, (item, blob)) in (1..).zip(all) {
-        let path = scratch.join(done.to_string());
-        let failed = |error| Error::file("write", &path, error);
-        let mut file = fs::File::create(&path).map_err(failed)?;
-        blobs::stream_by_id(db, blob, Verify::Sha256, |piece| {
-            if context.is_cancelled() {
-                return Err(Error::new(Code::Cancelled, "The export was cancelled; nothing was written"));
-            }
-            file.write_all(piece).map_err(failed)
-        })?;
-        items.push((item, NewContent::file(&path)?));
-        (context.progress)("Exporting", done, total);
-    }
-    Ok(items)
-}
-
-/// Writes files (path, content, executable) to a temporary folder inside `folder`, and moves them up once all are complete.
-pub(super) fn write<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>) -> Result<()> {
-    let failed = |error| Error::file("write", folder, error);
-    let staging = scratch(folder)?;
-    for (relative, content, executable) in files {
-        write_file(&staging.path().join(relative), content, executable)?;
-    }
-    for entry in fs::read_dir(staging.path()).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        fs::rename(entry.path(), folder.join(entry.file_name())).map_err(failed)?;
-    }
-    Ok(())
-}
-
-fn write_link(path: &Path, target: &str) -> Result<()> {
-    make_parent(path)?;
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(target, path).map_err(|error| Error::file("write", path, error))?;
-    #[cfg(not(unix))]
-    let _ = target;
-    Ok(())
-}
-
-/// Copies a file with its permissions.
-fn write_copy(path: &Path, original: &Path) -> Result<()> {
-    make_parent(path)?;
-    fs::copy(original, path).map(drop).map_err(|error| Error::file("write", path, error))
-}
-
-fn make_parent(path: &Path) -> Result<()> {
-    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| Error::file("write", path, error))
-}
-
-/// Moves the file that holds the content, if there is one; otherwise writes the content.
-fn write_file(path: &Path, content: &NewContent, executable: bool) -> Result<()> {
-    let failed = |error| Error::file("write", path, error);
-    make_parent(path)?;
-    match content.path() {
-        Some(scratch) => fs::rename(scratch, path).map_err(failed)?,
-        None => fs::write(path, content.bytes()?).map_err(failed)?,
-    }
-    set_mode(path, executable).map_err(failed)
-}
-
-#[cfg(unix)]
-fn set_mode(path: &Path, executable: bool) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = if executable { 0o755 } else { 0o644 };
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &Path, _: bool) -> std::io::Result<()> {
-    Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::Duplicate;
 use crate::item::{File, Item};
 use mcpkg_base::error::Result;
-use mcpkg_store::links::{self as stored_links, Form, Link, Target};
+use mcpkg_store::links::{self as stored_links, Link, Target, Variant};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, blobs};
@@ -33,7 +33,7 @@ pub fn among<'f>(
         } else {
             let sha256 = file.content.sha256();
             contents.insert(sha256, file.content.clone());
-            Target::Form(Form { of: of.clone(), sha256, executable: file.executable })
+            Target::Variant(Variant { of: of.clone(), sha256, executable: file.executable })
         };
         found.push(Link { path: path.clone(), target });
     }
@@ -74,7 +74,7 @@ fn differences<'l>(
         _ if there.contains(link.path.as_str()) => false,
         _ if !is_whole => false,
         _ if files.contains(link.path.as_str()) => true,
-        Target::Copy(of) | Target::Form(Form { of, .. }) => is_seen(of),
+        Target::Copy(of) | Target::Variant(Variant { of, .. }) => is_seen(of),
         Target::Link(_) => false,
     };
     (new, known.iter().filter(is_gone).collect())
@@ -91,8 +91,8 @@ pub fn keep(db: &Db<'_>, project: &Project, found: Duplicates<'_>, items: &[Item
     let known = stored_links::all(db, project.id)?;
     let (new, gone) = differences(&known, found, items);
     for link in new {
-        if let Target::Form(form) = &link.target
-            && let Some(content) = found.contents.get(&form.sha256)
+        if let Target::Variant(variant) = &link.target
+            && let Some(content) = found.contents.get(&variant.sha256)
         {
             blobs::put_source(db, content)?;
         }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::create::missing;
 use super::{GROUP, MAIN, Origin, SCHEME, Skill, path_of, rows, uri_of};
 use crate::completions::SKILLS;
-use crate::export::{self, layout};
+use crate::export::{layout, write};
 use crate::{answer, cursor};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
@@ -218,7 +218,7 @@ impl Operation for Show {
 impl Show {
     /// Writes all files of the skill to a new or empty folder.
     fn write_to(&self, folder: &Path, context: &Context) -> Result<Reply> {
-        let is_new = export::make(folder)?;
+        let is_new = write::make(folder)?;
         let written = self.write(folder, context);
         if written.is_err() && is_new {
             // Remove the folder if it is empty. If this fails, the original error matters more.
@@ -232,7 +232,7 @@ impl Show {
     }
 
     fn write(&self, folder: &Path, context: &Context) -> Result<usize> {
-        let scratch = export::scratch(folder)?;
+        let scratch = write::scratch(folder)?;
         let files = context.read(|db, project| {
             let skill = super::find(db, project.id, &self.name)?.ok_or_else(|| missing(db, project, &self.name))?;
             if skill.origin == Origin::Prompt {
@@ -249,9 +249,9 @@ impl Show {
                 })?;
                 Ok(((path, executable), file.resource.blob))
             });
-            export::fetch(db, placed.collect::<Result<_>>()?, scratch.path(), context)
+            write::fetch(db, placed.collect::<Result<_>>()?, scratch.path(), context)
         })?;
-        export::write(folder, files.iter().map(|((path, executable), content)| (path.as_str(), content, *executable)))?;
+        write::files(folder, files.iter().map(|((path, executable), content)| (path.as_str(), content, *executable)))?;
         Ok(files.len())
     }
 }

@@ -22,7 +22,7 @@ use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::new_content::NewContent;
-use mcpkg_store::syncs::{Base, Form, Forms, Known, Texts};
+use mcpkg_store::syncs::{self, Base, Duplicates, Known, Texts};
 
 /// An item as read from the folder.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub(super) struct Contents {
     /// The files that this sync skips, each with the reason.
     pub(super) skipped: BTreeMap<String, (String, File)>,
     /// The duplicates of items' files, even if they are outdated ([`crate::same`]).
-    pub(super) duplicates: Forms,
+    pub(super) duplicates: Duplicates,
     /// Those duplicates that are identical copies, with the path of the item's file.
     pub(super) copies: Texts,
     pub(super) disk: Disk,
@@ -126,8 +126,8 @@ impl Contents {
         let Placed { items, servers, clashes, account, .. } = placed;
         let same: HashMap<String, String> = account.same.into_iter().map(|Duplicate { path, of }| (path, of)).collect();
         self.keep_duplicates(&files, &same, &bases);
-        let outdated = outdated.iter().filter_map(|path| before.forms.get_key_value(path));
-        self.duplicates.extend(outdated.map(|(path, form)| (path.clone(), form.clone())));
+        let outdated = outdated.iter().filter_map(|path| before.duplicates.get_key_value(path));
+        self.duplicates.extend(outdated.map(|(path, duplicate)| (path.clone(), duplicate.clone())));
         let mut found = by_path(items, &bases);
         let left_out = account.left_out.into_iter().map(|left| match left.reason.is_known() {
             true => (left.path, left.reason.text().to_owned()),
@@ -178,7 +178,7 @@ impl Contents {
             if file.content == original.content && file.executable == original.executable {
                 self.copies.insert(path.clone(), of.clone());
             }
-            self.duplicates.insert(path.clone(), Form { of: of.clone(), sha256: file.content.sha256() });
+            self.duplicates.insert(path.clone(), syncs::Duplicate { of: of.clone(), sha256: file.content.sha256() });
         }
     }
 }
@@ -242,21 +242,21 @@ fn outdated_duplicates(
     destinations: &[Option<Destination>],
     before: &Known,
 ) -> HashSet<String> {
-    if before.forms.is_empty() {
+    if before.duplicates.is_empty() {
         return HashSet::new();
     }
     let items: HashSet<&str> = placed.items.iter().map(|item| item.path.as_str()).collect();
     let is_outdated = |file: &File| {
-        let form = before.forms.get(&file.relative);
-        file.listed.is_none() && form.is_some_and(|form| form.sha256 == file.content.sha256())
+        let known = before.duplicates.get(&file.relative);
+        file.listed.is_none() && known.is_some_and(|known| known.sha256 == file.content.sha256())
     };
     let skill = |place: &Option<Destination>| Some(place.as_ref()?.skill.as_ref()?.folder.clone());
     let of_items = || files.iter().zip(destinations).filter(|(file, _)| items.contains(file.relative.as_str()));
     let own: HashSet<String> =
         of_items().filter(|(file, _)| !is_outdated(file)).filter_map(|(_, place)| skill(place)).collect();
-    let stale =
+    let outdated =
         of_items().filter(|(file, place)| is_outdated(file) && skill(place).is_none_or(|skill| !own.contains(&skill)));
-    stale.map(|(file, _)| file.relative.clone()).collect()
+    outdated.map(|(file, _)| file.relative.clone()).collect()
 }
 
 /// Fails if none of the synced files exist: this is probably the wrong folder, or its disk is not mounted.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::contents::Contents;
 use super::step::{Act, Step};
+use crate::export::duplicates::{fitting_links, is_one_thing};
 use crate::export::layout::Layout;
-use crate::export::links::{fitting_links, is_one_thing};
 use crate::item::server;
 use mcpkg_base::disk::folders::Folders;
 use mcpkg_base::error::Result;
@@ -141,8 +141,8 @@ fn link(path: &str, text: &str) -> Link {
 fn text_of(link: Link) -> Option<(String, String)> {
     match link.target {
         Target::Link(text) => Some((link.path, text)),
-        // Copies and forms are not synced like links: if one is edited, it becomes an item of its own.
-        Target::Copy(_) | Target::Form(_) => None,
+        // Copies and variants are not synced like links: if one is edited, it becomes an item of its own.
+        Target::Copy(_) | Target::Variant(_) => None,
     }
 }
 

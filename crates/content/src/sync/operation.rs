@@ -264,8 +264,8 @@ fn begin(
         };
         let before = syncs::known(db, id)?;
         let mut plan = Plan::new(db, &project, contents, &before)?;
-        // Only now, after the plan: it still needs the forms of the last sync.
-        syncs::put_forms(db, id, &before.forms, &contents.duplicates)?;
+        // Only now, after the plan: it still needs the duplicates of the last sync.
+        syncs::put_duplicates(db, id, &before.duplicates, &contents.duplicates)?;
         let change = Change { db, author, project: &project, clock: &context.clock, sync: id };
         let written = change.begin(&mut plan, contents)?;
         if plan.does_anything() {

@@ -1,11 +1,10 @@
-//! Chooses the links, copies and forms that an export writes: those that an import recognizes as duplicates of their
-//! originals. No link, copy or form is inside another.
+//! Chooses the duplicates that an export writes: those that an import would recognize again ([`crate::same`]). No duplicate is
+//! inside another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::back::{Expected, comes_back, importable, imported, is_said};
+use super::back::{Candidate, Expected, Group, beside, comes_back, files_of, importable, imported, is_said};
 use super::layout::{Layout, is_safe};
-use super::second_places::{Group, Second, beside, files_of};
 use crate::import::find::links::end;
 use crate::import::paths::Places;
 use crate::import::paths::agents::lies_in_folder;
@@ -26,7 +25,7 @@ fn claim(layout: &mut Layout, path: &str) -> bool {
     is_safe(path) && layout.claim(path)
 }
 
-/// The files of an export's items, without copies and forms.
+/// The files of an export's items, without duplicates.
 #[derive(Clone, Copy)]
 pub struct Own<'o> {
     pub files: &'o [File],
@@ -50,15 +49,15 @@ impl<'o> Own<'o> {
     }
 }
 
-/// Returns the copies and forms that could be added to the files, or replace some. `layout` contains the paths of the files.
-pub fn candidates(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, files: &[File]) -> Vec<Group> {
+/// Returns the copies and variants that could be added to the files, or replace some. `layout` contains the paths of the files.
+pub fn candidates(copies: &[Link], variants: Vec<Candidate>, layout: &mut Layout, files: &[File]) -> Vec<Group> {
     let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let copy = |link: Link| {
         let Target::Copy(original) = &link.target else { return None };
         let file = File { relative: link.path.clone(), listed: None, ..(*by_path.get(original.as_str())?).clone() };
         Some((link, file))
     };
-    let mut all: Vec<Second> = of_files(copies, files).into_iter().filter_map(copy).chain(forms).collect();
+    let mut all: Vec<Candidate> = of_files(copies, files).into_iter().filter_map(copy).chain(variants).collect();
     all.retain(|(link, _)| by_path.contains_key(link.path.as_str()) || claim(layout, &link.path));
     grouped(all, &by_path)
 }
@@ -66,20 +65,20 @@ pub fn candidates(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, file
 /// The files of an export, without links.
 pub struct Fitting {
     pub files: Vec<File>,
-    pub seconds: Vec<Group>,
+    pub duplicates: Vec<Group>,
     /// The MCP servers that an import would find in the files.
     pub servers: Vec<Found>,
 }
 
-/// Chooses the copies and forms that can be added, and changes the files so that an import still restores each expected item.
-pub fn fit(files: &[File], mut seconds: Vec<Group>, expected: &[Expected<'_>]) -> Result<Fitting> {
+/// Chooses the duplicates that can be added, and changes the files so that an import still restores each expected item.
+pub fn fit(files: &[File], mut duplicates: Vec<Group>, expected: &[Expected<'_>]) -> Result<Fitting> {
     loop {
-        let (complete, servers) = importable(files.to_vec(), &seconds, expected)?;
-        let before = seconds.len();
-        seconds = fitting(seconds, Own { files: &complete, expected })?;
-        // A copy or form that was dropped may have provided an item, so the manifest may have to list more files.
-        if seconds.len() == before {
-            return Ok(Fitting { files: complete, seconds, servers });
+        let (complete, servers) = importable(files.to_vec(), &duplicates, expected)?;
+        let before = duplicates.len();
+        duplicates = fitting(duplicates, Own { files: &complete, expected })?;
+        // A duplicate that was dropped may have provided an item, so the manifest may have to list more files.
+        if duplicates.len() == before {
+            return Ok(Fitting { files: complete, duplicates, servers });
         }
     }
 }
@@ -94,12 +93,12 @@ fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
             placed.account.same.iter().map(|Duplicate { path, of }| (path.as_str(), of.as_str())).collect();
         let partial: HashSet<&str> = placed.partial.iter().map(String::as_str).collect();
         let taken_for = |path: &str| same.get(path).copied().unwrap_or(path).to_owned();
-        let is_same = |(link, form): &Second| {
+        let is_same = |(link, file): &Candidate| {
             let path = link.path.as_str();
             match (&link.target, by_path.get(path)) {
                 (Target::Copy(original), _) => taken_for(path) == taken_for(original),
-                (Target::Form(_), Some(file)) => file.listed.is_none() || file.content == form.content,
-                (Target::Form(_), None) => same.contains_key(path) || partial.contains(path),
+                (Target::Variant(_), Some(own)) => own.listed.is_none() || own.content == file.content,
+                (Target::Variant(_), None) => same.contains_key(path) || partial.contains(path),
                 (Target::Link(_), _) => false,
             }
         };
@@ -161,8 +160,8 @@ fn add_fitting(mut groups: Vec<Group>, fitting: &mut Vec<Group>, back: &mut Vec<
     Ok(())
 }
 
-/// Groups the copies and forms of each skill together.
-fn grouped(all: Vec<Second>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
+/// Groups the duplicates of each skill together.
+fn grouped(all: Vec<Candidate>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
     let mut paths: Vec<&str> = by_path.keys().copied().chain(all.iter().map(|(link, _)| link.path.as_str())).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -173,13 +172,13 @@ fn grouped(all: Vec<Second>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
         .map(|(link, _)| skill_of(&link.path).map_or_else(|| link.path.clone(), |skill| skill.folder))
         .collect();
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
-    for (key, second) in keys.into_iter().zip(all) {
-        groups.entry(key).or_default().push(second);
+    for (key, candidate) in keys.into_iter().zip(all) {
+        groups.entry(key).or_default().push(candidate);
     }
     groups.into_values().collect()
 }
 
-/// Returns the paths of files that need not be written because the forms in `groups` contain their text: instructions that
+/// Returns the paths of files that need not be written because the variants in `groups` contain their text: instructions that
 /// were imported from a file with several sections. Returns either all such files or none.
 pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>> {
     let is_gathered = |expected: &Expected<'_>| {
@@ -190,8 +189,8 @@ pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>>
     };
     let (said, written): (Vec<_>, Vec<_>) =
         own.files.iter().zip(own.expected).partition(|(_, expected)| is_gathered(expected));
-    let has_forms = groups.iter().flatten().any(|(link, _)| matches!(link.target, Target::Form(_)));
-    if said.is_empty() || !has_forms {
+    let has_variants = groups.iter().flatten().any(|(link, _)| matches!(link.target, Target::Variant(_)));
+    if said.is_empty() || !has_variants {
         return Ok(HashSet::new());
     }
     let (files, expected): (Vec<File>, Vec<Expected<'_>>) =

@@ -1,0 +1,115 @@
+//! Writes files to an exported folder.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::op::Context;
+use mcpkg_store::Db;
+use mcpkg_store::blobs::{self, Verify};
+use mcpkg_store::new_content::NewContent;
+
+/// Creates a temporary folder inside `folder`. It is deleted on drop.
+pub(crate) fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
+    let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);
+    made.map_err(|error| Error::file("write", folder, error))
+}
+
+/// Creates the folder, or accepts an empty one. Returns whether it was created.
+pub(crate) fn make(folder: &Path) -> Result<bool> {
+    let failed = |error| Error::file("write", folder, error);
+    match fs::read_dir(folder) {
+        Ok(mut listing) => match listing.next() {
+            None => Ok(false),
+            Some(_) => Err(Error::new(Code::AlreadyExists, format!("The folder `{}` is not empty", folder.display()))
+                .hint("choose a folder that is empty or does not exist; an export never overwrites files")),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            fs::create_dir_all(folder).map_err(failed)?;
+            Ok(true)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Writes each content to a file in `scratch`, from where it can be moved to its final path.
+pub(crate) fn fetch<T>(
+    db: &Db<'_>,
+    all: Vec<(T, i64)>,
+    scratch: &Path,
+    context: &Context,
+) -> Result<Vec<(T, NewContent)>> {
+    let total = all.len() as u64;
+    let mut items = Vec::new();
+    for (done, (item, blob)) in (1..).zip(all) {
+        let path = scratch.join(done.to_string());
+        let failed = |error| Error::file("write", &path, error);
+        let mut file = fs::File::create(&path).map_err(failed)?;
+        blobs::stream_by_id(db, blob, Verify::Sha256, |piece| {
+            if context.is_cancelled() {
+                return Err(Error::new(Code::Cancelled, "The export was cancelled; nothing was written"));
+            }
+            file.write_all(piece).map_err(failed)
+        })?;
+        items.push((item, NewContent::file(&path)?));
+        (context.progress)("Exporting", done, total);
+    }
+    Ok(items)
+}
+
+/// Writes files (path, content, executable) to a temporary folder inside `folder`, and moves them up once all are complete.
+pub(crate) fn files<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>) -> Result<()> {
+    let failed = |error| Error::file("write", folder, error);
+    let staging = scratch(folder)?;
+    for (relative, content, executable) in files {
+        file(&staging.path().join(relative), content, executable)?;
+    }
+    for entry in fs::read_dir(staging.path()).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        fs::rename(entry.path(), folder.join(entry.file_name())).map_err(failed)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn link(path: &Path, target: &str) -> Result<()> {
+    make_parent(path)?;
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, path).map_err(|error| Error::file("write", path, error))?;
+    #[cfg(not(unix))]
+    let _ = target;
+    Ok(())
+}
+
+/// Copies a file with its permissions.
+pub(crate) fn copy(path: &Path, original: &Path) -> Result<()> {
+    make_parent(path)?;
+    fs::copy(original, path).map(drop).map_err(|error| Error::file("write", path, error))
+}
+
+fn make_parent(path: &Path) -> Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| Error::file("write", path, error))
+}
+
+/// Moves the file that holds the content, if there is one; otherwise writes the content.
+pub(crate) fn file(path: &Path, content: &NewContent, executable: bool) -> Result<()> {
+    let failed = |error| Error::file("write", path, error);
+    make_parent(path)?;
+    match content.path() {
+        Some(scratch) => fs::rename(scratch, path).map_err(failed)?,
+        None => fs::write(path, content.bytes()?).map_err(failed)?,
+    }
+    set_mode(path, executable).map_err(failed)
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, executable: bool) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = if executable { 0o755 } else { 0o644 };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: bool) -> std::io::Result<()> {
+    Ok(())
+}
