@@ -8,8 +8,9 @@ use clap::ValueEnum;
 use sha2::{Digest as _, Sha256};
 
 use super::address::Address;
+use super::git_output::lost;
 use super::listing::Listed;
-use super::mirror::{Mirror, Wanted, lost};
+use super::mirror::{Mirror, Wanted};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
 use crate::import;

@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use super::approval::Fetch;
 use super::contents::{self, Contents};
 use super::lockfile::{Locked, Lockfile};
-use super::merging::{self, Done, Extent, Step};
 use super::mirror::Mirror;
 use super::offer::{Offer, counted, short};
+use super::plan::{self, Done, Extent, Step};
 use super::update::{counts, gone, proposed, unchanged};
-use super::write;
+use super::{apply, write};
 use crate::GROUP;
 use crate::import::merge::ahead::Ahead;
 use mcpkg_base::error::{Code, Error, Result};
@@ -122,7 +122,7 @@ impl Operation for Install {
                 let mut steps = Vec::new();
                 if let Some(row) = row {
                     let row = unchanged(db, project, row)?;
-                    steps = merging::apply(db, author, project, &row, contents, Extent::Whole, context)?;
+                    steps = apply::apply(db, author, project, &row, contents, Extent::Whole, context)?;
                 } else if let Some(ahead) = ahead {
                     write::first(db, project, author, origin, contents, ahead, context)?;
                 }
@@ -162,7 +162,7 @@ enum Offered {
 impl Coming {
     fn offer(&self, db: &Db<'_>, project: &Project) -> Result<Offered> {
         if let Some(row) = &self.row {
-            return merging::plan(db, project, row, &self.contents, Extent::Whole).map(Offered::Moved);
+            return plan::plan(db, project, row, &self.contents, Extent::Whole).map(Offered::Moved);
         }
         let offer = Offer::new(db, project, &self.contents, 0)?;
         offer.refuse_clashes(&self.origin, &self.contents)?;

@@ -7,8 +7,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::git_output::lost;
 use super::given_up;
-use super::mirror::{Mirror, lost};
+use super::mirror::Mirror;
 use super::tree::{Entry, Mode};
 use crate::import::reason::{LeftOut, Reason};
 use mcpkg_base::error::{Error, Result};

@@ -2,25 +2,27 @@
 //!
 //! A user gives an [`address`]. git fetches it into a [`mirror`], and the [`tree`] of a commit is written to a temporary
 //! folder ([`lay_out`]). The rules of import read the files there ([`contents`]) and choose names that do not clash
-//! ([`naming`]). An [`offer`] shows what would be added, and [`write`] adds it. Later, [`merging`] merges new versions with
+//! ([`naming`]). An [`offer`] shows what would be added, and [`write`] adds it. Later, [`plan`] and [`apply`] merge new versions with
 //! the changes made in the project, and follows files that were [renamed](renames). Before the first fetch, a user must
 //! approve the source, so that somebody else's database cannot make mcpkg fetch anything ([`approval`]).
 
 mod add;
 mod address;
+mod apply;
 mod approval;
 mod contents;
+mod git_output;
 mod install;
 mod lay_out;
 mod list;
 mod listing;
 mod lock;
 mod lockfile;
-mod merging;
 mod mirror;
 mod naming;
 mod offer;
 mod outdated;
+mod plan;
 mod remove;
 mod renames;
 mod show;

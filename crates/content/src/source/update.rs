@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::approval::Fetch;
-use super::changed;
 use super::contents::{self, Contents};
-use super::merging::{self, Done, Extent, Step};
 use super::mirror::{Mirror, shown};
 use super::offer::short;
 use super::outdated::{Standing, standing};
+use super::plan::{self, Done, Extent, Step};
 use super::tree::{Change, Entry};
+use super::{apply, changed};
 use crate::GROUP;
 use crate::completions::SOURCES;
 use crate::skills::MAIN;
@@ -119,11 +119,11 @@ impl Update {
             return Ok(Report { name, result: Ok(updated) });
         };
         let steps = if self.dry_run {
-            context.read(|db, project| merging::plan(db, project, &unchanged(db, project, row)?, &contents, extent))?
+            context.read(|db, project| plan::plan(db, project, &unchanged(db, project, row)?, &contents, extent))?
         } else {
             context.write("source.update", &name, |db, project, author| {
                 let row = unchanged(db, project, row)?;
-                merging::apply(db, author, project, &row, &contents, extent, context)
+                apply::apply(db, author, project, &row, &contents, extent, context)
             })?
         };
         let updated = Updated { from, to: contents.commit.clone(), forced, steps };
@@ -285,7 +285,7 @@ const NAMED: usize = 10;
 /// listed once, not file by file.
 pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
     let deleted: Vec<&Stored> =
-        steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.before()).collect();
+        steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.ours.as_ref()).collect();
     let skill = |stored: &Stored| {
         let (name, path) = stored.entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
         Some((name.to_owned(), path == MAIN))

@@ -40,9 +40,9 @@ impl Change<'_> {
     /// a kill does not undo them.
     pub(super) fn begin(self, plan: &mut Plan, contents: &Contents) -> Result<Written> {
         let mut written = Written::new();
-        let paths: HashSet<&str> = plan.writes.iter().map(|write| write.path.as_str()).collect();
+        let paths: HashSet<&str> = plan.changes.writes.iter().map(|write| write.path.as_str()).collect();
         let listed: BTreeMap<&str, bool> =
-            plan.writes.iter().map(|write| (write.path.as_str(), write.listed.is_some())).collect();
+            plan.changes.writes.iter().map(|write| (write.path.as_str(), write.listed.is_some())).collect();
         plan.links.begin(self.db, self.project, self.sync)?;
         let (moves, bases) = &plan.moved;
         for (old, _) in moves {
@@ -72,14 +72,14 @@ impl Change<'_> {
             }
         }
         self.follow(plan, contents)?;
-        for write in &plan.writes {
+        for write in &plan.changes.writes {
             let blob = write.bytes.as_ref().map(|bytes| blobs::put_source(self.db, bytes)).transpose()?;
             let listed = write.listed.as_ref().map(json).transpose()?;
             let write =
                 Write { path: write.path.clone(), before: write.before, blob, executable: write.executable, listed };
             syncs::begin_write(self.db, self.sync, &write)?;
         }
-        for listing in &plan.listings {
+        for listing in &plan.changes.listings {
             syncs::begin_write(self.db, self.sync, &listing.row()?)?;
         }
         Ok(written)
@@ -105,7 +105,7 @@ impl Change<'_> {
     /// Carries out a step in the project. Returns the base to record now, and the base to record once the file is written.
     fn step(self, step: &Step, there: Option<&There>) -> Result<(Option<Base>, Option<Option<Base>>)> {
         let ours = step.ours.as_ref();
-        let key = || ours.map(Stored::key).or_else(|| step.kept.as_ref().map(|kept| kept.item.clone()));
+        let key = || ours.map(Stored::key).or_else(|| step.recorded.as_ref().map(|recorded| recorded.item.clone()));
         let known = || key().ok_or_else(|| Error::internal("a step does not belong to any item"));
         let theirs = |item: String| -> Result<Base> {
             let version = match there {
@@ -124,7 +124,8 @@ impl Change<'_> {
             let new = New { origin: From::Sync, item: &item, ours, path: &step.path, proposed };
             let id = proposals::propose(self.db, self.author, self.project, new)?;
             let version = step.base.as_ref().map(|(entry, blob)| Ok::<_, Error>((json(entry)?, *blob))).transpose()?;
-            let listed = there.map_or(step.kept.as_ref().is_some_and(|kept| kept.listed), |there| there.listed);
+            let listed =
+                there.map_or(step.recorded.as_ref().is_some_and(|recorded| recorded.listed), |there| there.listed);
             Ok(Base { path: step.path.clone(), item, version, listed, proposal: Some(id) })
         };
         Ok(match (&step.act, there) {
@@ -139,7 +140,7 @@ impl Change<'_> {
                 let item = known()?;
                 self.say_as_given(ours, entry, content)?;
                 // A new item gets its base only when its file is on disk.
-                let base = if there.is_some() || step.kept.is_some() { Some(theirs(item.clone())?) } else { None };
+                let base = if there.is_some() || step.recorded.is_some() { Some(theirs(item.clone())?) } else { None };
                 (base, Some(Some(both(item, entry, content)?)))
             }
             (Act::Merge(entry, content), _) => {
@@ -180,7 +181,7 @@ impl Change<'_> {
 
     /// Stores a base if it changed.
     fn keep(self, step: &Step, base: &Base) -> Result<()> {
-        if step.kept.as_ref() == Some(base) {
+        if step.recorded.as_ref() == Some(base) {
             return Ok(());
         }
         if base.proposal.is_none() {
@@ -191,8 +192,10 @@ impl Change<'_> {
 
     /// Withdraws the open proposal of an item that no longer needs one.
     fn withdraw(self, step: &Step) -> Result<()> {
-        match step.kept.as_ref().filter(|kept| kept.proposal.is_some()) {
-            Some(kept) => mcpkg_store::proposals::withdraw(self.db, self.project.id, From::Sync, &kept.item).map(drop),
+        match step.recorded.as_ref().filter(|recorded| recorded.proposal.is_some()) {
+            Some(recorded) => {
+                mcpkg_store::proposals::withdraw(self.db, self.project.id, From::Sync, &recorded.item).map(drop)
+            }
             None => Ok(()),
         }
     }

@@ -1,9 +1,14 @@
 //! `mcpkg sync`: keeps a project and a folder the same in both directions, so that a team can share a project through git.
 //!
-//! The folder has the format that `export` writes and `import` reads. First [`unchanged`] checks by file metadata alone whether
-//! there is anything to do. If so, [`folder`] reads the files, and [`plan`] merges each item ([`crate::merge`]) into a
-//! [`step`]. The plan considers [`names`] that are taken, files that [`moves`] affect, the [`files`] to write, the MCP
-//! [`servers`] in them, and [`links`]. Then [`apply`] changes the project in one transaction, and [`write`] the folder.
+//! The folder has the format that `export` writes and `import` reads. The stages:
+//!
+//! 1. [`unchanged`] checks by file metadata alone whether there is anything to do.
+//! 2. [`disk`] finds the files, [`listed`] reads the manifest, and [`contents`] reads the items by the stages of
+//!    [`crate::import`]. [`servers`] adds the MCP servers.
+//! 3. [`plan`] follows files that [`moves`] affect, and [`decide`]s on a [`step`] for each item, which merges the two sides
+//!    ([`crate::merge`]). [`names`] that are taken, [`links`] and the [`files`] to write can change a step again.
+//! 4. [`apply`] changes the project in one transaction, and [`write`] the folder.
+//! 5. [`report`] says what was done.
 //!
 //! A sync can be killed at any moment. Before the first file is written, the transaction that changes the project
 //! records all files with their old and new content, so that the next sync can continue. The common version of a file
@@ -13,6 +18,7 @@ mod apply;
 mod approval;
 mod base;
 mod contents;
+mod decide;
 mod disk;
 mod files;
 mod journal;

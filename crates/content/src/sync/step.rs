@@ -47,8 +47,8 @@ pub(super) struct Step {
     /// The item's description for people, such as `prompt 'review'`.
     pub(super) label: String,
     pub(super) ours: Option<Stored>,
-    /// The base that the last sync recorded.
-    pub(super) kept: Option<Base>,
+    /// What the last sync recorded.
+    pub(super) recorded: Option<Base>,
     /// The common version: from the last sync, or the one that a person decided on since.
     pub(super) base: Option<(Entry, i64)>,
     pub(super) act: Act,

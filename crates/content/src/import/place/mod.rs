@@ -119,7 +119,7 @@ impl Placing {
                 Ok(())
             }
             Says::File => self.document(file, to),
-            Says::BadCommand(why) => match self.command_of(to, &*file.content.bytes()?) {
+            Says::BadCommand(why) => match self.command_of(to, &file.content.bytes()?) {
                 Some(at) => {
                     self.duplicate(file, at);
                     Ok(())
@@ -150,7 +150,7 @@ impl Placing {
             let What::Prompt(other) = &item.entry.what else { continue };
             let is_equal =
                 item.content == content && *other == Attributes { file: other.file.clone(), ..attributes.clone() };
-            if is_equal || self.known.is_command_of(&self.placed.items, at, &*file.content.bytes()?) {
+            if is_equal || self.known.is_command_of(&self.placed.items, at, &file.content.bytes()?) {
                 self.duplicate(file, at);
                 return Ok(());
             }

@@ -1,25 +1,19 @@
-//! Updates a source: merges its new version with the changes that were made in the project.
+//! Plans an update of a source: merges its new version with the changes that were made in the project.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::contents::{Contents, Digest, Taken};
-use super::given_up;
+use super::contents::{Contents, Taken};
 use super::renames;
 use super::show;
-use super::write;
 use crate::item::{Entry, What};
 use crate::merge::{self, Content, Merged, Outcome, Side, Version};
-use crate::proposals::{self, New, Proposed};
 use crate::stored::{self, Stored};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::Context;
-use mcpkg_store::modules;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
-use mcpkg_store::proposals::{self as kept, Origin, Proposal, State};
-use mcpkg_store::revisions::Author;
+use mcpkg_store::proposals::{self, Proposal, State};
 use mcpkg_store::sources::{self, ItemRow, SourceRow};
 use mcpkg_store::{Db, blobs};
 
@@ -41,18 +35,20 @@ pub struct Step {
     /// The name that its item has or gets in the project.
     pub name: String,
     pub done: Done,
-    row: Option<ItemRow>,
-    base: Option<Base>,
-    taken: Option<usize>,
-    theirs: Option<Entry>,
-    ours: Option<Stored>,
+    pub row: Option<ItemRow>,
+    pub base: Option<Base>,
+    /// The position of the file in the source's contents; `None` if the source no longer has it.
+    pub taken: Option<usize>,
+    pub theirs: Option<Entry>,
+    /// The project's version before the update.
+    pub ours: Option<Stored>,
 }
 
 /// The version of an item that was last merged or decided about: the base for the next merge.
 #[derive(Clone, Debug)]
-struct Base {
-    entry: Entry,
-    blob: i64,
+pub struct Base {
+    pub entry: Entry,
+    pub blob: i64,
     sha256: [u8; 32],
 }
 
@@ -106,11 +102,6 @@ impl Step {
             _ => String::new(),
         };
         format!("{}{moved}: {} '{}'{why}", self.path, self.done.word(), self.name)
-    }
-
-    /// Returns the project's version before the update.
-    pub fn before(&self) -> Option<&Stored> {
-        self.ours.as_ref()
     }
 
     /// Returns the step as JSON.
@@ -248,7 +239,7 @@ impl Planning<'_> {
     /// Returns the base of a row, and its open proposal if there is one. While the proposal is open, the base is the version
     /// before it. Once somebody has decided, the base is the proposed version.
     fn base(&self, row: &ItemRow, entry: Entry) -> Result<(Base, Option<Proposal>)> {
-        let proposal = row.proposal.map(|id| kept::get(self.db, self.project.id, id)).transpose()?.flatten();
+        let proposal = row.proposal.map(|id| proposals::get(self.db, self.project.id, id)).transpose()?.flatten();
         let (open, decided) = match proposal {
             Some(proposal) if proposal.state == State::Open => (Some(proposal), None),
             decided => (None, decided),
@@ -328,142 +319,4 @@ fn in_known_skill(theirs: &Entry, skills: &HashMap<String, String>) -> Entry {
         }
     }
     entry
-}
-
-/// Plans an update and carries it out, within the transaction of `db`. Records the source's new version.
-pub fn apply(
-    db: &Db<'_>,
-    author: Author<'_>,
-    project: &Project,
-    source: &SourceRow,
-    contents: &Contents,
-    extent: Extent,
-    context: &Context,
-) -> Result<Vec<Step>> {
-    let mut steps = plan(db, project, source, contents, extent)?;
-    let total = steps.len() as u64;
-    // Delete first, because new items may reuse the names of deleted ones.
-    let (going, coming): (Vec<_>, Vec<_>) = steps.iter_mut().partition(|step| step.taken.is_none());
-    for (done, step) in (1..).zip(going.into_iter().chain(coming)) {
-        if context.is_cancelled() {
-            return Err(given_up());
-        }
-        Applying { db, author, project, source, contents, context }.step(step)?;
-        (context.progress)("Writing", done, total);
-    }
-    let mut digest = Digest::default();
-    sources::each_file(db, source.id, |path, executable, sha256| {
-        digest.add(path, executable, sha256);
-        Ok(())
-    })?;
-    sources::set_read(db, source.id, contents.commit.as_deref(), &digest.finish(), author.now)?;
-    Ok(steps)
-}
-
-struct Applying<'a> {
-    db: &'a Db<'a>,
-    author: Author<'a>,
-    project: &'a Project,
-    source: &'a SourceRow,
-    contents: &'a Contents,
-    context: &'a Context,
-}
-
-impl Applying<'_> {
-    fn step(&self, step: &mut Step) -> Result<()> {
-        let Some(at) = step.taken else { return self.gone(step) };
-        let taken = &self.contents.items[at];
-        if matches!(step.done, Done::NameTaken(_)) {
-            return Ok(());
-        }
-        let mut row = write::row(self.db, taken, step.row.as_ref().map_or_else(String::new, |row| row.item.clone()))?;
-        let theirs =
-            step.theirs.clone().ok_or_else(|| Error::internal("a source's file was not turned into an item"))?;
-        row.entry = write::json(&theirs)?;
-        let written = match &step.done {
-            Done::Created | Done::Taken => Some(self.put(step, &theirs, &taken.item.content)),
-            Done::Merged(merged) => {
-                let content = match &merged.content {
-                    Content::New(bytes) => NewContent::from(bytes.clone()),
-                    Content::Of(Side::Theirs) => taken.item.content.clone(),
-                    Content::Of(_) => NewContent::from(self.ours(step)?),
-                };
-                Some(self.put(step, &merged.entry, &content))
-            }
-            _ => None,
-        };
-        match written {
-            Some(Err(error)) if error.code() == Code::AlreadyExists => step.done = Done::Proposed(vec!["name"]),
-            Some(key) => row.item = key?,
-            None => {}
-        }
-        let before = step.row.as_ref().and_then(|row| row.proposal).zip(step.base.as_ref());
-        if let (Done::Pending, Some((proposal, base))) = (&step.done, before) {
-            (row.entry, row.blob, row.proposal) = (write::json(&base.entry)?, base.blob, Some(proposal));
-        } else if let Done::Proposed(_) = step.done {
-            let key = step.ours.as_ref().map(Stored::key).or_else(|| step.row.as_ref().map(|row| row.item.clone()));
-            let Some(key) = key else { return Ok(()) };
-            row.proposal = Some(self.propose(step, &key, Proposed::Change { entry: &theirs, blob: row.blob })?);
-            // Without a base, the item does not belong to the source yet: wait for the decision. Otherwise keep the former base.
-            let Some(base) = &step.base else { return Ok(()) };
-            (row.entry, row.blob) = (write::json(&base.entry)?, base.blob);
-        } else if row.item.is_empty() {
-            let Some(ours) = &step.ours else {
-                return Err(Error::internal("an item that the merge keeps does not exist"));
-            };
-            row.item = ours.key();
-        }
-        if row.proposal.is_none() {
-            // An earlier proposal for this item is settled now.
-            kept::withdraw(self.db, self.project.id, Origin::Source, &row.item)?;
-        }
-        if let Some(from) = &step.moved_from {
-            sources::delete_item(self.db, self.source.id, from)?;
-        }
-        sources::put_item(self.db, self.source.id, &row)
-    }
-
-    /// Handles a file that the source no longer has.
-    fn gone(&self, step: &Step) -> Result<()> {
-        match (&step.done, &step.ours) {
-            (Done::Deleted, Some(ours)) => stored::delete(self.db, self.author, self.project, ours)?,
-            (Done::ProposedDelete, Some(ours)) => drop(self.propose(step, &ours.key(), Proposed::Delete)?),
-            _ => {}
-        }
-        sources::delete_item(self.db, self.source.id, &step.path)
-    }
-
-    fn put(&self, step: &Step, entry: &Entry, content: &NewContent) -> Result<String> {
-        self.follow_skill(step, entry)?;
-        let (db, clock) = (self.db, &self.context.clock);
-        stored::put(db, self.author, self.project, clock, step.ours.clone(), entry, content)
-    }
-
-    /// Moves the module row of a skill, with its tags and so on, to the new name if an update renames the skill.
-    fn follow_skill(&self, step: &Step, entry: &Entry) -> Result<()> {
-        let skill = |entry: &Entry| {
-            let (name, _) = entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
-            Some(format!("skill:{name}"))
-        };
-        let (Some(old), Some(new)) = (step.ours.as_ref().and_then(|ours| skill(&ours.entry)), skill(entry)) else {
-            return Ok(());
-        };
-        if old == new || modules::get(self.db, self.project.id, &new)?.is_some() {
-            return Ok(());
-        }
-        if let Some(row) = modules::get(self.db, self.project.id, &old)? {
-            modules::put(self.db, self.project.id, &modules::Row { item: new, ..row })?;
-        }
-        Ok(())
-    }
-
-    fn ours(&self, step: &Step) -> Result<Vec<u8>> {
-        let ours = step.ours.as_ref().ok_or_else(|| Error::internal("one side of a merge has no content"))?;
-        ours.content(self.db)
-    }
-
-    fn propose(&self, step: &Step, item: &str, proposed: Proposed<'_>) -> Result<i64> {
-        let new = New { origin: Origin::Source, item, ours: step.ours.as_ref(), path: &step.path, proposed };
-        proposals::propose(self.db, self.author, self.project, new)
-    }
 }
