@@ -109,7 +109,7 @@ impl Stored {
     }
 
     /// Adds the origin that its module row records.
-    fn said(mut self, row: Row) -> Self {
+    fn with_row(mut self, row: Row) -> Self {
         let Row { applies, agent, path, .. } = row;
         self.entry.origin = Origin { applies, agent, path };
         self
@@ -156,7 +156,7 @@ pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
     // One row covers all files of a skill, so rows are looked up by module, not by item.
     Ok(all
         .map(|stored| match stored.module().and_then(|module| rows.get(&module)) {
-            Some(row) => stored.said(row.clone()),
+            Some(row) => stored.with_row(row.clone()),
             None => stored,
         })
         .collect())
@@ -201,7 +201,7 @@ fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
     let stored = Stored::bare(item);
     let row = stored.module().map(|module| modules::get(db, project.id, &module)).transpose()?.flatten();
     Ok(match row {
-        Some(row) => stored.said(row),
+        Some(row) => stored.with_row(row),
         None => stored,
     })
 }
@@ -227,7 +227,7 @@ pub fn put(
     let (key, module) = write(db, author, project, ids, before.map(|before| before.item), entry, content)?;
     if let Some(module) = module {
         let known = modules::get(db, project.id, &module)?;
-        say(db, project, module, &entry.origin, known.as_ref())?;
+        put_origin(db, project, module, &entry.origin, known.as_ref())?;
     }
     Ok(key)
 }
@@ -310,7 +310,13 @@ pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
 
 /// Stores an item's origin in its module row; tags, targets and the enabled flag stay the same. `known` is the current row.
 /// Returns the new row if it changed.
-pub fn say(db: &Db<'_>, project: &Project, item: String, origin: &Origin, known: Option<&Row>) -> Result<Option<Row>> {
+pub fn put_origin(
+    db: &Db<'_>,
+    project: &Project,
+    item: String,
+    origin: &Origin,
+    known: Option<&Row>,
+) -> Result<Option<Row>> {
     if known.is_none() && origin.is_empty() {
         return Ok(None);
     }

@@ -87,7 +87,7 @@ pub(super) fn comes_back<'a>(
 }
 
 /// Returns whether an import would restore the expected item from any file.
-pub(super) fn is_said(placed: &Placed, expected: &Expected<'_>) -> bool {
+pub(super) fn is_restored(placed: &Placed, expected: &Expected<'_>) -> bool {
     let Some((entry, content)) = expected else { return true };
     placed.items.iter().any(|item| is_as_exported(&item.entry, entry) && item.content == *content)
 }

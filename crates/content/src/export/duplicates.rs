@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::back::{Candidate, Expected, Group, beside, comes_back, files_of, importable, imported, is_said};
+use super::back::{Candidate, Expected, Group, beside, comes_back, files_of, importable, imported, is_restored};
 use super::layout::{Layout, is_safe};
 use crate::import::find::links::end;
 use crate::import::paths::Places;
@@ -180,17 +180,17 @@ fn grouped(all: Vec<Candidate>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
 
 /// Returns the paths of files that need not be written because the variants in `groups` contain their text: instructions that
 /// were imported from a file with several sections. Returns either all such files or none.
-pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>> {
+pub fn sections_in_variants(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>> {
     let is_gathered = |expected: &Expected<'_>| {
         expected.is_some_and(|(entry, _)| {
             let is_loaded = entry.what.uri().is_some_and(|uri| uri.starts_with("instructions://"));
             is_loaded && entry.origin.path.is_none()
         })
     };
-    let (said, written): (Vec<_>, Vec<_>) =
+    let (sections, written): (Vec<_>, Vec<_>) =
         own.files.iter().zip(own.expected).partition(|(_, expected)| is_gathered(expected));
     let has_variants = groups.iter().flatten().any(|(link, _)| matches!(link.target, Target::Variant(_)));
-    if said.is_empty() || !has_variants {
+    if sections.is_empty() || !has_variants {
         return Ok(HashSet::new());
     }
     let (files, expected): (Vec<File>, Vec<Expected<'_>>) =
@@ -200,8 +200,8 @@ pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>>
     let all_back = placed.items.len() == own.files.len()
         && placed.clashes.is_empty()
         && comes_back(&placed, &files, &expected).all(|back| back)
-        && said.iter().all(|(_, expected)| is_said(&placed, expected));
-    let paths = said.into_iter().map(|(file, _)| file.relative.clone());
+        && sections.iter().all(|(_, expected)| is_restored(&placed, expected));
+    let paths = sections.into_iter().map(|(file, _)| file.relative.clone());
     Ok(if all_back { paths.collect() } else { HashSet::new() })
 }
 

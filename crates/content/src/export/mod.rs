@@ -87,12 +87,12 @@ impl Operation for Export {
         if left == 0 {
             return Ok(reply);
         }
-        let told = match left {
+        let skipped = match left {
             1 => "1 link, copy or version for another agent".to_owned(),
             _ => format!("{left} links, copies or versions for other agents"),
         };
         Ok(reply.hint(format!(
-            "skipped {told}: given the project's current content, an import would not restore the same items"
+            "skipped {skipped}: given the project's current content, an import would not restore the same items"
         )))
     }
 }
@@ -126,7 +126,7 @@ impl Stored {
         let items = write::fetch(db, blobs.collect(), scratch, context)?;
         let servers: Vec<Server> = server_rows::all(db, project.id)?.into_iter().map(Server::from).collect();
         let current = |(entry, content)| {
-            let content = servers::say(&entry, content, &servers)?;
+            let content = servers::with_current(&entry, content, &servers)?;
             Ok((entry, content))
         };
         let items = items.into_iter().map(current).collect::<Result<_>>()?;
@@ -161,7 +161,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let expected: Vec<_> = items.iter().map(Some).collect();
     let candidates = duplicates::candidates(&copies, variants, &mut layout, &files);
     let Fitting { files, duplicates, servers: read } = duplicates::fit(&files, candidates, &expected)?;
-    let elsewhere = duplicates::said_elsewhere(&duplicates, Own { files: &files, expected: &expected })?;
+    let elsewhere = duplicates::sections_in_variants(&duplicates, Own { files: &files, expected: &expected })?;
     let (elsewhere, files): (Vec<_>, Vec<_>) =
         files.into_iter().zip(&items).partition(|(file, _)| elsewhere.contains(&file.relative));
     let (mut files, mut own): (Vec<File>, Vec<&(Entry, NewContent)>) = files.into_iter().unzip();
@@ -183,7 +183,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         list_ignored(folder, &mut files, &own, Vec::new())?;
     }
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
-    let manifest = Manifest::new(listed, servers::not_said(&servers, &read));
+    let manifest = Manifest::new(listed, servers::to_list(&servers, &read));
     write::files(folder, [(manifest::FILE, &NewContent::from(manifest.bytes()?), false)])?;
     let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
     let (prompts, resources, agent_files) = (count("prompt"), count("resource"), count("agent_file"));

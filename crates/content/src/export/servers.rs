@@ -1,7 +1,7 @@
 //! Writes MCP servers to an export: into the files of the agents that they came from, and into the manifest if those files
 //! cannot express everything.
 
-use crate::import::place::servers::{Found, says, without_inputs};
+use crate::import::place::servers::{Found, covers, without_inputs};
 use crate::item::server::Server;
 use crate::item::{Entry, What};
 use mcpkg_agents::agents;
@@ -13,13 +13,13 @@ use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::Origin;
 
 /// Returns the servers that an import would not restore exactly from the exported files.
-pub fn not_said(servers: &[Server], read: &[Found]) -> Vec<Server> {
+pub fn to_list(servers: &[Server], read: &[Found]) -> Vec<Server> {
     let comes_back = |server: &&Server| read.iter().any(|found| found.server == **server);
     servers.iter().filter(|server| !comes_back(server)).cloned().collect()
 }
 
 /// Updates the servers in an agent's file to their current state. A file that is already up to date stays unchanged.
-pub fn say(entry: &Entry, content: NewContent, servers: &[Server]) -> Result<NewContent> {
+pub fn with_current(entry: &Entry, content: NewContent, servers: &[Server]) -> Result<NewContent> {
     let Some((dialect, agent, path)) = dialect(entry) else { return Ok(content) };
     let Ok(text) = String::from_utf8(content.bytes()?.into_owned()) else { return Ok(content) };
     // If the file cannot be edited, keep it: the manifest will list the servers.
@@ -37,9 +37,9 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
         let Ok(read) = dialect.read(&entry, &[]) else { continue };
         let origin = Origin { agent: Some(agent.to_owned()), path: Some(path.to_owned()), entry: None };
         let here = Server { name: name.clone(), definition: read.definition, origin, enabled: true };
-        let said = |server: &Server| says(&without_inputs(server), &here);
+        let is_current = |server: &Server| covers(&without_inputs(server), &here);
         let own = named().find(own);
-        if own.map_or_else(|| named().any(said), said) {
+        if own.map_or_else(|| named().any(is_current), is_current) {
             continue;
         }
         let written = own.or_else(|| named().next()).and_then(|server| {

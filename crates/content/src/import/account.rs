@@ -117,7 +117,7 @@ impl Account {
             paths.push(&left.path);
         }
         if !reasons.is_empty() {
-            let told = reasons.iter().map(|(reason, (count, paths))| {
+            let counts = reasons.iter().map(|(reason, (count, paths))| {
                 let named = if reason.is_known() && paths.len() <= NAMED {
                     format!(" ({})", paths.join(", "))
                 } else {
@@ -125,8 +125,8 @@ impl Account {
                 };
                 format!("{}: {count}{named}", reason.text())
             });
-            let told: Vec<_> = told.collect();
-            hints.push(format!("skipped {}: {}{LISTED_BY_VERBOSE}", files(self.left()), told.join("; ")));
+            let counts: Vec<_> = counts.collect();
+            hints.push(format!("skipped {}: {}{LISTED_BY_VERBOSE}", files(self.left()), counts.join("; ")));
         }
         hints
     }

@@ -16,7 +16,7 @@ const ALL_SMALL: u64 = 64 << 20;
 pub struct Opener {
     files: file::Series,
     /// The total size in bytes of the files in memory.
-    kept: u64,
+    held: u64,
 }
 
 /// A file that was opened.
@@ -33,14 +33,14 @@ impl Opener {
         let failed = |error| Error::file("read", path, error);
         let (file, metadata) = self.files.open(path).map_err(failed)?;
         let executable = is_executable(&metadata);
-        let fits = !is_held || self.kept + metadata.len() <= ALL_SMALL;
+        let fits = !is_held || self.held + metadata.len() <= ALL_SMALL;
         if metadata.len() > SMALL || !fits {
             return Ok(Opened { content: NewContent::file(path)?, executable, is_unmerged: false });
         }
         let bytes = file::read_sized(file, metadata.len(), file::TEXT).map_err(failed)?;
         let may_be_unmerged = conflict::is_in(&bytes);
         let content = if is_held {
-            self.kept += bytes.len() as u64;
+            self.held += bytes.len() as u64;
             bytes.into()
         } else {
             NewContent::at(path, &bytes)

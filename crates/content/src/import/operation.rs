@@ -125,7 +125,7 @@ impl Operation for Import {
         let file_at = |path: &str| {
             let at = files.binary_search_by(|(file, _)| file.relative.as_str().cmp(path)).ok()?;
             let (file, to) = &files[at];
-            to.as_ref().is_some_and(|to| to.kept.is_none()).then_some(file)
+            to.as_ref().is_some_and(|to| to.for_agent.is_none()).then_some(file)
         };
         let (others, contents) = record::among(&placed.account.same, &placed.partial, file_at);
         links.extend(others);

@@ -123,15 +123,15 @@ fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<Stri
         };
         counts[place] += 1;
     }
-    let [commands, rules, subagents, others, kept] = counts;
-    let kept = (kept, if kept == 1 { "agent's file" } else { "agents' file" });
+    let [commands, rules, subagents, others, agents_files] = counts;
+    let agents_files = (agents_files, if agents_files == 1 { "agent's file" } else { "agents' file" });
     let counts = [
         (skills.len(), "skill"),
         (commands, "command"),
         (rules, "rule"),
         (subagents, "subagent"),
         (others, "other file"),
-        kept,
+        agents_files,
     ];
     counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural::count(count, noun)).collect()
 }

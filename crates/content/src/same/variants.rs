@@ -82,7 +82,7 @@ pub fn rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<Rule>
 }
 
 /// Returns whether instructions with the name `item` have the same name and text as a rule.
-pub fn says(item: &str, content: &[u8], rule: &Rule) -> bool {
+pub fn is_same_rule(item: &str, content: &[u8], rule: &Rule) -> bool {
     let own = stem(item);
     (own == rule.stem || file_letters(own) == rule.stem) && sections::with_newline(split_front(content).1) == rule.text
 }

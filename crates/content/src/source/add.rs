@@ -106,7 +106,7 @@ impl Operation for Add {
         let (origin, contents) = contents::first(&address, &name, choice, context)?;
         let (offer, project) =
             context.read(|db, project| Ok((Offer::new(db, project, &contents, 0)?, project.name.clone())))?;
-        let told = |offer: &Offer, added: bool| {
+        let data_of = |offer: &Offer, added: bool| {
             let mut data = offer.data(&origin, &contents);
             data.insert("project".to_owned(), project.as_str().into());
             data.insert("added".to_owned(), added.into());
@@ -118,7 +118,7 @@ impl Operation for Add {
             ..reply
         };
         if self.dry_run {
-            return Ok(finish(Reply::new(offer.body(&origin, &contents), told(&offer, false)), &offer));
+            return Ok(finish(Reply::new(offer.body(&origin, &contents), data_of(&offer, false)), &offer));
         }
         if contents.items.is_empty() {
             let why = format!("{} contains nothing to add", described(&origin));
@@ -132,13 +132,13 @@ impl Operation for Add {
             &format!("Add the source '{name}' from {} to project '{project}'?", described(&origin)),
         )?;
         Fetch(&origin).approve(context)?;
-        let ahead = write::store_ahead(context, &offer, &contents)?;
+        let bulk = write::store_bulk(context, &offer, &contents)?;
         let offer = context.write("source.add", &name, |db, project, author| {
-            write::first(db, project, author, &origin, &contents, &ahead, context)
+            write::first(db, project, author, &origin, &contents, &bulk, context)
         })?;
-        ahead.keep();
+        bulk.keep();
         let sentence = format!("Added {} from {} to project '{project}'", counted(&contents.items), described(&origin));
-        let reply = Reply::sentence(sentence, told(&offer, true)).hint(format!(
+        let reply = Reply::sentence(sentence, data_of(&offer, true)).hint(format!(
             "get later changes with `mcpkg source update {name}`; list its items with `mcpkg source show {name}`"
         ));
         Ok(finish(reply, &offer))

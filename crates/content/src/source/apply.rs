@@ -1,7 +1,7 @@
 //! Carries out an update of a source in the database.
 
+use super::cancelled;
 use super::contents::{Contents, Digest};
-use super::given_up;
 use super::plan::{Done, Extent, Step, plan};
 use super::write;
 use crate::item::Entry;
@@ -34,7 +34,7 @@ pub fn apply(
     let (going, coming): (Vec<_>, Vec<_>) = steps.iter_mut().partition(|step| step.taken.is_none());
     for (done, step) in (1..).zip(going.into_iter().chain(coming)) {
         if context.is_cancelled() {
-            return Err(given_up());
+            return Err(cancelled());
         }
         Applying { db, author, project, source, contents, context }.step(step)?;
         (context.progress)("Writing", done, total);

@@ -12,10 +12,10 @@ use super::lockfile::{Locked, Lockfile};
 use super::mirror::Mirror;
 use super::offer::{Offer, counted, short};
 use super::plan::{self, Done, Extent, Step};
-use super::update::{counts, gone, proposed, unchanged};
+use super::update::{counts, deletions, proposed, unchanged};
 use super::{apply, write};
 use crate::GROUP;
-use crate::import::merge::ahead::Ahead;
+use crate::import::merge::bulk::Bulk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_core::consent::approvable::Approvable;
@@ -109,36 +109,36 @@ impl Operation for Install {
         for coming in &all {
             Fetch(&coming.origin).approve(context)?;
         }
-        let mut ahead = Vec::new();
+        let mut stored = Vec::new();
         for (offered, coming) in offers.iter().zip(&all) {
-            ahead.push(match offered {
-                Offered::New(offer) => Some(write::store_ahead(context, offer, &coming.contents)?),
+            stored.push(match offered {
+                Offered::New(offer) => Some(write::store_bulk(context, offer, &coming.contents)?),
                 Offered::Moved(_) => None,
             });
         }
         let (project, steps) = context.write("source.install", &self.subject(), |db, project, author| {
             let mut all_steps = Vec::new();
-            for (Coming { origin, contents, row }, ahead) in all.iter().zip(&ahead) {
+            for (Coming { origin, contents, row }, bulk) in all.iter().zip(&stored) {
                 let mut steps = Vec::new();
                 if let Some(row) = row {
                     let row = unchanged(db, project, row)?;
                     steps = apply::apply(db, author, project, &row, contents, Extent::Whole, context)?;
-                } else if let Some(ahead) = ahead {
-                    write::first(db, project, author, origin, contents, ahead, context)?;
+                } else if let Some(bulk) = bulk {
+                    write::first(db, project, author, origin, contents, bulk, context)?;
                 }
                 all_steps.push(steps);
             }
             Ok((project.name.clone(), all_steps))
         })?;
-        ahead.into_iter().flatten().for_each(Ahead::keep);
-        let told: Vec<_> = all.iter().zip(&steps).map(|(coming, steps)| coming.told(steps)).collect();
-        let sentence = format!("Installed {} into project '{project}' from the lock file", told.join("; "));
+        stored.into_iter().flatten().for_each(Bulk::keep);
+        let summaries: Vec<_> = all.iter().zip(&steps).map(|(coming, steps)| coming.summary(steps)).collect();
+        let sentence = format!("Installed {} into project '{project}' from the lock file", summaries.join("; "));
         let reply = Reply::sentence(sentence, data(&lock.sources, &all, true)?);
         let steps: Vec<&Step> = steps.iter().flatten().collect();
         let waits = proposed(steps.iter().copied());
         Ok(Reply {
             details: steps.iter().map(|step| step.line()).collect(),
-            hints: gone(&steps).into_iter().chain(waits).collect(),
+            hints: deletions(&steps).into_iter().chain(waits).collect(),
             ..reply
         })
     }
@@ -194,13 +194,13 @@ impl Coming {
         )
     }
 
-    fn told(&self, steps: &[Step]) -> String {
+    fn summary(&self, steps: &[Step]) -> String {
         if self.row.is_none() {
             return format!("{} from '{}'", counted(&self.contents.items), self.origin.name);
         }
-        let told: Vec<String> = counts(steps).iter().map(|(word, count)| format!("{count} {word}")).collect();
-        let told = if told.is_empty() { "nothing changed".to_owned() } else { told.join(", ") };
-        format!("{} ({told})", self.moved())
+        let counts: Vec<String> = counts(steps).iter().map(|(word, count)| format!("{count} {word}")).collect();
+        let what = if counts.is_empty() { "nothing changed".to_owned() } else { counts.join(", ") };
+        format!("{} ({what})", self.moved())
     }
 }
 

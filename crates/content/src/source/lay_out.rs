@@ -7,8 +7,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::cancelled;
 use super::git_output::lost;
-use super::given_up;
 use super::mirror::Mirror;
 use super::tree::{Entry, Mode};
 use crate::import::reason::{LeftOut, Reason};
@@ -40,7 +40,7 @@ pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Con
     let (files, links): (Vec<_>, Vec<_>) = good.into_iter().partition(|entry| entry.mode.is_file());
     mirror.read(files.iter().map(|entry| entry.object.as_str()), |at, content| {
         if context.is_cancelled() {
-            return Err(given_up());
+            return Err(cancelled());
         }
         let path = top.join(&files[at].path);
         let failed = |error| Error::file("write", &path, error);

@@ -181,8 +181,8 @@ impl Locked {
         if faults.is_empty() {
             return Ok(());
         }
-        let told = plural::first(&faults, NAMED);
-        let why = format!("The source '{}' differs from the lock file; nothing was installed: {told}", self.name);
+        let named = plural::first(&faults, NAMED);
+        let why = format!("The source '{}' differs from the lock file; nothing was installed: {named}", self.name);
         Err(changed(why).with_details(serde_json::json!({ "source": self.name, "faults": faults })))
     }
 }

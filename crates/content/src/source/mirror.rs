@@ -13,8 +13,8 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
+use super::cancelled;
 use super::git_output::{FetchProgress, contents, lost, odd};
-use super::given_up;
 use super::listing::{self, Listed};
 use super::tree::{Change, Entry};
 use mcpkg_base::disk::fetching::Fetching;
@@ -84,7 +84,7 @@ impl<'c> Mirror<'c> {
             File::options().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(failed)?;
         while lock.try_lock().is_err() {
             if context.is_cancelled() {
-                return Err(given_up());
+                return Err(cancelled());
             }
             std::thread::sleep(PAUSE);
         }

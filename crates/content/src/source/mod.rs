@@ -50,6 +50,6 @@ fn changed(message: impl Into<String>) -> Error {
 }
 
 /// Returns the error for an operation that the user cancelled.
-fn given_up() -> Error {
+fn cancelled() -> Error {
     Error::new(Code::Cancelled, "Cancelled; nothing was changed")
 }

@@ -82,19 +82,19 @@ mod tests {
 
     #[test]
     fn names_without_and_with_a_prefix() {
-        let told = |name: &str, uri: &str| (name.to_owned(), Some(uri.to_owned()));
+        let expected = |name: &str, uri: &str| (name.to_owned(), Some(uri.to_owned()));
         for (name, uri, without, with) in [
-            ("pdf.SKILL.md", "skill://pdf/SKILL.md", None, told("a-pdf.SKILL.md", "skill://a-pdf/SKILL.md")),
-            ("AGENTS.md", "instructions://AGENTS.md", None, told("a-AGENTS.md", "instructions://a-AGENTS.md")),
-            ("agents.fix.md", "subagent://fix", None, told("agents.a-fix.md", "subagent://a-fix")),
+            ("pdf.SKILL.md", "skill://pdf/SKILL.md", None, expected("a-pdf.SKILL.md", "skill://a-pdf/SKILL.md")),
+            ("AGENTS.md", "instructions://AGENTS.md", None, expected("a-AGENTS.md", "instructions://a-AGENTS.md")),
+            ("agents.fix.md", "subagent://fix", None, expected("agents.a-fix.md", "subagent://a-fix")),
             (
                 "docs.x.md",
                 "file:///docs/x.md",
-                Some(told("kit.docs.x.md", "file:///kit/docs/x.md")),
-                told("a.docs.x.md", "file:///a/docs/x.md"),
+                Some(expected("kit.docs.x.md", "file:///kit/docs/x.md")),
+                expected("a.docs.x.md", "file:///a/docs/x.md"),
             ),
         ] {
-            let same = told(name, uri);
+            let same = expected(name, uri);
             assert_eq!(named(resource(uri), name, None), without.unwrap_or(same));
             assert_eq!(named(resource(uri), name, Some("a")), with);
         }

@@ -99,9 +99,9 @@ impl Offer {
 
     fn clashes_data(&self, contents: &Contents) -> Vec<Value> {
         let data = |(at, why): &(usize, String)| {
-            let mut told = contents.items[*at].item.data();
-            told["reason"] = why.as_str().into();
-            told
+            let mut data = contents.items[*at].item.data();
+            data["reason"] = why.as_str().into();
+            data
         };
         self.clashes.iter().map(data).collect()
     }
@@ -183,11 +183,11 @@ impl Offer {
 /// Counts the items by kind, as part of a sentence: "3 skills and 1 prompt".
 pub fn counted(items: &[Taken]) -> String {
     let counts = KINDS.iter().map(|(word, noun)| (names(items, word).len(), *noun)).filter(|(count, _)| *count > 0);
-    let mut told: Vec<_> = counts.map(|(count, noun)| format!("{count} {}", plural_of(count, noun))).collect();
-    match (told.pop(), told.is_empty()) {
+    let mut counts: Vec<_> = counts.map(|(count, noun)| format!("{count} {}", plural_of(count, noun))).collect();
+    match (counts.pop(), counts.is_empty()) {
         (None, _) => "nothing".to_owned(),
         (Some(only), true) => only,
-        (Some(last), false) => format!("{} and {last}", told.join(", ")),
+        (Some(last), false) => format!("{} and {last}", counts.join(", ")),
     }
 }
 

@@ -49,7 +49,7 @@ impl Standing {
         }
     }
 
-    fn told(self, origin: &Origin) -> String {
+    fn advice(self, origin: &Origin) -> String {
         let reference = origin.reference.as_deref().map(shown).unwrap_or_default();
         match self {
             Standing::Current => "up to date".to_owned(),
@@ -83,7 +83,7 @@ impl Operation for Outdated {
             let (word, now, why, code) = match look(origin, context) {
                 Ok((standing, commit)) => {
                     differs |= standing != Standing::Current;
-                    (standing.word(), commit, standing.told(origin), None)
+                    (standing.word(), commit, standing.advice(origin), None)
                 }
                 Err(error) if error.code() == Code::Cancelled => return Err(error),
                 Err(error) => {

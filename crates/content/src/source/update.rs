@@ -226,17 +226,17 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
                     (true, false) => "updated",
                     (true, true) => "would be updated",
                 };
-                let told: Vec<_> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+                let words: Vec<_> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
                 let commits = match (&updated.from, &updated.to) {
                     (Some(from), Some(to)) if from != to => format!("{} to {}", short(from), short(to)),
                     (_, Some(to)) => short(to).to_owned(),
                     _ => String::new(),
                 };
-                rows.push(vec![name.clone(), state.to_owned(), commits, told.join(", ")]);
+                rows.push(vec![name.clone(), state.to_owned(), commits, words.join(", ")]);
                 let lines = updated.steps.iter().filter(|step| !matches!(step.done, Done::Kept));
                 details.extend(lines.clone().map(Step::line));
                 warnings
-                    .extend(lines.clone().filter(|step| is_told(step)).map(|step| format!("{name}: {}", step.line())));
+                    .extend(lines.clone().filter(|step| is_shown(step)).map(|step| format!("{name}: {}", step.line())));
                 list.push(json!({
                     "name": name,
                     "state": state,
@@ -250,8 +250,8 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
             Err(error) => {
                 failed = true;
                 rows.push(vec![name.clone(), "failed".to_owned(), String::new(), error.message().to_owned()]);
-                let told = json!({ "code": error.code().name(), "message": error.message(), "hints": error.hints() });
-                list.push(json!({ "name": name, "state": "failed", "error": told }));
+                let error = json!({ "code": error.code().name(), "message": error.message(), "hints": error.hints() });
+                list.push(json!({ "name": name, "state": "failed", "error": error }));
             }
         }
     }
@@ -265,7 +265,7 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
             .filter_map(|report| report.result.as_ref().ok())
             .flat_map(|updated| &updated.steps)
             .collect();
-        reply.hints.extend(gone(&steps));
+        reply.hints.extend(deletions(&steps));
         reply.hints.extend(proposed(steps.into_iter()));
     }
     reply
@@ -274,8 +274,8 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
 /// Returns the hint about proposals that wait for a person's decision, if there are any.
 pub(super) fn proposed<'s>(steps: impl Iterator<Item = &'s Step>) -> Option<String> {
     let proposals = steps.filter(|step| is_proposal(&step.done)).count();
-    let told = plural::count(proposals, "proposal");
-    (proposals > 0).then(|| format!("{told} to review: `mcpkg evolve list`, then `show`, `accept` or `reject`"))
+    let count = plural::count(proposals, "proposal");
+    (proposals > 0).then(|| format!("{count} to review: `mcpkg evolve list`, then `show`, `accept` or `reject`"))
 }
 
 /// The most deletions that the report lists.
@@ -283,7 +283,7 @@ const NAMED: usize = 10;
 
 /// Lists the items that were deleted because the source no longer has them, with the command to restore each. A skill is
 /// listed once, not file by file.
-pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
+pub(super) fn deletions(steps: &[&Step]) -> Vec<String> {
     let deleted: Vec<&Stored> =
         steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.ours.as_ref()).collect();
     let skill = |stored: &Stored| {
@@ -292,7 +292,7 @@ pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
     };
     let skills: BTreeSet<String> =
         deleted.iter().filter_map(|stored| skill(stored)).filter(|(_, main)| *main).map(|(name, _)| name).collect();
-    let mut told: Vec<String> = skills
+    let mut lines: Vec<String> = skills
         .iter()
         .map(|name| format!("skill '{name}' was deleted; `mcpkg skill restore {name}` restores the skill"))
         .collect();
@@ -308,14 +308,14 @@ pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
         };
         let back = revision
             .map_or(String::new(), |number| format!("; `mcpkg {word} restore {name} {number}` restores the {word}"));
-        told.push(format!("{word} '{name}' was deleted{back}"));
+        lines.push(format!("{word} '{name}' was deleted{back}"));
     }
-    let more = told.len().saturating_sub(NAMED);
+    let more = lines.len().saturating_sub(NAMED);
     if more > 0 {
-        told.truncate(NAMED);
-        told.push(format!("{more} more were deleted{LISTED_BY_VERBOSE}"));
+        lines.truncate(NAMED);
+        lines.push(format!("{more} more were deleted{LISTED_BY_VERBOSE}"));
     }
-    told
+    lines
 }
 
 /// Returns whether a person has to decide.
@@ -324,7 +324,7 @@ fn is_proposal(done: &Done) -> bool {
 }
 
 /// Returns whether a step is shown even without `-v`.
-fn is_told(step: &Step) -> bool {
+fn is_shown(step: &Step) -> bool {
     is_proposal(&step.done) || matches!(step.done, Done::NameTaken(_)) || step.moved_from.is_some()
 }
 

@@ -1,10 +1,10 @@
 //! Adds a new source and its items to a project.
 
+use super::cancelled;
 use super::contents::{Contents, Taken};
-use super::given_up;
 use super::offer::{self, Offer};
-use crate::import::merge::ahead::Ahead;
 use crate::import::merge::apply;
+use crate::import::merge::bulk::Bulk;
 use crate::item::Entry;
 use crate::stored;
 use mcpkg_base::error::{Error, Result};
@@ -14,7 +14,7 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::revisions::Author;
 use mcpkg_store::sources::{self, ItemRow, Origin};
 
-/// Writes a new source with its items, within the transaction of `db`. `ahead` contains the content that was stored before.
+/// Writes a new source with its items, within the transaction of `db`. `bulk` contains the content that was stored before.
 /// Fails if the source's name or the name of an item is already used.
 pub fn first(
     db: &Db<'_>,
@@ -22,7 +22,7 @@ pub fn first(
     author: Author<'_>,
     origin: &Origin,
     contents: &Contents,
-    ahead: &Ahead<'_>,
+    bulk: &Bulk<'_>,
     context: &Context,
 ) -> Result<Offer> {
     let id = sources::insert(db, project, origin, author.now)?;
@@ -31,10 +31,10 @@ pub fn first(
     let items: Vec<_> = contents.items.iter().map(|taken| &taken.item).collect();
     let total = items.len() as u64;
     let planned = (&items[..], &offer.actions[..]);
-    let indexed = ahead.keys(db, project)?;
+    let indexed = bulk.keys(db, project)?;
     apply::apply(db, author, project, &context.clock, planned, &indexed, |written| {
         if context.is_cancelled() {
-            return Err(given_up());
+            return Err(cancelled());
         }
         (context.progress)("Writing", written as u64, total);
         Ok(())
@@ -48,9 +48,9 @@ pub fn first(
 }
 
 /// Stores the content of a new source's items, before the transaction that writes the items.
-pub fn store_ahead<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Ahead<'c>> {
+pub fn store_bulk<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Bulk<'c>> {
     let items = contents.items.iter().map(|taken| &taken.item);
-    Ahead::store(context, items.zip(&offer.actions), [], given_up)
+    Bulk::store(context, items.zip(&offer.actions), [], cancelled)
 }
 
 /// Returns the row that records what a file became. It is the base of the next update.

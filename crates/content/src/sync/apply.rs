@@ -92,11 +92,12 @@ impl Change<'_> {
             let Some((ours, there)) = step.and_then(|step| step.ours.as_ref()).zip(contents.items.get(new)) else {
                 continue;
             };
-            let lay = &ours.entry.origin;
-            if let Some(module) = ours.module().filter(|_| lay.path.as_ref() == Some(old)) {
+            let known = &ours.entry.origin;
+            if let Some(module) = ours.module().filter(|_| known.path.as_ref() == Some(old)) {
                 let row = modules::get(self.db, self.project.id, &module)?;
-                let origin = Origin { path: Some(new.clone()), agent: there.entry.origin.agent.clone(), ..lay.clone() };
-                stored::say(self.db, self.project, module, &origin, row.as_ref())?;
+                let origin =
+                    Origin { path: Some(new.clone()), agent: there.entry.origin.agent.clone(), ..known.clone() };
+                stored::put_origin(self.db, self.project, module, &origin, row.as_ref())?;
             }
         }
         Ok(())

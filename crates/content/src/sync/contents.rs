@@ -39,7 +39,7 @@ pub(super) struct There {
 impl There {
     /// Returns whether the file contains more than the project stores, such as values of variables. Writing the project's version
     /// would lose them.
-    pub(super) fn says_more(&self) -> bool {
+    pub(super) fn has_more(&self) -> bool {
         matches!(self.entry.what, What::AgentFile { .. }) && self.content != self.file
     }
 

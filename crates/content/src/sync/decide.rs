@@ -40,7 +40,7 @@ pub(super) fn step(
             Act::Skip(NO_FILE.to_owned())
         }
         None => match act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())? {
-            Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::says_more) => {
+            Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::has_more) => {
                 Act::Skip(SAYS_MORE.to_owned())
             }
             Act::Take | Act::Merge(..) | Act::ProposeChange(_) | Act::ProposeDeleteFile
@@ -158,8 +158,8 @@ fn act(
                 (Content::New(bytes), _) => NewContent::from(bytes),
                 _ => NewContent::from(load(Side::Ours)?),
             };
-            let lay = ours.map(|ours| ours.entry.origin.clone()).unwrap_or_default();
-            let origin = Origin { applies: merged.entry.origin.applies.clone(), ..lay };
+            let origin = ours.map(|ours| ours.entry.origin.clone()).unwrap_or_default();
+            let origin = Origin { applies: merged.entry.origin.applies.clone(), ..origin };
             let entry = Entry { origin, ..merged.entry };
             match stored::check(&entry, &content) {
                 Ok(()) => Act::Merge(entry, content),

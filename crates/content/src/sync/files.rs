@@ -52,15 +52,15 @@ pub(super) fn missing(
     }
     loop {
         let wanted = servers::wanted(steps, contents)?;
-        let said = servers::said(steps, contents, &wanted)?;
-        let (files, expected) = files(steps, contents, listed, &said)?;
+        let agent_files = servers::agent_files(steps, contents, &wanted)?;
+        let (files, expected) = files(steps, contents, listed, &agent_files)?;
         let (complete, read) = back::importable(files, &[], &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
-        let mut to_list = export::servers::not_said(&wanted.values().cloned().collect::<Vec<_>>(), &read);
+        let mut to_list = export::servers::to_list(&wanted.values().cloned().collect::<Vec<_>>(), &read);
         to_list.sort_by(|a, b| a.name.cmp(&b.name));
-        let unsaid = servers::unsaid(steps, contents, &wanted, &complete, &to_list)?;
-        if unsaid.is_empty() {
+        let failures = servers::failures(steps, contents, &wanted, &complete, &to_list)?;
+        if failures.is_empty() {
             for step in steps.iter_mut() {
-                if let Some((entry, content)) = said.get(&step.path) {
+                if let Some((entry, content)) = agent_files.get(&step.path) {
                     step.act = match step.act {
                         Act::Take | Act::Merge(..) => Act::Merge(entry.clone(), content.clone()),
                         _ => Act::Give(entry.clone(), content.clone()),
@@ -71,7 +71,7 @@ pub(super) fn missing(
             let listings = Listing::differences(listed_servers, &to_list);
             return Ok(Changes { writes: writes(steps, contents, complete), listings });
         }
-        for (at, why) in unsaid {
+        for (at, why) in failures {
             steps[at].act = Act::Skip(why);
         }
     }
@@ -132,13 +132,13 @@ fn gone(path: &str, before: Option<[u8; 32]>) -> FileWrite {
 
 type Files = (Vec<File>, Vec<Option<(Entry, NewContent)>>);
 
-/// Returns the files that the folder should have, each with the item that must be read back from it. `said` replaces the
+/// Returns the files that the folder should have, each with the item that must be read back from it. `agent_files` replaces the
 /// content of some steps.
 fn files(
     steps: &[Step],
     contents: &Contents,
     listed: &HashSet<String>,
-    said: &BTreeMap<String, (Entry, NewContent)>,
+    agent_files: &BTreeMap<String, (Entry, NewContent)>,
 ) -> Result<Files> {
     let (mut files, mut expected) = (Vec::new(), Vec::new());
     for step in steps.iter().filter(|step| !server::is_path(&step.path)) {
@@ -147,7 +147,7 @@ fn files(
             Act::Give(entry, content) | Act::Merge(entry, content) => Some((entry, content)),
             _ => None,
         };
-        let given = said.get(&step.path).map(|(entry, content)| (entry, content)).or(given);
+        let given = agent_files.get(&step.path).map(|(entry, content)| (entry, content)).or(given);
         match (&step.act, there) {
             _ if let Some((entry, content)) = given => {
                 let is_listed = there.is_some_and(|there| there.listed) || listed.contains(&step.path);
@@ -168,7 +168,7 @@ fn files(
             (_, Some(there)) => {
                 files.push(as_it_is(&step.path, there));
                 // If a file has more content than the project stores, it is never written and cannot be compared.
-                expected.push((!there.says_more()).then(|| (there.entry.clone(), there.content.clone())));
+                expected.push((!there.has_more()).then(|| (there.entry.clone(), there.content.clone())));
             }
             (_, None) => {}
         }

@@ -22,9 +22,9 @@ pub(super) fn followed(db: &Db<'_>, contents: &Contents, bases: &[Base]) -> Resu
     let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
     let is_new = |(path, there): &(&String, &There)| !there.listed && !known.contains(path.as_str());
     let new: Vec<(&String, &There)> = contents.items.iter().filter(is_new).collect();
-    let (mut bases, mut left) = (bases.to_vec(), Vec::new());
+    let (mut bases, mut all) = (bases.to_vec(), Vec::new());
     if new.is_empty() {
-        return Ok((bases, left));
+        return Ok((bases, all));
     }
     let prompts: Vec<(&String, &There)> =
         new.iter().copied().filter(|(_, there)| there.entry.what.is_prompt()).collect();
@@ -37,7 +37,8 @@ pub(super) fn followed(db: &Db<'_>, contents: &Contents, bases: &[Base]) -> Resu
             continue;
         }
         let Some((entry, sha256)) = settled(db, base)? else { continue };
-        let is_same = |there: &There| said(&there.entry) == said(&entry) && there.content.sha256() == sha256;
+        let is_same =
+            |there: &There| attributes(&there.entry) == attributes(&entry) && there.content.sha256() == sha256;
         let mut same = prompts.iter().filter(|(_, there)| is_same(there));
         if let (Some((path, _)), None) = (same.next(), same.next()) {
             moves.entry(path).or_default().push(at);
@@ -46,10 +47,10 @@ pub(super) fn followed(db: &Db<'_>, contents: &Contents, bases: &[Base]) -> Resu
     for (path, at) in moves {
         // If several files could have moved here, none of them counts as moved.
         if let [at] = at[..] {
-            left.push((std::mem::replace(&mut bases[at].path, path.clone()), path.clone()));
+            all.push((std::mem::replace(&mut bases[at].path, path.clone()), path.clone()));
         }
     }
-    Ok((bases, left))
+    Ok((bases, all))
 }
 
 /// Returns the new path of a file by the URI of its base. The files of a skill may also have been edited. Other URIs come from
@@ -64,15 +65,15 @@ fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &
 
 /// Returns the moves to record, and all bases after them. A skipped move is not recorded, so that the next sync detects it
 /// again: with a base at the new path, the file would get its former name.
-pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<Base>) {
+pub(super) fn settle(all: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<Base>) {
     let is_skipped = |path: &str| steps.iter().any(|step| step.path == path && matches!(step.act, Act::Skip(_)));
-    let (again, left): (Moves, Moves) = left.into_iter().partition(|(_, new)| is_skipped(new));
-    if left.is_empty() {
-        return (left, Vec::new());
+    let (skipped, moves): (Moves, Moves) = all.into_iter().partition(|(_, new)| is_skipped(new));
+    if moves.is_empty() {
+        return (moves, Vec::new());
     }
-    let is_again = |base: &&Base| again.iter().any(|(_, new)| *new == base.path);
-    let bases = bases.iter().filter(|base| !is_again(base)).cloned().collect();
-    (left, bases)
+    let is_of_skipped = |base: &&Base| skipped.iter().any(|(_, new)| *new == base.path);
+    let bases = bases.iter().filter(|base| !is_of_skipped(base)).cloned().collect();
+    (moves, bases)
 }
 
 /// Returns whether the file of the renamed prompt `ours` should be replaced by a file with the new name. It must be unchanged
@@ -102,7 +103,7 @@ fn settled(db: &Db<'_>, base: &Base) -> Result<Option<(Entry, [u8; 32])>> {
 }
 
 /// Returns a prompt's attributes without the path of its file.
-fn said(entry: &Entry) -> Option<Attributes> {
+fn attributes(entry: &Entry) -> Option<Attributes> {
     match &entry.what {
         What::Prompt(attributes) => Some(Attributes { file: None, ..attributes.clone() }),
         _ => None,

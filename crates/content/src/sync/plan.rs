@@ -69,7 +69,7 @@ impl Plan {
             steps.push(step);
         }
         names::hold_back(&mut steps, contents);
-        servers::lay(&mut steps, contents)?;
+        servers::set_paths(&mut steps, contents)?;
         let links = Links::new(db, project, contents, &before.links, &steps)?;
         let first_manifest = !contents.listed.exists;
         let mut changes = files::missing(&mut steps, contents, &listed, first_manifest)?;

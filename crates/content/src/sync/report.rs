@@ -80,11 +80,11 @@ impl Report<'_> {
             false => Reply::sentence(self.sentence(&rows), data),
         };
         let mut reply = self.finished(reply, waiting);
-        let told = |word: &'static str| rows.iter().filter(move |row| row[0] == word);
+        let of = |word: &'static str| rows.iter().filter(move |row| row[0] == word);
         if !self.dry {
             reply.details = rows.iter().map(|[action, item, path, why]| line(action, item, path, why)).collect();
             reply.hints.splice(0..0, plan.switched_off.iter().map(|name| switched_off(name)));
-            reply.hints.splice(0..0, told("propose").map(|[_, item, path, why]| format!("{item} (`{path}`): {why}")));
+            reply.hints.splice(0..0, of("propose").map(|[_, item, path, why]| format!("{item} (`{path}`): {why}")));
         }
         if contents.listed.is_restored {
             let when = if self.dry { "would be" } else { "were" };
@@ -94,7 +94,7 @@ impl Report<'_> {
             ));
         }
         reply.hints.extend(unnamed(&contents.disk.unnamed));
-        let skipped = told("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; skipped"));
+        let skipped = of("skipped").map(|[_, _, path, why]| format!("`{path}` {why}; skipped"));
         reply.warnings.extend(skipped);
         let changed = outcome.changed.iter();
         reply
@@ -122,13 +122,13 @@ impl Report<'_> {
             (count(&["delete file"]), "deleted from the folder"),
             (count(&["propose"]), "proposed"),
         ];
-        let told: Vec<String> = counts
+        let counts: Vec<String> = counts
             .iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{} {what}", plural::count(*count, "item")))
             .collect();
-        let told = if told.is_empty() { "nothing to do".to_owned() } else { told.join(", ") };
-        format!("Synced project '{}' with {}: {told}", self.project, self.folder.display())
+        let what = if counts.is_empty() { "nothing to do".to_owned() } else { counts.join(", ") };
+        format!("Synced project '{}' with {}: {what}", self.project, self.folder.display())
     }
 
     fn data(&self, rows: &[[String; 4]], changed: &[String], waiting: i64) -> Value {

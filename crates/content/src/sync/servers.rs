@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::base::entry_of;
 use super::contents::{Contents, There};
 use super::step::{Act, Step};
-use crate::export::servers::say;
+use crate::export::servers::with_current;
 use crate::import;
 use crate::import::paths::Places;
 use crate::import::place::servers::Found;
@@ -69,7 +69,7 @@ pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, contents: &Co
 }
 
 /// Sets the original path of a server from the folder, if the project does not know one.
-pub(super) fn lay(steps: &mut [Step], contents: &Contents) -> Result<()> {
+pub(super) fn set_paths(steps: &mut [Step], contents: &Contents) -> Result<()> {
     for step in steps.iter_mut() {
         let (Act::Give(entry, content) | Act::Merge(entry, content)) = &mut step.act else { continue };
         let Some(Found { server: there, .. }) = contents.servers.get(&step.path) else { continue };
@@ -129,15 +129,15 @@ pub(super) fn switched_off(steps: &[Step], contents: &Contents) -> Result<Vec<St
 }
 
 /// Returns the agents' files whose content must differ from their steps, because one of their servers changed.
-pub(super) fn said(
+pub(super) fn agent_files(
     steps: &[Step],
     contents: &Contents,
     wanted: &BTreeMap<String, Server>,
 ) -> Result<BTreeMap<String, (Entry, NewContent)>> {
     let servers: Vec<Server> = wanted.values().cloned().collect();
-    let mut said = BTreeMap::new();
+    let mut changed = BTreeMap::new();
     for step in steps {
-        let there = contents.items.get(&step.path).filter(|there| !there.says_more());
+        let there = contents.items.get(&step.path).filter(|there| !there.has_more());
         let (entry, content) = match (&step.act, there) {
             (Act::Give(entry, content) | Act::Merge(entry, content), _) => (entry, content),
             (Act::Same | Act::Take, Some(there)) => (&there.entry, &there.content),
@@ -146,12 +146,12 @@ pub(super) fn said(
         if !holds_servers(entry) {
             continue;
         }
-        let after = say(entry, content.clone(), &servers)?;
+        let after = with_current(entry, content.clone(), &servers)?;
         if after != *content {
-            said.insert(step.path.clone(), (entry.clone(), after));
+            changed.insert(step.path.clone(), (entry.clone(), after));
         }
     }
-    Ok(said)
+    Ok(changed)
 }
 
 fn holds_servers(entry: &Entry) -> bool {
@@ -161,7 +161,7 @@ fn holds_servers(entry: &Entry) -> bool {
 /// Returns the server steps that would not have the intended result, with the reasons. An agent's file takes precedence over the
 /// manifest, and some of these files are not written. `files` are all files that the folder should have, and `listed` the
 /// servers in its manifest.
-pub(super) fn unsaid(
+pub(super) fn failures(
     steps: &[Step],
     contents: &Contents,
     wanted: &BTreeMap<String, Server>,
@@ -176,29 +176,29 @@ pub(super) fn unsaid(
     }
     let back = read(files, listed)?;
     let is_known = |name: &str| wanted.values().any(|server| server.name == name);
-    let mut unsaid = Vec::new();
+    let mut failures = Vec::new();
     for (at, step) in steps.iter().enumerate().filter(|(_, step)| acts(step)) {
         let server = wanted.get(&step.path);
         let Some(named) = server.or(contents.servers.get(&step.path).map(|found| &found.server)) else { continue };
         let found = back.iter().find(|found| found.server.name == named.name);
         // An entry for this server, under another name, in a file that is not written.
         let stray = back.iter().find(|found| !is_known(&found.server.name) && found.server.entry() == named.entry());
-        let is_said = match (found, server) {
+        let is_written = match (found, server) {
             (Some(found), Some(server)) => {
                 found.server.definition == server.definition && found.server.origin.entry == server.origin.entry
             }
             (found, server) => found.is_none() && server.is_none(),
         };
-        if !is_said || stray.is_some() {
+        if !is_written || stray.is_some() {
             let file = stray.or(found).map_or(manifest::FILE, |found| found.file.as_str());
             let waits = |step: &Step| {
                 step.path == file && matches!(step.act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait)
             };
             let why = if steps.iter().any(waits) { WAITS } else { NOT_WRITTEN };
-            unsaid.push((at, format!("is in `{file}`, {why}")));
+            failures.push((at, format!("is in `{file}`, {why}")));
         }
     }
-    Ok(unsaid)
+    Ok(failures)
 }
 
 /// The reason to skip a server while its file waits for a person's decision.

@@ -58,9 +58,9 @@ fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
         return None;
     }
     // Some agents' folders, such as `windsurf`, are recognized only by certain files in them.
-    let is_kept = |base: &&Path| is_file && place(base).is_some_and(|place| place.kept.is_some());
+    let is_for_agent = |base: &&Path| is_file && place(base).is_some_and(|place| place.for_agent.is_some());
     let mut above = probe.ancestors().skip(1).filter(|folder| is_agents_folder(folder)).filter_map(Path::parent);
-    let found = parent.parent().filter(is_kept).or_else(|| above.find(|base| is_known(base)));
+    let found = parent.parent().filter(is_for_agent).or_else(|| above.find(|base| is_known(base)));
     found.map(Path::to_path_buf)
 }
 

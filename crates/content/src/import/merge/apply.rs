@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::plan::Action;
 use crate::item::Item;
-use crate::stored::{self, module, say};
+use crate::stored::{self, module, put_origin};
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::items::Ids;
@@ -76,7 +76,7 @@ fn apply_one(
         }
     };
     if let Some(module) = module
-        && let Some(row) = say(db, project, module.clone(), &item.entry.origin, rows.get(&module))?
+        && let Some(row) = put_origin(db, project, module.clone(), &item.entry.origin, rows.get(&module))?
     {
         rows.insert(module, row);
     }

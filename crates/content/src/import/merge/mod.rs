@@ -1,7 +1,7 @@
 //! Merges items into a project: compares them with what is stored, and writes the differences.
 
-pub mod ahead;
 pub mod apply;
+pub mod bulk;
 pub mod plan;
 pub mod servers;
 pub mod write;

@@ -209,9 +209,9 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
     let details: Vec<_> = conflicts
         .iter()
         .map(|(item, why)| {
-            let mut told = item.data();
-            told["reason"] = (*why).into();
-            told
+            let mut data = item.data();
+            data["reason"] = (*why).into();
+            data
         })
         .collect();
     let message = format!("The import would change existing items; nothing was imported:\n  {}", named.join("\n  "));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::place::servers::{Found, says};
+use super::super::place::servers::{Found, covers};
 use crate::item::server::Server;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};
@@ -45,7 +45,7 @@ pub fn plan(db: &Db<'_>, project: &Project, found: &[Found], update: bool) -> Re
             origin: there.origin.clone(),
             enabled: there.enabled,
         };
-        Ok(match (says(&known, server), update) {
+        Ok(match (covers(&known, server), update) {
             (true, _) => Action::Unchanged,
             (false, true) => Action::Update(Box::new(there)),
             (false, false) => Action::Conflict,

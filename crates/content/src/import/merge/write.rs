@@ -1,7 +1,7 @@
 //! Stage 6 of an import: stores what it found, content and search index first, then all rows in one transaction.
 
 use super::super::recognise::cancelled;
-use super::ahead::Ahead;
+use super::bulk::Bulk;
 use super::plan::{self, Action};
 use super::{apply, servers};
 use crate::import::place::servers::Found;
@@ -58,7 +58,7 @@ impl Content<'_> {
             return Ok(plan);
         }
         let planned = self.items.iter().zip(&plan.actions);
-        let ahead = Ahead::store(context, planned, self.duplicates.contents.values(), cancelled)?;
+        let bulk = Bulk::store(context, planned, self.duplicates.contents.values(), cancelled)?;
         let plan = context.write("import", subject, |db, project, author| {
             let is_current = plan.project == *project && plan.newest == events::newest(db)?;
             let plan = if is_current { plan } else { self.plan_in(db, project)? };
@@ -66,7 +66,7 @@ impl Content<'_> {
             let items: Vec<&Item> = self.items.iter().collect();
             let total = items.len() as u64;
             let planned = (&items[..], &plan.actions[..]);
-            let indexed = ahead.keys(db, project)?;
+            let indexed = bulk.keys(db, project)?;
             apply::apply(db, author, project, &context.clock, planned, &indexed, |written| {
                 if context.is_cancelled() {
                     return Err(cancelled());
@@ -78,7 +78,7 @@ impl Content<'_> {
             servers::apply(db, project, &context.clock, author.now, self.servers, &plan.of_servers)?;
             Ok(plan)
         })?;
-        ahead.keep();
+        bulk.keep();
         Ok(plan)
     }
 

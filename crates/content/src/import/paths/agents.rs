@@ -170,7 +170,7 @@ pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)>
 
 /// Returns what the file at this path is to one agent alone, and to which, where it is such a file. `in_plugin` says
 /// whether its path below the folder of a plugin is `rest`.
-pub fn kept(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<(Kind, &'static str)> {
+pub fn for_agent(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<(Kind, &'static str)> {
     let (name, above) = parts.split_last()?;
     let last = above.last().copied().unwrap_or_default();
     let is_below = |folder: &[&str]| above.windows(folder.len()).any(|window| window == folder);
@@ -230,11 +230,11 @@ mod tests {
         ];
         for (path, kind, agent) in cases {
             let parts: Vec<&str> = path.split('/').collect();
-            let found = kept(&parts, |rest| parts[0] == "x" && parts[1..].starts_with(rest));
+            let found = for_agent(&parts, |rest| parts[0] == "x" && parts[1..].starts_with(rest));
             assert_eq!(found, Some((kind, agent)), "{path}");
         }
         for path in ["mcp.json", "hooks/a.json", "settings.json", "config.toml", "docs/plugin/a.md"] {
-            assert_eq!(kept(&path.split('/').collect::<Vec<_>>(), |_| false), None, "{path}");
+            assert_eq!(for_agent(&path.split('/').collect::<Vec<_>>(), |_| false), None, "{path}");
         }
     }
 

@@ -25,14 +25,14 @@ pub struct Destination {
     /// For a file of a skill, the skill.
     pub skill: Option<InSkill>,
     /// For a file that only one agent reads, what the agent uses it for.
-    pub kept: Option<Kept>,
+    pub for_agent: Option<ForAgent>,
     /// A note for people about this place.
     pub note: Option<&'static str>,
 }
 
 /// What a file is for the one agent that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct ForAgent {
     /// The kind of file, judging by its path.
     pub kind: agent_files::Kind,
     /// Whether the agent reads the file when it starts in the root, as opposed to a file in a plugin or a subfolder.
@@ -76,7 +76,7 @@ impl Destination {
             form: Form::Plain,
             scope: String::new(),
             skill: None,
-            kept: None,
+            for_agent: None,
             note: None,
         }
     }
@@ -88,12 +88,12 @@ impl Destination {
 
     /// Returns whether no agent reads a file here, whatever it contains.
     pub fn is_unread(&self) -> bool {
-        self.role == Role::File && self.skill.is_none() && self.kept.is_none()
+        self.role == Role::File && self.skill.is_none() && self.for_agent.is_none()
     }
 
     /// Returns whether a file here may contain MCP servers that an agent reads.
     pub fn may_hold_servers(&self) -> bool {
-        self.kept.is_some_and(|kept| matches!(kept.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
+        self.for_agent.is_some_and(|file| matches!(file.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
     }
 
     /// Returns the preferred name. It may be taken, too long or invalid.

@@ -7,7 +7,7 @@ pub mod folders;
 
 use super::reason::Reason;
 use agents::{Form, Place, Role};
-use destination::{Destination, InSkill, Kept};
+use destination::{Destination, ForAgent, InSkill};
 use folders::Folders;
 use mcpkg_agents::commands::dialect::Dialect;
 
@@ -40,7 +40,7 @@ pub struct Places {
 }
 
 /// Folders that do not become part of a name, because the file's extension already says what it is.
-const TOLD: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
+const BY_ENDING: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
 
 impl Places {
     /// Returns the places in an exported folder. The name of that folder is arbitrary, so it is not the name of a skill.
@@ -79,7 +79,7 @@ impl Places {
     /// Returns what the file at `relative` (with `/` separators) becomes, or the reason why it is skipped.
     pub fn of(&self, relative: &str) -> Result<Destination, Reason> {
         if let Some(kind) = self.kind {
-            return Ok(self.told(kind, relative));
+            return Ok(self.as_kind(kind, relative));
         }
         if let Some(folder) = self.folders.skill(relative) {
             return Ok(self.skill(folder, relative));
@@ -96,11 +96,11 @@ impl Places {
         let inside = plugin.and_then(|plugin| below(relative, plugin));
         let in_plugin =
             |folder: &[&str]| inside.is_some_and(|rest| rest.starts_with(&format!("{}/", folder.join("/"))));
-        if let Some((kind, agent)) = agents::kept(&parts, in_plugin) {
+        if let Some((kind, agent)) = agents::for_agent(&parts, in_plugin) {
             let is_own = parts.len() == 1 || agents::is_folder(parts[0]);
-            let kept = Some(Kept { kind, is_own });
+            let for_agent = Some(ForAgent { kind, is_own });
             return Ok(Destination {
-                kept,
+                for_agent,
                 agent: Some(agent),
                 ..Destination::plain(Role::Kept, parts[parts.len() - 1].to_owned())
             });
@@ -148,7 +148,7 @@ impl Places {
     }
 
     /// Returns what a file becomes under `--as`.
-    fn told(&self, kind: Kind, relative: &str) -> Destination {
+    fn as_kind(&self, kind: Kind, relative: &str) -> Destination {
         let stem = |endings: &[&str]| {
             let ending = endings.iter().find_map(|ending| relative.strip_suffix(ending));
             ending.unwrap_or(relative).to_owned()
@@ -247,7 +247,7 @@ fn by_ending(parts: &[&str], inside: Option<&str>) -> Option<Destination> {
     let (role, form, agent, ending) = agents::by_ending(parts.last()?)?;
     let whole = parts.join("/");
     let path = inside.unwrap_or(&whole);
-    let path = TOLD.iter().find_map(|folder| path.strip_prefix(folder)).unwrap_or(path);
+    let path = BY_ENDING.iter().find_map(|folder| path.strip_prefix(folder)).unwrap_or(path);
     let label = match role {
         Role::Instructions => path,
         _ => &path[..path.len() - ending.len()],

@@ -122,7 +122,10 @@ impl Known {
             let name = attributes.uri.strip_prefix("instructions://").unwrap_or_default();
             let name = uri::decode(name).unwrap_or_default();
             let content = item.content.bytes()?;
-            if is_described_alike && applies(&item.entry.origin.applies) && variants::says(&name, &content, rule) {
+            if is_described_alike
+                && applies(&item.entry.origin.applies)
+                && variants::is_same_rule(&name, &content, rule)
+            {
                 return Ok(Some(*at));
             }
         }

@@ -42,7 +42,7 @@ impl Servers {
         if let Some(Found { server: listed, file: listed_in }) = self.found[..self.listed].iter_mut().find(is_own) {
             // The manifest has the complete server, while the agent's file may not be able to express everything. But if the
             // file differs in something that it can express, somebody edited the file, so the file counts.
-            if !says(&without_inputs(listed), &without_inputs(&server)) {
+            if !covers(&without_inputs(listed), &without_inputs(&server)) {
                 edit(listed, server);
                 file.clone_into(listed_in);
             }
@@ -53,7 +53,7 @@ impl Servers {
                 continue;
             }
             if at < self.listed {
-                if says(twin, &server) {
+                if covers(twin, &server) {
                     return;
                 }
                 continue;
@@ -61,10 +61,10 @@ impl Servers {
             if twin.enabled != server.enabled {
                 continue;
             }
-            if says(twin, &server) {
+            if covers(twin, &server) {
                 return;
             }
-            if says(&server, twin) {
+            if covers(&server, twin) {
                 let name = std::mem::take(&mut twin.name);
                 *twin = Server { name, ..server };
                 file.clone_into(first);
@@ -105,7 +105,7 @@ pub fn without_inputs(server: &Server) -> Server {
 }
 
 /// Returns whether writing `more` for the agent of `less`, and reading it back, yields `less`.
-pub fn says(more: &Server, less: &Server) -> bool {
+pub fn covers(more: &Server, less: &Server) -> bool {
     if more.definition == less.definition {
         return true;
     }

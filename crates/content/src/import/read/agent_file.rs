@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::paths::destination::{Destination, Kept};
+use super::super::paths::destination::{Destination, ForAgent};
 use super::super::reason::{Note, Reason};
 use super::stray::{self, MAX_READ};
 use crate::item::File;
@@ -32,13 +32,13 @@ pub struct AgentFile {
 type Outcome = Result<Result<AgentFile, (Reason, Note)>>;
 
 /// Reads a file as its agent does.
-pub fn read(file: &File, to: &Destination, kept: Kept, secrets: &mut Secrets) -> Outcome {
+pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) -> Outcome {
     let agent = to.agent.unwrap_or_default();
-    let is_manifest = kept.kind == Kind::Plugin && file.relative.ends_with(".json");
+    let is_manifest = is.kind == Kind::Plugin && file.relative.ends_with(".json");
     let malformed =
         |line: Option<usize>, why: &str| (Reason::Malformed, Note::of(file, line, format!("was skipped: {why}")));
-    if !is_manifest && !matches!(kept.kind, Kind::Servers | Kind::Settings) {
-        return whole(file, kept.kind, secrets);
+    if !is_manifest && !matches!(is.kind, Kind::Servers | Kind::Settings) {
+        return whole(file, is.kind, secrets);
     }
     if file.content.size() > MAX_READ || !file.content.is_text() {
         return Ok(Err(malformed(None, "it is not UTF-8 text, or it is too large")));
@@ -50,7 +50,7 @@ pub fn read(file: &File, to: &Destination, kept: Kept, secrets: &mut Secrets) ->
     let note = |text: String| Note::of(file, None, text);
     // If the text is unchanged, keep referring to the file instead of holding a copy in memory.
     let content = |after: String| if after == text { file.content.clone() } else { after.into_bytes().into() };
-    if kept.kind == Kind::Settings {
+    if is.kind == Kind::Settings {
         if stray::holds_values(file, secrets)? {
             return Ok(Err(stray::left_out(file)));
         }
@@ -62,10 +62,10 @@ pub fn read(file: &File, to: &Destination, kept: Kept, secrets: &mut Secrets) ->
             None => Err((Reason::Secret, note("was skipped, because it may contain a secret".to_owned()))),
         }));
     }
-    let Some(dialect) = agents::dialect_of(agent) else { return whole(file, kept.kind, secrets) };
+    let Some(dialect) = agents::dialect_of(agent) else { return whole(file, is.kind, secrets) };
     let dialect = if is_manifest { dialect.in_manifest() } else { *dialect };
     if is_manifest && !holds_servers(&dialect, &text) {
-        return whole(file, kept.kind, secrets);
+        return whole(file, is.kind, secrets);
     }
     let Taken { servers: entries, text: after, notes } = match dialect.take_in(&text, secrets) {
         Ok(taken) => taken,
@@ -74,7 +74,7 @@ pub fn read(file: &File, to: &Destination, kept: Kept, secrets: &mut Secrets) ->
     let mut notes: Vec<Note> = notes.into_iter().map(note).collect();
     let mut servers = Vec::new();
     for (entry, read) in entries {
-        let enabled = read.enabled && kept.is_own && !is_manifest;
+        let enabled = read.enabled && is.is_own && !is_manifest;
         if read.enabled && !enabled {
             let why = match is_manifest {
                 true => "it belongs to a plugin",
@@ -88,7 +88,7 @@ pub fn read(file: &File, to: &Destination, kept: Kept, secrets: &mut Secrets) ->
             Origin { agent: Some(agent.to_owned()), path: Some(file.relative.clone()), entry: Some(entry.clone()) };
         servers.push(Server { name: entry, definition: read.definition, origin, enabled });
     }
-    Ok(Ok(AgentFile { kind: kept.kind, content: content(after), servers, notes }))
+    Ok(Ok(AgentFile { kind: is.kind, content: content(after), servers, notes }))
 }
 
 /// Keeps a file unchanged, unless it contains servers that its agent would not read there.
@@ -115,12 +115,12 @@ fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
     };
     let mut notes = Vec::new();
     let has_env = settings.get("env").and_then(Value::as_object).is_some_and(|env| !env.is_empty());
-    let kept = if has_env {
+    let text = if has_env {
         notes.push("was stored without its `env`, whose values may be secret".to_owned());
         let others: Vec<&str> = settings.keys().map(String::as_str).filter(|key| *key != "env").collect();
         document.retain(text, &others)?
     } else {
         text.to_owned()
     };
-    Ok((!holds_token(&kept)).then_some((kind, kept, notes)))
+    Ok((!holds_token(&text)).then_some((kind, text, notes)))
 }

@@ -149,8 +149,8 @@ impl<'f> Draft<'f> {
 }
 
 fn says(file: &File, to: &Destination, secrets: &mut Secrets, notes: &mut Vec<Note>) -> Result<Says> {
-    if let Some(kept) = to.kept {
-        return Ok(match agent_file::read(file, to, kept, secrets)? {
+    if let Some(is) = to.for_agent {
+        return Ok(match agent_file::read(file, to, is, secrets)? {
             Ok(AgentFile { kind, content, servers, notes: more }) => {
                 notes.extend(more);
                 Says::AgentFile { kind, content, servers }

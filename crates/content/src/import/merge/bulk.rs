@@ -15,14 +15,14 @@ use mcpkg_store::search::{IndexedAhead, Words};
 
 /// Content and index entries that were stored ahead. Dropping this value deletes them.
 #[must_use = "dropping it deletes the stored content"]
-pub struct Ahead<'c> {
+pub struct Bulk<'c> {
     contents: mcpkg_store::Ahead<'c>,
     words: IndexedAhead<'c>,
     /// The indexes of the items whose words were indexed.
     indexed: Vec<usize>,
 }
 
-impl<'c> Ahead<'c> {
+impl<'c> Bulk<'c> {
     /// Stores the contents that a plan needs, including those of `forms`. If there are many new items, also indexes their
     /// words. If the user cancels, fails with `cancelled`.
     pub fn store<'i>(
