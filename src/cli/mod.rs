@@ -28,7 +28,7 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
+use mcpkg_core::op::{Body, Context, Effect, MissingDatabase, Reply, Shape, noted};
 use mcpkg_core::present;
 use mcpkg_store::Store;
 
@@ -154,7 +154,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
         }
     }
     let command = call.command().to_owned();
-    let outcome = call.run(&context).map_err(|error| globals.flags.in_error(error));
+    let outcome = noted(call.run(&context), &context.take_notes()).map_err(|error| globals.flags.in_error(error));
     // Clears a remaining progress bar before the answer is written to the same terminal.
     context.progress = Arc::new(|_, _, _| {});
     if let (true, Err(error)) = (globals.json, &outcome) {

@@ -296,6 +296,7 @@ fn requests_for_consent_say_what_and_who() {
         caller: "mcp:claude-code",
         summary: "Roll back /home/ada/work to how it was before any deploy: 12 files",
         effects: "[]",
+        effect: Some("destroys"),
         asked_at: clock.now(),
         expires_at: clock.now() + 3_600_000,
     };
@@ -307,17 +308,17 @@ fn requests_for_consent_say_what_and_who() {
     let shown = Regex::new(r"\b[0-9a-f]{12}\b").expect("a pattern").replace_all(&shown, "xxxxxxxxxxxx").into_owned();
     assert_snapshot!(shown, @r#"
     --- 40
-    ID            WHAT          …
-    xxxxxxxxxxxx  Roll back /…
+    ID            WHAT           EFFECT    …
+    xxxxxxxxxxxx  Roll back /h…  destroys
     --- 80
-    ID            WHAT         EXPIRES      STATE    ASKED BY     PROJECT  OPERATION
-    xxxxxxxxxxxx  Roll back…   0000-00-00…  pending  mcp:claude…  p        rollback
+    ID            WHAT              EFFECT    EXPIRES          STATE    OPERATION  …
+    xxxxxxxxxxxx  Roll back /home…  destroys  0000-00-00T00:…  pending  rollback
     --- 100
-    ID            WHAT                    EXPIRES               STATE    ASKED BY     PROJECT  OPERATION
-    xxxxxxxxxxxx  Roll back /home/ada/w…  0000-00-00T00:00:00Z  pending  mcp:claude…  p        rollback
+    ID            WHAT              EFFECT    EXPIRES           STATE    ASKED BY     PROJECT  OPERATION
+    xxxxxxxxxxxx  Roll back /home…  destroys  0000-00-00T00:0…  pending  mcp:claude…  p        rollback
     --- 160
-    ID            WHAT                                                                EXPIRES               STATE    ASKED BY         PROJECT  OPERATION
-    xxxxxxxxxxxx  Roll back /home/ada/work to how it was before any deploy: 12 files  0000-00-00T00:00:00Z  pending  mcp:claude-code  p        rollback
+    ID            WHAT                                                                EFFECT    EXPIRES               STATE    ASKED BY         PROJECT  OPERATION
+    xxxxxxxxxxxx  Roll back /home/ada/work to how it was before any deploy: 12 files  destroys  0000-00-00T00:00:00Z  pending  mcp:claude-code  p        rollback
     "#);
 }
 

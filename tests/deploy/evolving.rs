@@ -204,3 +204,31 @@ fn a_new_skill_that_is_rejected_or_wrong_comes_not_in() {
     assert_eq!(data["reason"], "no_drift", "{data:#}");
     place.refused(&["evolve", "propose", "--target", "codex", "--module-id", "skill:notes"], "E_NOT_FOUND");
 }
+
+#[test]
+fn the_note_of_a_decision_comes_back_when_the_same_change_is_proposed_again() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    let path = "root/.claude/commands/review.md";
+    place.write(path, "Review, changed on disk.\n");
+    let propose = || place.envelope(&["evolve", "propose", "--target", "claude_code"]);
+    let id = |envelope: &serde_json::Value| envelope["data"]["proposals"][0]["id"].to_string();
+    let first = id(&propose());
+    place.ok(&["evolve", "reject", &first, "--note", "keep the \"old\" words\u{202e}"]);
+    let shown = place.ok(&["evolve", "show", &first]);
+    let quoted = r#"rejected: "keep the \"old\" words" <U+202E right-to-left>"#;
+    assert!(shown.starts_with(&format!("{quoted}\n---")), "{shown}");
+    assert_eq!(place.data(&["evolve", "show", &first])["note"], "keep the \"old\" words\u{202e}");
+    let again = propose();
+    let before = &again["data"]["proposals"][0]["decided_before"];
+    assert_eq!((&before["state"], before["id"].to_string()), (&json!("rejected"), first), "{again:#}");
+    assert!(again["warnings"].to_string().contains("was rejected: \\\"keep the"), "{again:#}");
+    // Another change has no note, and neither has a decision without one.
+    place.write(path, "Review, changed otherwise.\n");
+    let other = propose();
+    assert!(other["data"]["proposals"][0].get("decided_before").is_none(), "{other:#}");
+    place.ok(&["evolve", "accept", &id(&other), "--note", "good"]);
+    let all = place.data(&["evolve", "list", "--all"]);
+    let notes = all["proposals"].as_array().expect("proposals").iter().map(|proposal| proposal["note"].clone());
+    assert_eq!(notes.collect::<Vec<_>>(), [json!("keep the \"old\" words\u{202e}"), json!("good")], "{all:#}");
+}

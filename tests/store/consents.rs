@@ -7,7 +7,7 @@ use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::consent::request::{self, Consent, Need};
 use mcpkg_core::consent::token::{self, Plan, Refused};
-use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Grant, Identity};
+use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Effect, Grant, Identity};
 use mcpkg_store::consents::{self, Request, State};
 use mcpkg_store::page::Page;
 use serde_json::{Value, json};
@@ -54,6 +54,7 @@ fn ask(context: &Context, inputs: &Value, plan_hash: &str) -> Result<Consent, Er
         plan_hash,
         summary: "Roll everything back".to_owned(),
         effects: vec!["delete /a".to_owned(), "update /b".to_owned()],
+        effect: Effect::Destroy,
     };
     request::ask(context, &need)
 }
@@ -84,7 +85,7 @@ fn a_request_is_approved_by_a_person_and_used_once() {
     let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
     let id = asked(&context, &inputs, "hash");
     assert_eq!(asked(&context, &inputs, "hash"), id, "asked again it is the same request");
-    request::approve(&person(&context), id).expect("approved");
+    request::approve(&person(&context), id, None).expect("approved");
     let consent = ask(&context, &inputs, "hash").expect("a consent");
     let again = ask(&context, &inputs, "hash").expect("the same, not used yet");
     consume(&context, &consent).expect("used");
@@ -94,7 +95,7 @@ fn a_request_is_approved_by_a_person_and_used_once() {
     assert_eq!(row(&context, id).state, State::Consumed);
     assert!(context.approved.all(Kind::Consent).expect("records").is_empty());
     assert_ne!(asked(&context, &inputs, "hash"), id, "the next time is asked again");
-    assert_eq!(request::approve(&person(&context), id).expect_err("used").code(), Code::ConsentExpired);
+    assert_eq!(request::approve(&person(&context), id, None).expect_err("used").code(), Code::ConsentExpired);
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn consent_is_to_this_operation_plan_and_asker() {
     let scratch = Scratch::with_project_here();
     let (context, inputs) = (agent(&scratch), json!({ "to": "pristine" }));
     let id = asked(&context, &inputs, "hash");
-    request::approve(&person(&context), id).expect("approved");
+    request::approve(&person(&context), id, None).expect("approved");
     assert_ne!(asked(&context, &inputs, "another"), id);
     assert_ne!(asked(&context, &json!({ "to": "other" }), "hash"), id);
     assert_ne!(asked(&keyed(&context, "ci", false), &inputs, "hash"), id);
@@ -119,22 +120,25 @@ fn nothing_that_an_agent_can_send_approves() {
     let key = keyed(&context, "ci", false);
     let id = asked(&key, &inputs, "hash");
     // Neither a key that may not, nor another one that may, nor the shell with --yes or without a terminal.
-    assert_eq!(request::approve(&key, id).expect_err("may not").code(), Code::TerminalRequired);
-    assert_eq!(request::approve(&keyed(&context, "other", true), id).expect_err("not its own").code(), Code::NotFound);
+    assert_eq!(request::approve(&key, id, None).expect_err("may not").code(), Code::TerminalRequired);
+    assert_eq!(
+        request::approve(&keyed(&context, "other", true), id, None).expect_err("not its own").code(),
+        Code::NotFound
+    );
     for confirmation in [Confirmation::Given, Confirmation::Nobody] {
         let shell = Context { caller: Caller::Shell, confirmation, ..context.clone() };
-        assert_eq!(request::approve(&shell, id).expect_err("no terminal").code(), Code::TerminalRequired);
+        assert_eq!(request::approve(&shell, id, None).expect_err("no terminal").code(), Code::TerminalRequired);
     }
     assert_eq!(row(&context, id).state, State::Pending);
     // A row that says approved is none, where this user's records do not say so.
     let approved =
-        context.store.write(|db| consents::approve(db, id, context.clock.now(), context.clock.now() + MINUTE));
+        context.store.write(|db| consents::approve(db, id, context.clock.now(), context.clock.now() + MINUTE, None));
     assert!(approved.expect("a row"));
     assert_ne!(asked(&key, &inputs, "hash"), id);
     // A key that may passes its user's consent on.
     let trusted = keyed(&context, "desk", true);
     let id = asked(&trusted, &inputs, "hash");
-    request::approve(&trusted, id).expect("approved");
+    request::approve(&trusted, id, None).expect("approved");
     consume(&trusted, &ask(&trusted, &inputs, "hash").expect("a consent")).expect("used");
 }
 
@@ -143,12 +147,12 @@ fn a_no_holds_until_a_person_says_otherwise() {
     let scratch = Scratch::with_project_here();
     let (context, inputs) = (agent(&scratch), json!({}));
     let id = asked(&context, &inputs, "hash");
-    request::deny(&person(&context), id).expect("denied");
+    request::deny(&person(&context), id, None).expect("denied");
     assert_eq!(ask(&context, &inputs, "hash").expect_err("denied").code(), Code::ConsentDenied);
-    request::approve(&person(&context), id).expect("approved after all");
+    request::approve(&person(&context), id, None).expect("approved after all");
     let consent = ask(&context, &inputs, "hash").expect("a consent");
     // Taken back before it is used.
-    request::deny(&person(&context), id).expect("taken back");
+    request::deny(&person(&context), id, None).expect("taken back");
     assert_eq!(consume(&context, &consent).expect_err("taken back").code(), Code::ConsentExpired);
 }
 
@@ -158,9 +162,9 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
     let (context, inputs) = (agent(&scratch), json!({}));
     let id = asked(&context, &inputs, "hash");
     context.clock.advance(60 * MINUTE);
-    assert_eq!(request::approve(&person(&context), id).expect_err("late").code(), Code::ConsentExpired);
+    assert_eq!(request::approve(&person(&context), id, None).expect_err("late").code(), Code::ConsentExpired);
     let id = asked(&context, &inputs, "hash");
-    request::approve(&person(&context), id).expect("approved");
+    request::approve(&person(&context), id, None).expect("approved");
     context.clock.advance(10 * MINUTE - 1);
     let consent = ask(&context, &inputs, "hash").expect("in time");
     context.clock.advance(1);
@@ -168,7 +172,7 @@ fn a_request_waits_an_hour_and_a_consent_ten_minutes() {
     assert_ne!(asked(&context, &inputs, "hash"), id);
     // A clock that goes back lets nothing live longer.
     let id = asked(&context, &inputs, "other");
-    request::approve(&person(&context), id).expect("approved");
+    request::approve(&person(&context), id, None).expect("approved");
     context.clock.advance(-MINUTE - 1);
     assert_ne!(asked(&context, &inputs, "other"), id);
 }

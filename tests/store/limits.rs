@@ -100,8 +100,16 @@ fn consents_that_wait_stay_and_those_that_ended_go() {
     let insert = |asker: &str, token: Option<&[u8; 32]>, expires_at: i64| -> Uuid {
         let binding = Binding { operation: "rollback", asker, project: "p", inputs: "{}", plan_hash: "hash" };
         let uuid = Clock::system().uuid();
-        let new =
-            New { uuid, binding, caller: "mcp:x", summary: "x", effects: "[]", asked_at: NOW - 20 * HOUR, expires_at };
+        let new = New {
+            uuid,
+            binding,
+            caller: "mcp:x",
+            summary: "x",
+            effects: "[]",
+            effect: None,
+            asked_at: NOW - 20 * HOUR,
+            expires_at,
+        };
         match token {
             Some(sha256) => store.write(|db| consents::insert_token(db, &new, sha256)).expect("a row"),
             None => assert!(store.write(|db| consents::insert(db, &new)).expect("a row")),
@@ -116,8 +124,8 @@ fn consents_that_wait_stay_and_those_that_ended_go() {
     insert("user", Some(&[1; 32]), NOW + 1);
     store
         .write(|db| {
-            assert!(consents::deny(db, denied, NOW)?);
-            assert!(consents::approve(db, used, NOW, NOW + 1)? && consents::consume(db, used, NOW)?);
+            assert!(consents::deny(db, denied, NOW, None)?);
+            assert!(consents::approve(db, used, NOW, NOW + 1, None)? && consents::consume(db, used, NOW)?);
             Ok(())
         })
         .expect("decided");

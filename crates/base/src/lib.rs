@@ -17,6 +17,7 @@ pub mod machine;
 pub mod marks;
 pub mod plural;
 pub mod process;
+pub mod quote;
 pub mod redact;
 pub mod secret;
 #[cfg(test)]

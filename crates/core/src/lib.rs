@@ -5,6 +5,7 @@ pub mod access;
 pub mod consent;
 pub mod database;
 pub mod names;
+pub mod note;
 pub mod op;
 pub mod present;
 pub mod schema;

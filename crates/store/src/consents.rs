@@ -67,6 +67,8 @@ pub struct New<'a> {
     pub summary: &'a str,
     /// The effects, as a JSON array of lines.
     pub effects: &'a str,
+    /// What it does to data: `reads`, `writes` or `destroys`. `None` for a token.
+    pub effect: Option<&'a str>,
     pub asked_at: Millis,
     /// When it expires.
     pub expires_at: Millis,
@@ -90,6 +92,8 @@ pub struct Request {
     pub summary: String,
     /// The effects, as a JSON array of lines.
     pub effects: String,
+    /// What it does to data: `reads`, `writes` or `destroys`. `None` if an older version stored the request.
+    pub effect: Option<String>,
     pub state: State,
     pub asked_at: Millis,
     /// When it expires.
@@ -97,13 +101,15 @@ pub struct Request {
     /// When a person decided. For a pending request, when a client declined it.
     pub decided_at: Option<Millis>,
     pub consumed_at: Option<Millis>,
+    /// What the person who decided says to the asker.
+    pub note: Option<String>,
 }
 
 /// The columns that [`from_row`] reads.
 macro_rules! columns {
     () => {
         "uuid, operation, asker, caller, project, inputs, plan_hash, summary, effects, state, asked_at, expires_at,
-         decided_at, consumed_at"
+         decided_at, consumed_at, effect, note"
     };
 }
 
@@ -151,8 +157,8 @@ fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> R
     db.run(
         sql!(
             "INSERT INTO consent (uuid, needs, sha256, operation, asker, caller, project, inputs, plan_hash, summary,
-                                  effects, state, asked_at, expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'pending', ?12, ?13)"
+                                  effects, state, asked_at, expires_at, effect)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'pending', ?12, ?13, ?14)"
         ),
         params![
             new.uuid,
@@ -167,7 +173,8 @@ fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> R
             new.summary,
             new.effects,
             new.asked_at,
-            new.expires_at
+            new.expires_at,
+            new.effect
         ],
     )?;
     // Delete the asker's oldest unused tokens, even unexpired ones, if there are too many newer ones.
@@ -251,21 +258,21 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
 
 /// Records that a person approved a request until `expires_at`. Returns whether the request was pending, denied, or approved
 /// but unused: if its use was interrupted, it needs another approval.
-pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis) -> Result<bool> {
+pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis, note: Option<&str>) -> Result<bool> {
     let sql = sql!(
-        "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3
+        "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3, note = ?4
          WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'denied', 'approved') AND expires_at > ?2"
     );
-    Ok(db.run(sql, params![uuid, now, expires_at])? == 1)
+    Ok(db.run(sql, params![uuid, now, expires_at, note])? == 1)
 }
 
-/// Records that a person denied a request. Returns whether it was pending, or approved but unused.
-pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
+/// Records that a person denied a request. Returns whether it was pending, denied before, or approved but unused.
+pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis, note: Option<&str>) -> Result<bool> {
     let sql = sql!(
-        "UPDATE consent SET state = 'denied', decided_at = ?2
-         WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'approved') AND expires_at > ?2"
+        "UPDATE consent SET state = 'denied', decided_at = ?2, note = ?3
+         WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'approved', 'denied') AND expires_at > ?2"
     );
-    Ok(db.run(sql, params![uuid, now])? == 1)
+    Ok(db.run(sql, params![uuid, now, note])? == 1)
 }
 
 /// Records that a client declined a request, which still waits for a person. Returns whether it was pending.
@@ -335,5 +342,7 @@ fn from_row(row: &Row<'_>) -> Result<Request> {
         expires_at: row.get(11)?,
         decided_at: row.get(12)?,
         consumed_at: row.get(13)?,
+        effect: row.get(14)?,
+        note: row.get(15)?,
     })
 }

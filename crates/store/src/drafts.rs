@@ -91,6 +91,18 @@ pub struct Draft {
     pub edited_at: Option<Millis>,
     pub decided_by: Option<String>,
     pub decided_at: Option<Millis>,
+    /// What the person who decided says to the proposer.
+    pub note: Option<String>,
+}
+
+/// A person's decision about a draft.
+#[derive(Clone, Copy, Debug)]
+pub struct Decision<'a> {
+    pub approved: bool,
+    pub actor: &'a str,
+    pub now: Millis,
+    /// What the person says to the proposer.
+    pub note: Option<&'a str>,
 }
 
 /// The query whose rows [`from_row`] reads, without its conditions.
@@ -101,7 +113,7 @@ macro_rules! drafts {
                 CASE WHEN d.base_item IS NULL
                      THEN EXISTS (SELECT 1 FROM workflow w WHERE w.project_id = d.project_id AND w.name = d.name)
                      ELSE NOT EXISTS (SELECT 1 FROM workflow w WHERE w.uuid = d.base_item AND w.revision = d.base_revision)
-                END
+                END, d.note
            FROM workflow_draft d JOIN blob b ON b.id = d.blob_id"
     };
 }
@@ -179,13 +191,14 @@ pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> R
 }
 
 /// Records a person's decision about an open draft. Returns whether it was still open and had the text with the key `shown`.
-pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, approved: bool, (actor, now): (&str, Millis)) -> Result<bool> {
+pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, decision: Decision<'_>) -> Result<bool> {
+    let Decision { approved, actor, now, note } = decision;
     let word = if approved { State::Approved } else { State::Rejected }.word();
     let sql = sql!(
-        "UPDATE workflow_draft SET state = ?3, decided_by = ?4, decided_at = ?5
+        "UPDATE workflow_draft SET state = ?3, decided_by = ?4, decided_at = ?5, note = ?6
           WHERE uuid = ?1 AND blob_id = ?2 AND state = 'open'"
     );
-    Ok(db.run(sql, params![uuid, shown, word, plain(actor), now])? == 1)
+    Ok(db.run(sql, params![uuid, shown, word, plain(actor), now, note])? == 1)
 }
 
 /// Returns the draft of a project with this id, if there is one.
@@ -236,5 +249,6 @@ fn from_row(row: &Row<'_>) -> Result<Draft> {
         edited_at: row.get(13)?,
         decided_by: row.get(14)?,
         decided_at: row.get(15)?,
+        note: row.get(17)?,
     })
 }

@@ -126,12 +126,14 @@ pub struct Proposal {
     pub state: State,
     pub actor: String,
     pub created_at: Millis,
+    /// What the person who decided says to the proposer.
+    pub note: Option<String>,
 }
 
 /// The columns that [`from_row`] reads.
 macro_rules! columns {
     () => {
-        "id, origin, action, item, module_id, path, base_blob, blob_id, entry, state, actor, created_at"
+        "id, origin, action, item, module_id, path, base_blob, blob_id, entry, state, actor, created_at, note"
     };
 }
 
@@ -203,11 +205,22 @@ pub fn get(db: &Db<'_>, project: i64, id: i64) -> Result<Option<Proposal>> {
     db.one(sql, params![project, id], from_row)
 }
 
+/// Returns the newest decided proposal for the same content of an item that has a note.
+pub fn noted(db: &Db<'_>, project: i64, item: &str, blob: i64) -> Result<Option<Proposal>> {
+    let sql = sql!(
+        "SELECT ",
+        columns!(),
+        " FROM proposal WHERE project_id = ?1 AND item = ?2 AND blob_id = ?3 AND state <> 'open' AND note IS NOT NULL
+          ORDER BY id DESC LIMIT 1"
+    );
+    db.one(sql, params![project, item, blob], from_row)
+}
+
 /// Records the decision on an open proposal. Returns whether it was still open.
-pub fn decide(db: &Db<'_>, id: i64, accepted: bool, now: Millis) -> Result<bool> {
+pub fn decide(db: &Db<'_>, id: i64, accepted: bool, now: Millis, note: Option<&str>) -> Result<bool> {
     let state = if accepted { State::Accepted } else { State::Rejected };
-    let sql = sql!("UPDATE proposal SET state = ?2, decided_at = ?3 WHERE id = ?1 AND state = 'open'");
-    Ok(db.run(sql, params![id, state.word(), now])? == 1)
+    let sql = sql!("UPDATE proposal SET state = ?2, decided_at = ?3, note = ?4 WHERE id = ?1 AND state = 'open'");
+    Ok(db.run(sql, params![id, state.word(), now, note])? == 1)
 }
 
 fn from_row(row: &Row<'_>) -> Result<Proposal> {
@@ -224,5 +237,6 @@ fn from_row(row: &Row<'_>) -> Result<Proposal> {
         state: State::of(row.get(9)?)?,
         actor: row.get(10)?,
         created_at: row.get(11)?,
+        note: row.get(12)?,
     })
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::canonical;
 use mcpkg_base::hex;
+use mcpkg_core::op::Effect;
 
 /// The type of an argument whose value is a reference to a secret.
 pub const SECRET: &str = "secret";
@@ -177,6 +178,23 @@ pub enum CommandEffect {
     Write,
     /// Deletes data, or loses it permanently.
     Destroy,
+}
+
+impl CommandEffect {
+    /// Returns the word for people: what a command with this effect does.
+    pub fn does(self) -> &'static str {
+        Effect::from(self).does()
+    }
+}
+
+impl From<CommandEffect> for Effect {
+    fn from(effect: CommandEffect) -> Self {
+        match effect {
+            CommandEffect::Read => Self::Read,
+            CommandEffect::Write => Self::Write,
+            CommandEffect::Destroy => Self::Destroy,
+        }
+    }
 }
 
 /// What a second call with the same arguments does, and so what may be sent again after a crash.

@@ -282,6 +282,7 @@ fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
         plan_hash: &plan_hash,
         summary: format!("Clone from folders outside of `{}`", root.display()),
         effects,
+        effect: Init::EFFECT,
     };
     let consent = request::ask(context, &need)?;
     context.store.write(|db| consent.consume(context, db))

@@ -132,8 +132,8 @@ async fn decide(
     load(server, operation, config, request, id).await?;
     let context = context(server, config, request);
     let decided = blocking(move || match answer {
-        Answer::Yes => request::approve(&context, id).map(drop),
-        Answer::No => request::deny(&context, id).map(drop),
+        Answer::Yes => request::approve(&context, id, None).map(drop),
+        Answer::No => request::deny(&context, id, None).map(drop),
         Answer::Declined => request::decline(&context, id),
         Answer::Nothing => Ok(()),
     });

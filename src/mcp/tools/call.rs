@@ -18,11 +18,11 @@ use crate::mcp::hints::Reader;
 use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::marks;
-use mcpkg_base::redact::{hide_in, redact};
+use mcpkg_base::quote;
+use mcpkg_base::redact::hide_in;
 use mcpkg_base::sha256;
 use mcpkg_core::consent::request;
-use mcpkg_core::op::{Body, Context, Entry, Identity, Media, Reply, Shape, Surface};
+use mcpkg_core::op::{Body, Context, Effect, Entry, Identity, Media, Reply, Shape, Surface, approved, noted};
 use mcpkg_core::present;
 use mcpkg_store::{Store, projects};
 
@@ -64,6 +64,8 @@ pub(in crate::mcp) fn call(
             (ResultForm { tool: name, shape, structured, content: false }, name.to_owned(), outcome)
         }
     };
+    let said = context.take_notes();
+    let outcome = noted(outcome, &said);
     let outcome = for_agent(outcome, Reader { failed: tool.entry(), surface: &context.surface });
     logged.log(form.tool, context, &outcome, started);
     if form.shape == Shape::Rpc {
@@ -74,7 +76,13 @@ pub(in crate::mcp) fn call(
     }
     match (form.shape, era, outcome) {
         (Shape::Rpc, Era::Legacy, Err(error)) => Err(smctl_error(&error)),
-        (_, _, outcome) => Ok(result(&form, &command, outcome)),
+        (_, _, outcome) => {
+            let mut result = result(&form, &command, outcome);
+            if matches!(form.shape, Shape::Sentence | Shape::Output) {
+                result.content.extend(said.iter().map(|note| ContentBlock::text(approved(note))));
+            }
+            Ok(result)
+        }
     }
 }
 
@@ -157,14 +165,19 @@ fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     // The hash covers the complete inputs. The stored copy has no passwords.
     let mut inputs = inputs;
     hide_in(&mut inputs);
-    let argument = |(name, value): (&String, &Value)| redact(&format!("{name} = {}", marks::quoted(value)));
     let need = request::Need {
         operation: tool.asks_as(),
         project: project.as_ref().map_or("", |project| project.name.as_str()),
         inputs: &inputs,
         plan_hash: &plan_hash,
         summary: format!("Call {}", tool.name()),
-        effects: inputs["arguments"].as_object().into_iter().flatten().map(argument).collect(),
+        effects: inputs["arguments"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| quote::named(name, value))
+            .collect(),
+        effect: Effect::Destroy,
     };
     let consent = request::ask(context, &need)?;
     context.store.write(|db| consent.consume(context, db))

@@ -26,7 +26,7 @@ fn of_two_approvals_and_32_uses_in_four_servers_one_runs() {
             scope.spawn(move || {
                 together.wait();
                 // The second finds it approved, or used already.
-                let _ = request::approve(&person, id);
+                let _ = request::approve(&person, id, None);
             });
         }
         let uses: Vec<_> = clients

@@ -13,7 +13,7 @@ fn execute(client: &mut Client, arguments: Value) -> Value {
 fn approve(ground: &Ground, asked: &Value) {
     let id = asked["error"]["details"]["consent"].as_str().unwrap_or_else(|| panic!("no request: {asked}"));
     let id = uuid::Uuid::parse_str(id).expect("an id");
-    mcpkg_core::consent::request::approve(&ground.person(), id).expect("it is approved");
+    mcpkg_core::consent::request::approve(&ground.person(), id, None).expect("it is approved");
 }
 
 #[test]

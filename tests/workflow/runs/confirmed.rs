@@ -33,7 +33,7 @@ fn a_deploy_within_a_workflow_is_consented_to_with_the_workflows_plan() {
     assert_eq!(code(&pending), "E_CONSENT_PENDING");
     let person = Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..place.scratch.context() };
     let id = asked["error"]["details"]["consent"].as_str().expect("a request");
-    request::approve(&person, Uuid::parse_str(id).expect("an id")).expect("it is approved");
+    request::approve(&person, Uuid::parse_str(id).expect("an id"), None).expect("it is approved");
     let done = execute(&mut client, with_nonce(&arguments, &asked));
     assert_eq!(done["state"], "succeeded", "{done}");
     assert_eq!(done["final_output"]["applied"], true, "{done}");

@@ -7,6 +7,7 @@ mod control;
 mod engine;
 mod gates;
 mod nonces;
+mod noted;
 mod passwords;
 mod retried;
 mod screen;
@@ -80,7 +81,7 @@ fn person(scratch: &Scratch) -> Context {
 /// A person approves what an agent asks for.
 pub fn approve(scratch: &Scratch, asked: &Value) {
     let id = asked["error"]["details"]["consent"].as_str().expect("a request");
-    request::approve(&person(scratch), Uuid::parse_str(id).expect("an id")).expect("it is approved");
+    request::approve(&person(scratch), Uuid::parse_str(id).expect("an id"), None).expect("it is approved");
 }
 
 /// Calls `execute`, and returns its object.

@@ -147,7 +147,7 @@ fn the_choices_of_a_question_are_never_broken() {
 #[test]
 fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
     let ground = Ground::new();
-    let [name, ..] = hostile();
+    let name = format!("{}{FORGED}", "tidying up. ".repeat(200));
     let mut run = ground.scratch.command();
     run.args(["command", "run", "hosting:apps:create", "-a", "region=eu", "-a", &format!("name={name}")]);
     let whole = |shown: &str| shown.replace("\r\n↳ ", "").contains(FORGED);
@@ -199,6 +199,6 @@ fn tag_characters_of_a_value_are_spelled_out() {
         ground.scratch.json(&run)["effects"].clone()
     };
     let effects = run(&format!("ok{tagged}\u{202e}gnp"));
-    let line = r#"name (with hidden characters that spell "App") = "ok\udb40\udc41\udb40\udc70\udb40\udc70\u202egnp""#;
+    let line = r#"name (9 characters, 4 hidden) = "ok" <tags: "App"> <U+202E right-to-left> "gnp""#;
     assert!(effects.as_array().expect("lines").contains(&json!(line)), "{effects}");
 }

@@ -135,6 +135,7 @@ fn issue(context: &Context, db: &Db<'_>, request: &Request) -> Result<String> {
         caller: context.caller.actor(),
         summary: &request.summary,
         effects: "[]",
+        effect: None,
         asked_at: now,
         // The request's own expiry decides; a nonce only has to live longer than that.
         expires_at: now.saturating_add(DECIDE_WITHIN + USE_WITHIN),
@@ -241,11 +242,15 @@ fn approved(request: &Request) -> Error {
 }
 
 fn waiting(request: &Request, command: &str) -> Value {
-    json!({
+    let mut waiting = json!({
         "consent": request.uuid.to_string(),
         "operation": request.operation,
         "state": request.state.word(),
         "expires_at": rfc3339(request.expires_at),
         "command": command,
-    })
+    });
+    if let Some(note) = &request.note {
+        waiting["note"] = json!(note);
+    }
+    waiting
 }

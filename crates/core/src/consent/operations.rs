@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::request::{self, effects};
 use super::widened::{self, Wider};
 use super::{GROUP, in_time};
+use crate::note;
 use crate::op::{Body, Confirmation, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Table};
 use mcpkg_base::clock::{Millis, rfc3339, span};
 use mcpkg_base::error::{Code, Error, Result};
@@ -57,6 +58,7 @@ impl Operation for List {
             vec![
                 tail(request.uuid),
                 request.summary.clone(),
+                request.effect.clone().unwrap_or_default(),
                 rfc3339(request.expires_at),
                 state(request, now).to_owned(),
                 request.caller.clone(),
@@ -65,7 +67,7 @@ impl Operation for List {
             ]
         };
         let table = Table {
-            columns: &["ID", "WHAT", "EXPIRES", "STATE", "ASKED BY", "PROJECT", "OPERATION"],
+            columns: &["ID", "WHAT", "EFFECT", "EXPIRES", "STATE", "ASKED BY", "PROJECT", "OPERATION"],
             rows: found.iter().map(row).collect(),
             empty: "No requests are waiting for consent".to_owned(),
         };
@@ -135,6 +137,9 @@ pub struct Approve {
     #[arg(long, value_name = "SPAN", value_parser = span, requires = "reads")]
     #[serde(skip)]
     r#for: Option<Millis>,
+    /// What to tell the agent that asked
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
 }
 
 fn span(text: &str) -> Result<Millis, Error> {
@@ -156,6 +161,7 @@ impl Operation for Approve {
         "mcpkg consent list",
         "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
         "mcpkg consent approve 3f2a1b4c5d6e --reads hosting --for 1h",
+        "mcpkg consent approve 3f2a1b4c5d6e --note 'delete it again afterwards'",
     ];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
@@ -174,6 +180,7 @@ impl Operation for Approve {
             )
             .hint("run the command at a terminal, without --yes"));
         }
+        note::checked(self.note.as_deref())?;
         let now = context.clock.now();
         let request = request::waiting(context, named(context, &self.id)?.uuid, now)?;
         let wider = self.reads.as_deref().zip(self.r#for);
@@ -191,7 +198,7 @@ impl Operation for Approve {
         };
         let question = format!("{}. {question}", request.summary);
         (context.ask)(shown(&request, now), &question)?;
-        let approved = request::approve(context, request.uuid)?;
+        let approved = request::approve(context, request.uuid, self.note.as_deref())?;
         let until = rfc3339(approved.expires_at);
         let mut sentence = format!("Approved: {}. The agent can do this once, until {until}", approved.summary);
         let mut data = data(&approved, context.clock.now());
@@ -211,6 +218,9 @@ pub struct Deny {
     /// Id of the request, or a unique suffix of the id
     #[arg(add = REQUESTS)]
     id: String,
+    /// What to tell the agent that asked
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
 }
 
 impl Operation for Deny {
@@ -218,7 +228,10 @@ impl Operation for Deny {
     const CLI: &'static [&'static str] = &["consent", "deny"];
     const TITLE: &'static str = "Deny consent request";
     const ABOUT: &'static str = "Deny an agent's request, or revoke a consent that has not been used yet";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg consent deny 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
+        "mcpkg consent deny 3f2a1b4c5d6e --note 'use app_7f3'",
+    ];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -229,9 +242,10 @@ impl Operation for Deny {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
+        note::checked(self.note.as_deref())?;
         let request = named(context, &self.id)?;
         let was_widened = widened::take_back(context, request.uuid)?;
-        let (denied, mut sentence) = match request::deny(context, request.uuid) {
+        let (denied, mut sentence) = match request::deny(context, request.uuid, self.note.as_deref()) {
             Ok(denied) => (denied.clone(), format!("Denied: {}", denied.summary)),
             // The request was used or has expired, but its widened approval was still taken back.
             Err(error) if was_widened && error.code() == Code::ConsentExpired => (request, "Taken back".to_owned()),
@@ -270,12 +284,15 @@ fn state(request: &Request, now: Millis) -> &'static str {
 fn shown(request: &Request, now: Millis) -> Body {
     let project = if request.project.is_empty() { String::new() } else { format!(" in project '{}'", request.project) };
     let by_client = if request.is_declined() { ", declined by its client" } else { "" };
-    let mut lines = vec![
+    let effect = request.effect.as_ref().map(|effect| format!("This {}", effect.to_uppercase()));
+    let mut lines: Vec<String> = effect.into_iter().collect();
+    lines.extend([
         request.summary.clone(),
         format!("asked by {} ({}{project})", request.caller, request.operation),
         format!("{}{}; expires {}", state(request, now), by_client, rfc3339(request.expires_at)),
-        String::new(),
-    ];
+    ]);
+    lines.extend(request.note.as_ref().map(|note| format!("note: {}", note::quoted(note))));
+    lines.push(String::new());
     lines.extend(effects(request).into_iter().map(|line| format!("  {line}")));
     Body::lines(lines)
 }
@@ -313,6 +330,7 @@ fn data(request: &Request, now: Millis) -> Value {
         "inputs": serde_json::from_str::<Value>(&request.inputs).unwrap_or_default(),
         "plan_hash": request.plan_hash,
         "summary": request.summary,
+        "effect": request.effect,
         "effects": effects(request),
         "state": state(request, now),
         "asked_at": rfc3339(request.asked_at),
@@ -320,5 +338,6 @@ fn data(request: &Request, now: Millis) -> Value {
         "decided_at": request.decided_at.filter(|_| !request.is_declined()).map(rfc3339),
         "declined_at": request.decided_at.filter(|_| request.is_declined()).map(rfc3339),
         "consumed_at": request.consumed_at.map(rfc3339),
+        "note": request.note,
     })
 }

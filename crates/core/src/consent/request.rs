@@ -12,11 +12,13 @@ use uuid::Uuid;
 
 use super::reads::Reads;
 use super::{SLACK, event, in_time};
-use crate::op::{Body, Caller, Confirmation, Context};
+use crate::note;
+use crate::op::{Body, Caller, Confirmation, Context, Effect};
 use mcpkg_base::approved::Kind;
 use mcpkg_base::clock::{Millis, rfc3339};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::marks;
+use mcpkg_base::plural;
 use mcpkg_base::sha256;
 use mcpkg_store::consents::{self, Binding, New, Request, State};
 use mcpkg_store::{DAMAGED, Db};
@@ -47,6 +49,8 @@ pub struct Need<'a> {
     pub summary: String,
     /// What it is going to do, one effect per line: all that a person needs to know to decide.
     pub effects: Vec<String>,
+    /// What it does to data, at worst.
+    pub effect: Effect,
 }
 
 /// A person's consent. It can be used once.
@@ -131,6 +135,7 @@ pub(super) fn insert(
         caller: context.caller.actor(),
         summary: &marks::line(&need.summary),
         effects: &effects,
+        effect: Some(need.effect.does()),
         asked_at: now,
         expires_at: now.saturating_add(DECIDE_WITHIN),
     };
@@ -181,6 +186,9 @@ impl Consent {
         }
         // Withdraw the record before the commit, so that restoring an older copy of the database cannot bring the consent back.
         context.approved.withdraw(Kind::Consent, &digest(request))?;
+        if let Some(note) = &request.note {
+            context.note(note);
+        }
         event(context, db, "consent.consume", &request.project, &request.uuid.to_string())
     }
 }
@@ -192,11 +200,13 @@ fn too_many() -> Error {
     )
 }
 
-/// Approves a request, for a person at a terminal or one who answered the elicitation of the asking client.
+/// Approves a request, for a person at a terminal or one who answered the elicitation of the asking client. The asker gets the
+/// note with the answer of its call.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` if the caller is neither; `E_UNAPPROVED` if the user has no home directory.
-pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
+pub fn approve(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Request> {
+    let note = note::checked(note)?;
     let may = match context.caller {
         Caller::Shell => has_terminal(context),
         Caller::Client(_) => context.caller.rights().consent,
@@ -213,10 +223,10 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     sweep(context, now)?;
     let expires_at = now.saturating_add(USE_WITHIN);
     // The record first. If mcpkg stops in between, nothing is approved: consent takes both the record and an approved row.
-    let note = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
-    context.approved.put(Kind::Consent, &digest(&request), &note)?;
+    let record = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
+    context.approved.put(Kind::Consent, &digest(&request), &record)?;
     let approved = context.store.write(|db| {
-        if !consents::approve(db, uuid, now, expires_at)? {
+        if !consents::approve(db, uuid, now, expires_at, note)? {
             return Err(ended(uuid, "was decided or used in the meantime"));
         }
         event(context, db, "consent.approve", &request.project, &uuid.to_string())?;
@@ -228,14 +238,15 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
     approved
 }
 
-/// Denies a request, or takes back an approval that was not used.
-pub fn deny(context: &Context, uuid: Uuid) -> Result<Request> {
+/// Denies a request, or takes back an approval that was not used. The asker gets the note with the refusal.
+pub fn deny(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Request> {
+    let note = note::checked(note)?;
     let now = context.clock.now();
     let request = waiting(context, uuid, now)?;
     context.approved.withdraw(Kind::Consent, &digest(&request))?;
     context.store.write(|db| {
-        if request.state != State::Denied {
-            if !consents::deny(db, uuid, now)? {
+        if request.state != State::Denied || note.is_some() {
+            if !consents::deny(db, uuid, now, note)? {
                 return Err(ended(uuid, "was used in the meantime"));
             }
             event(context, db, "consent.deny", &request.project, &uuid.to_string())?;
@@ -300,10 +311,11 @@ fn sweep(context: &Context, now: Millis) -> Result<()> {
 
 /// Returns the name of a request's record: the SHA-256 of everything in the request that never changes.
 fn digest(request: &Request) -> String {
-    let Request { uuid, operation, asker, caller, project, inputs, plan_hash, summary, effects, asked_at, .. } =
-        request;
-    let fixed =
-        json!([uuid.to_string(), operation, asker, caller, project, inputs, plan_hash, summary, effects, asked_at]);
+    let Request {
+        uuid, operation, asker, caller, project, inputs, plan_hash, summary, effects, effect, asked_at, ..
+    } = request;
+    let uuid = uuid.to_string();
+    let fixed = json!([uuid, operation, asker, caller, project, inputs, plan_hash, summary, effects, effect, asked_at]);
     sha256::hex(fixed.to_string().as_bytes())
 }
 
@@ -340,6 +352,7 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
         "consent": request.uuid.to_string(),
         "operation": request.operation,
         "expires_at": rfc3339(request.expires_at),
+        "effect": request.effect,
         "effects": shortened(&effects(request), TOLD),
         "command": command,
     }))
@@ -350,7 +363,11 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
 pub(super) fn denied(request: &Request, then: &str) -> Error {
     let hint =
         format!("if the user changes their mind, they run `{}` at a terminal; then {then}", approve_command(request));
-    refused(request, "the user denied the request").hint(hint)
+    let Some(note) = &request.note else { return refused(request, "the user denied the request").hint(hint) };
+    let error = refused(request, &format!("denied: {}", note::quoted(note)));
+    let mut details = error.details().cloned().unwrap_or_default();
+    details["note"] = json!(note);
+    error.with_details(details).hint(hint)
 }
 
 /// Returns the error for a request that the caller's client declined. It is unknown whether a person saw it.
@@ -379,7 +396,7 @@ pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
         .hint("call the operation again to create a new request")
 }
 
-/// Keeps at most `most` lines; if there are more, the last one counts the rest. A long line is cut, with its length appended.
+/// Keeps at most `most` lines; if there are more, the last one counts the rest. A long line is cut, and says how much is cut.
 pub fn shortened(lines: &[String], most: usize) -> Vec<String> {
     let mut short: Vec<String> = lines.iter().take(most).map(|line| beginning(line)).collect();
     if lines.len() > most {
@@ -390,7 +407,9 @@ pub fn shortened(lines: &[String], most: usize) -> Vec<String> {
 
 fn beginning(line: &str) -> String {
     match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}… ({} characters)", &line[..end], line.chars().count()),
+        Some((end, _)) => {
+            format!("{}… ({} more)", &line[..end], plural::count(line[end..].chars().count(), "character"))
+        }
         None => line.to_owned(),
     }
 }
@@ -412,6 +431,6 @@ mod tests {
         many[0] = "é".repeat(SHOWN + 1);
         let told = shortened(&many, TOLD);
         assert_eq!((told.len(), told.last().map(String::as_str)), (TOLD + 1, Some("and 7 more")));
-        assert_eq!(told[0], format!("{}… (201 characters)", "é".repeat(SHOWN)));
+        assert_eq!(told[0], format!("{}… (1 character more)", "é".repeat(SHOWN)));
     }
 }

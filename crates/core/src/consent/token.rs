@@ -73,6 +73,7 @@ pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
         caller: context.caller.actor(),
         summary: plan.summary,
         effects: "[]",
+        effect: None,
         asked_at: now,
         expires_at,
     };

@@ -1,13 +1,15 @@
 //! The context of an operation: its caller, its database, and the functions by which it reports and asks.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use uuid::Uuid;
 
 use super::{Audience, Body, Caller, Domains, InstallScope, Reply, Surface};
+use crate::note;
 use mcpkg_base::approved::Approved;
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error, Result};
@@ -90,6 +92,8 @@ pub struct Context {
     pub elicit: Option<Arc<Elicit>>,
     /// The request for consent that the caller's client has asked its user about within this call, once it was decided.
     pub answered: Option<Uuid>,
+    /// The notes of the consents that the call has used. The caller gets them with the outcome.
+    pub notes: Arc<Mutex<Vec<String>>>,
     /// Called before waiting for another host, to release what other calls of a server may be waiting for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, in addition to their own (`serve --allow-outside`).
@@ -143,6 +147,7 @@ impl Context {
             cancelled: CancellationToken::new(),
             elicit: None,
             answered: None,
+            notes: Arc::default(),
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
             stands_for: None,
@@ -231,6 +236,20 @@ impl Context {
         events::append(db, event)
     }
 
+    /// Keeps the note of a consent that the call uses.
+    pub(crate) fn note(&self, note: &str) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        // A transaction may run twice.
+        if !notes.iter().any(|known| known == note) {
+            notes.push(note.to_owned());
+        }
+    }
+
+    /// Takes the notes of the consents that the call has used.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Returns the same context with a handle that cannot write.
     pub(super) fn reading(&self) -> Self {
         Self { store: self.store.reading(), ..self.clone() }
@@ -293,5 +312,25 @@ impl Context {
             }
             Ok(()) => {}
         }
+    }
+}
+
+/// Returns the sentence that passes the note of a consent on.
+pub fn approved(note: &str) -> String {
+    format!("approved: {}", note::quoted(note))
+}
+
+/// Adds the notes of the consents that a call has used to its outcome: as warnings, or in the details of the error.
+pub fn noted(outcome: Result<Reply>, notes: &[String]) -> Result<Reply> {
+    match outcome {
+        Ok(reply) => Ok(reply.warn(notes.iter().map(|note| approved(note)))),
+        Err(error) if !notes.is_empty() => {
+            let mut details = error.details().cloned().unwrap_or_else(|| json!({}));
+            if let Some(details) = details.as_object_mut() {
+                details.insert("note".to_owned(), notes.join("\n").into());
+            }
+            Err(error.with_details(details))
+        }
+        failed => failed,
     }
 }

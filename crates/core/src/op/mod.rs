@@ -34,7 +34,7 @@ use mcpkg_store::projects::Selection;
 pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
-pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say};
+pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say, approved, noted};
 pub use domain::{DeployRoot, Domain, Domains, Group, Listed, Original};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
@@ -101,6 +101,15 @@ impl Effect {
     /// Whether no row of the database changes.
     pub const fn reads(self) -> bool {
         matches!(self, Effect::Read)
+    }
+
+    /// Returns the word for people: what something with this effect does to data.
+    pub const fn does(self) -> &'static str {
+        match self {
+            Effect::Read => "reads",
+            Effect::Offer | Effect::Create | Effect::Write => "writes",
+            Effect::Destroy => "destroys",
+        }
     }
 
     /// Whether it changes data that the database serves. Callers that may only read cannot call it, and the trail records it.

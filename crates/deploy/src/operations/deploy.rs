@@ -371,6 +371,7 @@ impl Applying<'_> {
             plan_hash: &prepared.hash,
             summary: format!("Write to {}: {}", prepared.site.destination(), show::count_line(changes, false)),
             effects: code.chain(show::effects(changes)).collect(),
+            effect: DeployApply::EFFECT,
         };
         request::ask(context, &need).map(Some)
     }

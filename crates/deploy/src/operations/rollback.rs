@@ -196,6 +196,7 @@ impl Rollback {
                 roots.join(", ")
             ),
             effects: code.into_iter().chain(show::effects(&planned.changes)).collect(),
+            effect: Rollback::EFFECT,
         };
         request::ask(context, &need).map(Some)
     }

@@ -10,7 +10,7 @@ use mcpkg_base::error::Result;
 use mcpkg_base::redact::redact;
 use mcpkg_base::shell;
 use mcpkg_core::consent::request::{self, Consent, Need};
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{Context, Effect};
 use mcpkg_store::servers::{Part, Text};
 
 /// Something that an agent runs once a plan is applied.
@@ -129,6 +129,7 @@ pub fn consent(
         plan_hash,
         summary: format!("Write files to {}, including code that agents will run", site.destination()),
         effects: lines.chain(effects).collect(),
+        effect: Effect::Write,
     };
     request::ask(context, &need).map(Some)
 }

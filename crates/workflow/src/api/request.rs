@@ -160,13 +160,38 @@ fn key(flag: &Flag) -> &str {
 }
 
 fn filled(spec: &CommandSpec, template: &str, arguments: &Map<String, Value>) -> Result<String> {
+    let value = |name: &str| arguments.get(name).filter(|_| is_positional(spec, name));
+    filled_by(template, |name| segment(name, value(name).unwrap_or(&Value::Null)))
+}
+
+/// Returns the path of a command for people. An argument without a `known` value stays a placeholder. `cut` may shorten the
+/// values.
+pub fn shown_path(
+    spec: &CommandSpec,
+    known: impl Fn(&str) -> Option<Value>,
+    cut: impl Fn(&str) -> String,
+) -> Option<String> {
+    let template = spec.path.as_deref()?.split('#').next().unwrap_or_default();
+    let filled = filled_by(template, |name| {
+        let value = known(name).filter(|_| is_positional(spec, name));
+        let segment = value.and_then(|value| segment(name, &value).ok());
+        Ok(segment.map_or_else(|| format!("{{{name}}}"), |segment| cut(&segment)))
+    });
+    filled.ok()
+}
+
+fn is_positional(spec: &CommandSpec, name: &str) -> bool {
+    spec.positionals.iter().any(|positional| positional.name == name)
+}
+
+/// Replaces the placeholders of a path.
+fn filled_by(template: &str, value: impl Fn(&str) -> Result<String>) -> Result<String> {
     let mut made = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else { break };
         made.push_str(&path(before));
-        let value = arguments.get(name).filter(|_| spec.positionals.iter().any(|positional| positional.name == name));
-        made.push_str(&segment(name, value.unwrap_or(&Value::Null))?);
+        made.push_str(&value(name)?);
         rest = after;
     }
     Ok(made + &path(rest))

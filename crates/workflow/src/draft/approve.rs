@@ -12,8 +12,9 @@ use crate::saved::model::{self, Model};
 use crate::saved::{approval, changes, data};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex::tail;
+use mcpkg_core::note;
 use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use mcpkg_store::drafts;
+use mcpkg_store::drafts::{self, Decision};
 use mcpkg_store::workflows::{self, Action, Change, Workflow};
 
 /// Approve a draft
@@ -22,6 +23,9 @@ pub struct Approve {
     /// Id of the draft, or a unique suffix of the id
     #[arg(add = DRAFTS)]
     id: String,
+    /// What to tell the agent that proposed it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
 }
 
 impl Operation for Approve {
@@ -32,7 +36,11 @@ impl Operation for Approve {
     const HELP: &'static str = "Shows what the draft changes and asks you to confirm. You need a terminal to confirm; --yes cannot \
         skip the question. mcpkg refuses a draft that has errors. mcpkg also refuses a draft if its workflow has changed since the \
         draft was made. In both cases, fix the draft with `mcpkg draft edit`. Approving a draft does not run it.";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft approve 3f2a1b4c5d6e"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg draft list",
+        "mcpkg draft approve 3f2a1b4c5d6e",
+        "mcpkg draft approve 3f2a1b4c5d6e --note 'thanks; next time use a smaller plan'",
+    ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::TOOLS;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
@@ -49,6 +57,7 @@ impl Operation for Approve {
             let what = "Only a person at a terminal can approve a draft; --yes cannot skip this confirmation";
             return Err(Error::new(Code::TerminalRequired, what).hint("run the command at a terminal, without --yes"));
         }
+        note::checked(self.note.as_deref())?;
         let kept = context.read(|db, project| {
             let kept = Kept::waiting(db, project, &self.id)?;
             kept.unless_stale(db)?;
@@ -80,8 +89,9 @@ impl Approve {
             let kept = Kept::waiting(db, project, &id)?;
             kept.unless_stale(db)?;
             let is_shown = (kept.draft.blob, kept.draft.base) == (shown.draft.blob, shown.draft.base);
-            let who = (author.actor, author.now);
-            if !is_shown || !drafts::decide(db, kept.draft.uuid, shown.draft.blob, true, who)? {
+            let note = note::checked(self.note.as_deref())?;
+            let decision = Decision { approved: true, actor: author.actor, now: author.now, note };
+            if !is_shown || !drafts::decide(db, kept.draft.uuid, shown.draft.blob, decision)? {
                 return Err(overtaken(kept.draft.uuid));
             }
             let message = kept.draft.message.as_deref();

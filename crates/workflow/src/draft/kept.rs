@@ -10,6 +10,7 @@ use mcpkg_base::diff;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex::tail;
 use mcpkg_base::marks;
+use mcpkg_core::note;
 use mcpkg_store::drafts::{self, Draft, State};
 use mcpkg_store::page::Page;
 use mcpkg_store::projects::Project;
@@ -114,6 +115,9 @@ impl Kept {
             format!("Proposed by {actor} at {}", rfc3339(*created_at)),
         ];
         lines.extend(message.iter().flat_map(|message| message.lines()).map(|line| format!("  {line}")));
+        if let (Some(note), Some(by)) = (&self.draft.note, &self.draft.decided_by) {
+            lines.push(format!("{by}: {}", note::quoted(note)));
+        }
         shown(&lines.join("\n"))
     }
 
@@ -156,6 +160,7 @@ pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
     put("edited_at", json!(draft.edited_at.map(rfc3339)));
     put("decided_by", json!(draft.decided_by));
     put("decided_at", json!(draft.decided_at.map(rfc3339)));
+    put("note", json!(draft.note));
     data
 }
 
@@ -167,9 +172,13 @@ pub(super) fn shown(text: &str) -> String {
 /// Returns the error for a draft that a person has already decided.
 pub(super) fn decided(draft: &Draft) -> Error {
     let by = draft.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let what = format!("Draft {} was already {}{by}", draft.uuid, draft.state.word());
-    Error::new(Code::DraftStale, what)
-        .with_details(json!({ "draft": draft.uuid.to_string(), "state": draft.state.word() }))
+    let note = draft.note.as_deref().map(|note| format!(": {}", note::quoted(note))).unwrap_or_default();
+    let what = format!("Draft {} was already {}{by}{note}", draft.uuid, draft.state.word());
+    let mut details = json!({ "draft": draft.uuid.to_string(), "state": draft.state.word() });
+    if let Some(note) = &draft.note {
+        details["note"] = json!(note);
+    }
+    Error::new(Code::DraftStale, what).with_details(details)
 }
 
 /// Returns the error for a draft that somebody edited or decided at the same time.

@@ -2,18 +2,20 @@
 
 use serde_json::{Map, Value};
 
+use crate::api::request::shown_path;
 use crate::engine::program::{Arguments, Planned, Program};
+use crate::expression::Template;
 use crate::passwords;
 use crate::spec::{CommandEffect, CommandSpec};
-use mcpkg_base::marks;
 use mcpkg_base::plural::{count as counted, first};
+use mcpkg_base::quote;
 use mcpkg_base::redact::{HIDDEN, redact};
-
-/// A value longer than this many characters is shown with its length.
-const LONG: usize = 200;
 
 /// How many characters of a URL the question shows.
 const ADDRESS: usize = 120;
+
+/// How many characters of an argument in that URL the question shows, so that a long one does not hide the end of the path.
+const ARGUMENT: usize = 40;
 
 /// How many hosts the question names; the rest are counted.
 const HOSTS: usize = 3;
@@ -21,11 +23,13 @@ const HOSTS: usize = 3;
 /// Returns the question: `what`, with the effect, method and URL of what is sent. These belong to the question itself, so that
 /// no text shown before it can pretend to be them.
 pub fn asked(what: &str, program: &Program) -> String {
-    let Some(gravest) = program.steps.iter().map(|step| step.spec.effect).max() else { return what.to_owned() };
-    let does = does(gravest);
+    if program.steps.is_empty() {
+        return what.to_owned();
+    }
+    let does = gravest(program).does();
     if let [step] = program.steps.as_slice() {
         let spec = &step.spec;
-        let sent = sent(spec).map(|sent| format!(": {}", cut(&sent))).unwrap_or_default();
+        let sent = sent(step, ARGUMENT).map(|sent| format!(": {}", cut(&sent, ADDRESS))).unwrap_or_default();
         let id = if what.ends_with(&spec.id) { String::new() } else { format!("{}, ", spec.id) };
         return format!("{what} ({id}{does}{sent})");
     }
@@ -36,7 +40,7 @@ pub fn asked(what: &str, program: &Program) -> String {
     methods.dedup();
     hosts.sort_unstable();
     hosts.dedup();
-    let hosts: Vec<String> = hosts.iter().map(|host| cut(host)).collect();
+    let hosts: Vec<String> = hosts.iter().map(|host| cut(host, ADDRESS)).collect();
     let sent = match methods.as_slice() {
         [] => String::new(),
         methods => format!(": {} to {}", methods.join(", "), first(hosts, HOSTS)),
@@ -44,10 +48,15 @@ pub fn asked(what: &str, program: &Program) -> String {
     format!("{what} ({}, {does}{sent})", counted(program.steps.len() as u64, "step"))
 }
 
-fn cut(address: &str) -> String {
-    match address.char_indices().nth(ADDRESS) {
-        Some((end, _)) => format!("{}…", &address[..end]),
-        None => address.to_owned(),
+/// Returns the gravest effect of its steps.
+pub fn gravest(program: &Program) -> CommandEffect {
+    program.steps.iter().map(|step| step.spec.effect).max().unwrap_or(CommandEffect::Read)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -58,7 +67,7 @@ pub fn of(program: &Program) -> Vec<String> {
         lines.push(counts(program));
     }
     for (name, value) in &program.kept_inputs() {
-        lines.push(given(&format!("input {name}"), &program.inputs[name], value));
+        lines.push(given("input ", name, &program.inputs[name], value));
     }
     for step in &program.steps {
         lines.extend(of_step(step, program.steps.len() > 1));
@@ -77,33 +86,25 @@ fn counts(program: &Program) -> String {
 fn of_step(step: &Planned, named: bool) -> Vec<String> {
     let spec = &step.spec;
     let prefix = if named { format!("{}: ", step.id) } else { String::new() };
-    let mut lines = vec![format!("{prefix}{}", line(spec))];
+    let mut lines = vec![format!("{prefix}{}", line(step))];
     lines.extend(spec.caution.map(|caution| format!("{prefix}{caution}: `mcpkg plugin check {}`", spec.group)));
     if let Some(condition) = &step.condition {
-        lines.push(format!("{prefix}only if {}", quoted(condition)));
+        lines.push(format!("{prefix}only if {}", quote::value(condition)));
     }
     if let Some(repeat) = &step.repeat
         && let Some(until) = &repeat.until
     {
-        lines.push(format!("{prefix}repeated up to {} times until {}", repeat.max_rounds, quoted(until)));
+        lines.push(format!("{prefix}repeated up to {} times until {}", repeat.max_rounds, quote::value(until)));
     }
-    let mut body = step.body.clone();
-    let (with, secrets, kept): (_, &[String], _) = match &step.with {
-        Arguments::Plain { with, secrets } => (with, secrets, passwords::arguments(spec, with)),
-        Arguments::Templates(with) => {
-            let mut kept = with.clone();
-            passwords::each_of_step(spec, &mut kept, body.as_mut(), &mut |_, value| *value = HIDDEN.into());
-            (with, &[], kept)
-        }
-    };
+    let Kept { with, secrets, kept, body } = Kept::of(step);
     for (name, kept) in &kept {
         lines.push(match secrets.contains(name) {
-            true => format!("{prefix}{name} = the secret at {}", quoted(kept)),
-            false => given(&format!("{prefix}{name}"), &with[name], kept),
+            true => format!("{prefix}{name} = the secret at {}", quote::value(kept)),
+            false => given(&prefix, name, &with[name], kept),
         });
     }
     if let Some(body) = &body {
-        lines.push(valued(&format!("{prefix}body"), body));
+        lines.push(format!("{prefix}{}", quote::named("body", body)));
     }
     if !spec.auth.is_empty() {
         lines.push(format!("{prefix}uses the credentials {}", spec.auth.join(", ")));
@@ -111,61 +112,58 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     lines
 }
 
-/// Describes the effect and the destination of a command on one line.
-fn line(spec: &CommandSpec) -> String {
-    match sent(spec) {
-        Some(sent) => format!("{sent} ({}, {})", spec.id, does(spec.effect)),
-        None => format!("{} ({})", spec.id, does(spec.effect)),
+/// What a step sends, and the same without passwords.
+struct Kept<'s> {
+    with: &'s Map<String, Value>,
+    /// The names of the arguments that are secrets; their values are references.
+    secrets: &'s [String],
+    kept: Map<String, Value>,
+    body: Option<Value>,
+}
+
+impl<'s> Kept<'s> {
+    fn of(step: &'s Planned) -> Self {
+        let mut body = step.body.clone();
+        let (with, secrets, kept): (_, &[String], _) = match &step.with {
+            Arguments::Plain { with, secrets } => (with, secrets, passwords::arguments(&step.spec, with)),
+            Arguments::Templates(with) => {
+                let mut kept = with.clone();
+                passwords::each_of_step(&step.spec, &mut kept, body.as_mut(), &mut |_, value| *value = HIDDEN.into());
+                (with, &[], kept)
+            }
+        };
+        Self { with, secrets, kept, body }
+    }
+
+    /// Returns an argument for the URL, if it is known and holds no secret.
+    fn open(&self, name: &str) -> Option<&Value> {
+        let value = self.kept.get(name).filter(|_| !self.secrets.iter().any(|secret| secret == name))?;
+        let text = value.to_string();
+        (!Template::may_be(&text) && !text.contains(HIDDEN) && redact(&text) == text).then_some(value)
     }
 }
 
-/// Returns the method and the URL of a command.
-fn sent(spec: &CommandSpec) -> Option<String> {
+/// Describes the effect and the destination of a step on one line.
+fn line(step: &Planned) -> String {
+    let CommandSpec { id, effect, .. } = &*step.spec;
+    match sent(step, usize::MAX) {
+        Some(sent) => format!("{sent} ({id}, {})", effect.does()),
+        None => format!("{id} ({})", effect.does()),
+    }
+}
+
+/// Returns the method and the URL of a step, with the arguments in the path that are known. Each is cut to `most` characters.
+fn sent(step: &Planned, most: usize) -> Option<String> {
+    let (spec, kept) = (&step.spec, Kept::of(step));
     let base = redact(spec.base_url.as_deref().unwrap_or_default());
-    Some(format!("{} {base}{}", spec.method.as_ref()?, spec.path.as_ref()?))
-}
-
-const fn does(effect: CommandEffect) -> &'static str {
-    match effect {
-        CommandEffect::Read => "reads",
-        CommandEffect::Write => "writes",
-        CommandEffect::Destroy => "destroys",
-    }
+    let path = shown_path(spec, |name| kept.open(name).cloned(), |segment| cut(segment, most));
+    Some(format!("{} {base}{}", spec.method.as_ref()?, path?))
 }
 
 /// Formats an argument; `kept` is its value with passwords hidden.
-fn given(name: &str, value: &Value, kept: &Value) -> String {
+fn given(prefix: &str, name: &str, value: &Value, kept: &Value) -> String {
     match *kept == HIDDEN && kept != value {
-        true => format!("{name} = {}", passwords::shown(value)),
-        false => valued(name, kept),
-    }
-}
-
-/// Formats a named value. Long values get their length, and invisible Unicode tag characters are spelled out.
-fn valued(name: &str, value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string().into(), std::borrow::Cow::Borrowed);
-    let mut said = Vec::new();
-    let count = text.chars().count();
-    if count > LONG {
-        said.push(format!("{count} characters"));
-    }
-    said.extend(marks::tags(&redact(&text)).map(|spelled| format!("with hidden characters that spell {:?}", spelled)));
-    let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
-    format!("{name}{said} = {}", quoted(value))
-}
-
-/// Formats a value as JSON on one line, without secrets.
-fn quoted(value: &Value) -> String {
-    marks::quoted(&redacted(value))
-}
-
-fn redacted(value: &Value) -> Value {
-    match value {
-        Value::String(text) => redact(text).into(),
-        Value::Array(values) => values.iter().map(redacted).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| (redact(name), redacted(value))).collect::<Map<_, _>>().into()
-        }
-        value => value.clone(),
+        true => format!("{prefix}{name} = {}", passwords::shown(value)),
+        false => format!("{prefix}{}", quote::named(name, kept)),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::EXECUTE;
+use super::effects;
 use super::plan::Plan;
 use crate::api::catalogs;
 use crate::operations;
@@ -70,6 +71,7 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
         plan_hash: &plan.hash,
         summary: plan.summary.clone(),
         effects: plan.effects.clone(),
+        effect: effects::gravest(&plan.program).into(),
     };
     match (context.is_shell(), context.confirmation) {
         (false, _) if is_free(context, plan) => Ok(Consent::without_request()),

@@ -18,7 +18,7 @@ use mcpkg_base::redact::redact;
 use mcpkg_base::sha256;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::consent::request::{self, Need};
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{Context, Effect};
 
 /// The operation that a person approves, by the name that agents call.
 const OPERATION: &str = "smctl_build";
@@ -77,6 +77,7 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
             plan_hash: &sha256::hex(json!(all).to_string()),
             summary: summary(&workspace.manifest.name, subjects),
             effects: subjects.iter().flat_map(Subject::effects).chain([FOR_GOOD.to_owned()]).collect(),
+            effect: Effect::Write,
         },
     )?;
     let withdraw = |failed: Error| {

@@ -26,6 +26,9 @@ pub struct Accept {
     #[arg(value_name = "ID")]
     #[arg(add = PROPOSALS)]
     id: i64,
+    /// What to tell the agent that proposed it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
 }
 
 impl Operation for Accept {
@@ -48,7 +51,7 @@ impl Operation for Accept {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (proposal, done) = context.write("evolve.accept", &self.id.to_string(), |db, project, author| {
-            let mut decided = decide(db, project, self.id, true, author.now)?;
+            let mut decided = decide(db, project, self.id, true, author.now, self.note.as_deref())?;
             let proposal = decided.remove(0);
             if proposal.origin != Origin::Deploy {
                 let done = proposals::accept(db, author, project, &context.clock, &proposal)?;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::note;
 use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 use mcpkg_store::proposals::{self, Proposal};
@@ -18,6 +19,7 @@ pub(super) fn summary(proposal: &Proposal) -> Value {
         "path": proposal.path,
         "actor": proposal.actor,
         "created_at": clock::rfc3339(proposal.created_at),
+        "note": proposal.note,
     })
 }
 
@@ -44,14 +46,22 @@ pub(super) fn new_file(proposal: &Proposal) -> Option<(&str, &str)> {
 
 /// Accepts or rejects an open proposal and returns it. If two calls decide at once, the second one gets an error with
 /// the decision. Proposals for other files of the same new skill are decided along with it, and are returned after it.
-pub(super) fn decide(db: &Db<'_>, project: &Project, id: i64, accepted: bool, now: Millis) -> Result<Vec<Proposal>> {
-    let proposal = get(db, project, id)?;
-    if proposals::decide(db, proposal.id, accepted, now)? {
+pub(super) fn decide(
+    db: &Db<'_>,
+    project: &Project,
+    id: i64,
+    accepted: bool,
+    now: Millis,
+    note: Option<&str>,
+) -> Result<Vec<Proposal>> {
+    let note = note::checked(note)?;
+    let proposal = Proposal { note: note.map(str::to_owned), ..get(db, project, id)? };
+    if proposals::decide(db, proposal.id, accepted, now, note)? {
         let mut decided = vec![proposal];
         if let Some((skill, _)) = new_file(&decided[0]).map(|(skill, file)| (skill.to_owned(), file)) {
             let open = proposals::list(db, project.id, false)?;
             for other in open.into_iter().filter(|other| new_file(other).is_some_and(|(name, _)| name == skill)) {
-                if proposals::decide(db, other.id, accepted, now)? {
+                if proposals::decide(db, other.id, accepted, now, note)? {
                     decided.push(other);
                 }
             }

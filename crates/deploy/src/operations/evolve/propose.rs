@@ -20,9 +20,10 @@ use crate::repo::{self, Repo};
 use crate::source::{Choice, Site, Source};
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
+use mcpkg_core::note;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::blobs;
-use mcpkg_store::proposals::{self, Action, NewProposal, Origin};
+use mcpkg_store::proposals::{self, Action, NewProposal, Origin, Proposal};
 
 /// The overlay of a config repo that a proposal is written into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -134,7 +135,7 @@ impl Operation for Propose {
         }
         let mut data = match &prepared.site.source {
             Source::Repo(repo) => self.overlay_branch(context, repo, &prepared, &mut found)?,
-            Source::Project(_) => record(context, &prepared.site, &found.candidates, self.overlay)?,
+            Source::Project(_) => record(context, &prepared.site, &mut found, self.overlay)?,
         };
         data["summary"] = found.summary();
         data["skipped"] = json!(found.skipped_json());
@@ -195,10 +196,11 @@ impl Propose {
 }
 
 /// Stores the changes as proposals for the project.
-fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: OverlayScope) -> Result<Value> {
+fn record(context: &Context, site: &Site, found: &mut Candidates, scope: OverlayScope) -> Result<Value> {
     let Some(project) = site.project() else { return Ok(json!({})) };
-    let recorded = context.store.write(|db| {
-        let mut recorded = Vec::new();
+    let candidates = &found.candidates;
+    let (recorded, said) = context.store.write(|db| {
+        let (mut recorded, mut said) = (Vec::new(), Vec::new());
         for candidate in candidates {
             let Edit { module_id, file, bytes } = &candidate.edit;
             let item = match candidate.is_new {
@@ -206,6 +208,8 @@ fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: Overl
                 false => project::item_of(db, project, module_id, file)?,
             };
             let Some(item) = item else { continue };
+            let blob = blobs::put(db, bytes)?;
+            let noted = proposals::noted(db, project.id, &item, blob)?;
             let id = proposals::insert(
                 db,
                 NewProposal {
@@ -216,19 +220,25 @@ fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: Overl
                     module_id,
                     path: &candidate.path,
                     base: Some(blobs::put(db, &candidate.base)?),
-                    blob: Some(blobs::put(db, bytes)?),
+                    blob: Some(blob),
                     entry: None,
                     actor: context.caller.actor(),
                     now: context.clock.now(),
                 },
             )?;
             context.event(db, context.author(), Some(&project.name), "evolve.propose", module_id)?;
-            recorded.push(json!({ "id": id, "module_id": module_id, "path": candidate.path }));
+            let mut proposal = json!({ "id": id, "module_id": module_id, "path": candidate.path });
+            if let Some(Proposal { id, state, note: Some(note), .. }) = noted {
+                let word = state.word();
+                said.push(format!("proposal {id} for the same change was {word}: {}", note::quoted(&note)));
+                proposal["decided_before"] = json!({ "id": id, "state": word, "note": note });
+            }
+            recorded.push(proposal);
         }
-        Ok(recorded)
+        Ok((recorded, said))
     })?;
     let files: Vec<&str> = candidates.iter().map(|candidate| candidate.path.as_str()).collect();
-    Ok(json!({
+    let data = json!({
         "created": true,
         "branch": null,
         "scope": scope,
@@ -236,5 +246,7 @@ fn record(context: &Context, site: &Site, candidates: &[Candidate], scope: Overl
         "files_posix": files,
         "committed": false,
         "proposals": recorded,
-    }))
+    });
+    found.warnings.extend(said);
+    Ok(data)
 }

@@ -17,6 +17,9 @@ pub struct Reject {
     #[arg(value_name = "ID")]
     #[arg(add = PROPOSALS)]
     id: i64,
+    /// What to tell the agent that proposed it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
 }
 
 impl Operation for Reject {
@@ -24,7 +27,8 @@ impl Operation for Reject {
     const CLI: &'static [&'static str] = &["evolve", "reject"];
     const TITLE: &'static str = "Reject a proposal";
     const ABOUT: &'static str = "Reject a proposed change; the prompt or resource and the file on disk stay unchanged";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg evolve reject 7"];
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg evolve reject 7", "mcpkg evolve reject 7 --note 'keep the old wording'"];
     const EFFECT: Effect = Effect::Write;
     const SHAPE: Shape = Shape::Envelope;
     const GROUP: &'static str = GROUP;
@@ -37,7 +41,7 @@ impl Operation for Reject {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let proposal = context.write("evolve.reject", &self.id.to_string(), |db, project, author| {
-            Ok(decide(db, project, self.id, false, author.now)?.remove(0))
+            Ok(decide(db, project, self.id, false, author.now, self.note.as_deref())?.remove(0))
         })?;
         let sentence = format!("Rejected proposal {}", self.id);
         let hint = match (proposal.origin, proposal.action) {

@@ -10,6 +10,7 @@ use crate::completions::PROPOSALS;
 use mcpkg_base::diff;
 use mcpkg_base::error::Result;
 use mcpkg_content::proposals;
+use mcpkg_core::note;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Show a proposal
@@ -42,7 +43,9 @@ impl Operation for Show {
             let text = diff::unified(&old, &new, &format!("a/{name}"), &format!("b/{name}"));
             let mut data = summary(&proposal);
             data["unified"] = json!(text);
-            Ok(Reply::new(Body::Diff(text), data))
+            let note = proposal.note.as_deref().map(note::quoted);
+            let note = note.map(|note| Body::Sentence(format!("{}: {note}", proposal.state.word())));
+            Ok(Reply::new(Body::Several(note.into_iter().chain([Body::Diff(text)]).collect()), data))
         })
     }
 }

@@ -9,7 +9,7 @@ use super::subject::Subject;
 use super::verdict::{Counted, Status, Verdict};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::consent::request::{self, Need};
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{Context, Effect};
 use mcpkg_store::tools::trust;
 
 /// Returns the verdict on an archive that may be used: verified, approved by a person, or unverified under a policy
@@ -51,6 +51,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
             plan_hash: &subject.digest(),
             summary: format!("Use {}, which is not verified", subject.reference()),
             effects,
+            effect: Effect::Write,
         },
     )?;
     // The record comes first, but the order is not critical: only a record and a row together are an approval.

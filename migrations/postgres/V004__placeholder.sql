@@ -1,0 +1,1 @@
+-- Replaced by the migration that comes before V005.

@@ -1,0 +1,2 @@
+-- Replaced by the migration that comes before V021.
+PRAGMA user_version = 20;
