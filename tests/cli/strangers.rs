@@ -95,7 +95,11 @@ fn what_agents_say_is_shown_with_marks() {
     let info = json!({ "name": HIDDEN, "version": "1" });
     client.result("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info }));
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-    let yaml = format!("workflow: w\ndescription: \"{}\"\nsteps:\n  - id: a\n    run: mcpkg:prompt:list\n", escaped());
+    let unescaped: String = HIDDEN.chars().filter(|c| !c.is_control()).collect();
+    let yaml = format!(
+        "workflow: w\ndescription: \"{}\"\ntitle: \"{unescaped}\"\nsteps:\n  - id: a\n    run: mcpkg:prompt:list\n",
+        escaped()
+    );
     let proposed = client
         .result("tools/call", json!({ "name": "propose_workflow", "arguments": { "yaml": yaml, "message": HIDDEN } }));
     let draft = proposed["structuredContent"]["id"].as_str().expect("a draft").to_owned();

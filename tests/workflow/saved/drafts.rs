@@ -41,11 +41,10 @@ fn a_draft_is_proposed_looked_at_and_approved_at_a_terminal() {
         (&change["change"], &change["what"], &change["field"]),
         (&json!("changed"), &json!("step"), &json!("with.name"))
     );
-    // The line of NOTE, and that of the text as it is rendered.
+    // Both texts are as they were written, with the same line.
     assert_eq!((&change["was_at"]["line"], &change["was_at"]["column"]), (&json!(14), &json!(7)), "{data:#}");
     let yaml = scratch.json(&["draft", "show", end])["yaml"].as_str().expect("a text").to_owned();
-    let line = yaml.lines().position(|line| line.contains("name: second")).expect("a line") + 1;
-    assert_eq!(change["is_at"]["line"], line);
+    assert_eq!((yaml.as_str(), &change["is_at"]["line"]), (changed().as_str(), &json!(14)));
     assert!(!data["hunks"].as_array().expect("hunks").is_empty());
     // Without a terminal nobody approves, whatever they say.
     for arguments in [&["draft", "approve", end][..], &["draft", "approve", end, "--yes"]] {
@@ -125,7 +124,7 @@ fn a_draft_with_errors_is_kept_and_not_approved_until_it_is_mended() {
     let found = &shown["findings"][0];
     assert_eq!(
         (&shown["errors"], &found["code"], &found["line"]),
-        (&json!(1), &json!("unknown_command"), &json!(8)),
+        (&json!(1), &json!("unknown_command"), &json!(9)),
         "{shown:#}"
     );
     assert_eq!(shown.get("plan"), None, "what has errors has no plan");
@@ -270,6 +269,73 @@ fn so_many_drafts_wait_and_those_that_were_decided_are_pruned() {
     scratch.ok(&["workflow", "import", "note.yaml", "--update"]);
     scratch.ok(&["compact", "--keep-revisions", "1", "--yes"]);
     scratch.ok(&["compact"]);
-    assert!(scratch.ok(&["draft", "diff", &ids[1]]).contains("-description: Keeps a note   # for later"));
+    assert!(scratch.ok(&["draft", "diff", &ids[1]]).contains("\n-      name: note\n+      name: second\n"));
     scratch.ok(&["check", "--deep"]);
+}
+
+#[test]
+fn the_note_of_a_decision_reaches_the_proposer() {
+    let scratch = kept();
+    let arguments = || json!({ "yaml": changed(), "replaces": "keep_note" });
+    let note = "use \"app_7f3\"\u{202e}";
+    let quoted = r#""use \"app_7f3\"" <U+202E right-to-left>"#;
+    let (no, yes) = (propose(&scratch, arguments()), propose(&scratch, arguments()));
+    scratch.ok(&["draft", "reject", &no, "--note", note]);
+    run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": yes, "note": note })).expect("it is approved");
+    let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
+    for (id, state) in [(&no, "rejected"), (&yes, "approved")] {
+        let (text, _) = client.call("get_draft", json!({ "id": id }));
+        let draft: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!((&draft["state"], &draft["note"]), (&json!(state), &json!(note)), "{draft:#}");
+        let (text, failed) = client.call("execute", json!({ "draft_id": id }));
+        let error = serde_json::from_str::<Value>(&text).expect("JSON")["error"].clone();
+        assert!(failed && error["details"]["note"] == note, "{error:#}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.ends_with(&format!("was already {state} by shell: {quoted}")), "{message}");
+        let shown = scratch.ok(&["draft", "show", id]);
+        assert!(shown.contains(&format!("\nshell: {quoted}\n")), "{shown}");
+    }
+    client.finish();
+}
+
+#[test]
+fn a_draft_keeps_the_text_of_its_author() {
+    let scratch = Scratch::with_project();
+    let text = "# Looks first.\nworkflow:  w\ntags: [mine]  # nobody knows this key\n\nsteps:\n- id: a\n  run: \"mcpkg:prompt:lst\"";
+    let id = propose(&scratch, json!({ "yaml": text }));
+    let draft = scratch.json(&["draft", "show", &id]);
+    assert_eq!(draft["yaml"], text);
+    // The places are those of the author's text.
+    let places: Vec<_> = draft["findings"].as_array().expect("findings").iter().collect();
+    let of = |code: &str| places.iter().find(|found| found["code"] == code).map(|found| found["line"].clone());
+    assert_eq!((of("unknown_key"), of("unknown_command")), (Some(json!(3)), Some(json!(7))), "{draft:#}");
+    let secret = text.replace("Looks first", "ghp_0123456789abcdefghijklmnopqrstuvwxyz");
+    let refused = scratch.run_with_input(&["draft", "add", "-"], secret.as_bytes());
+    assert!(refused.status == 1 && refused.stderr.contains("The comment on line 1"), "{refused}");
+}
+
+#[test]
+fn a_plan_of_a_draft_with_errors_names_them_all_and_plans_the_rest() {
+    let scratch = Scratch::with_project();
+    let text = NOTE.replace("      name: note\n", "      nmae: note\n") + "  - id: more\n    run: mcpkg:prompt:lst\n";
+    let id = propose(&scratch, json!({ "yaml": text }));
+    let ran = scratch.run(&["--json", "draft", "plan", &id, "--input", "text=x"]);
+    let data: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let errors: Vec<_> = data["errors"].as_array().expect("errors").iter().map(|found| &found["code"]).collect();
+    assert_eq!(errors, ["missing_required_arg", "unknown_with_key", "unknown_command"], "{data:#}");
+    assert!(ran.status == 1 && data["id"] == id && data["plan"].get("plan_hash").is_none(), "{data:#}");
+    let steps = data["plan"]["steps"].as_array().expect("steps").iter();
+    let steps: Vec<_> = steps.map(|step| (step["id"].as_str(), step["line"].as_i64(), &step["with"])).collect();
+    assert_eq!(
+        steps,
+        [(Some("look"), Some(8), &json!({})), (Some("keep"), Some(10), &json!({ "nmae": "note", "content": "x" }))]
+    );
+    let shown = scratch.run(&["draft", "plan", &id]).stdout;
+    let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("no {text}: {shown}"));
+    assert!(place("[unknown_with_key]") < place("[unknown_command]") && place("[unknown_command]") < place("keep\t"));
+    // What runs is as strict as ever, and so is the tool.
+    let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
+    let (text, failed) = client.call("dry_run", json!({ "yaml": text }));
+    assert!(failed && text.contains("E_WORKFLOW_INVALID"), "{text}");
+    client.finish();
 }

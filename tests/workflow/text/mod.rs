@@ -4,6 +4,7 @@
 mod api;
 mod expressions;
 mod findings;
+mod fixes;
 mod golden;
 mod hostile;
 mod kinds;

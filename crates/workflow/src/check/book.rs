@@ -59,6 +59,14 @@ impl<'a> Book<'a> {
         self.places.get(pointer)?.exact?.part(self.text, range.clone())
     }
 
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    pub(super) fn places(&self) -> &'a Places {
+        self.places
+    }
+
     /// Whether the text has a value at this pointer.
     pub(super) fn has(&self, pointer: &str) -> bool {
         self.places.get(pointer).is_some()

@@ -83,6 +83,23 @@ pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
     Ok(Checked { findings, sound, readable, places })
 }
 
+/// Returns the part of a workflow with errors that can be planned: the steps whose commands are known, with their places in the
+/// list of steps.
+pub fn plannable(checked: &Checked, commands: &dyn Commands) -> Result<Option<(Sound, Vec<usize>)>> {
+    let Some(readable) = &checked.readable else { return Ok(None) };
+    let (mut steps, mut places) = (Vec::new(), Vec::new());
+    for (place, step) in readable.steps.iter().enumerate().filter(|(_, step)| !step.run.is_empty()) {
+        if let Resolved::One(_) = commands.resolve(&step.run)? {
+            steps.push(step.clone());
+            places.push(place);
+        }
+    }
+    let definition = Definition { steps, ..readable.clone() };
+    // The findings are those of the whole text, so that these are dropped.
+    let mut book = Book::new("", &checked.places, Vec::new());
+    Ok(semantics(&mut book, &definition, commands)?.map(|sound| (sound, places)))
+}
+
 /// Checks only the shape of a text, without looking up commands. Returns the definition, if the text is a mapping, and the
 /// findings.
 pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::book::Book;
+use super::fixes::meant;
 use super::known::Known;
 use super::shape::a;
 use super::templates::{Slot, Use};
@@ -13,7 +14,7 @@ use crate::expression::{Expression, Node, Root, Template};
 use crate::finding::Kind;
 use crate::output::{self, Found};
 use crate::source::Resolved;
-use crate::spec::{CommandSpec, Flag, Place};
+use crate::spec::{CommandEffect, CommandSpec, Flag, Place};
 use crate::yaml::places::below;
 use mcpkg_base::error::nearest;
 
@@ -27,7 +28,9 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
                 book.at(Kind::AmbiguousCommand, &pointer, message).hint("write the full id");
             }
             Resolved::None(near) => {
+                let fix = command_meant(known, &step.run, near).and_then(|id| book.fix_value(&pointer, &id.into()));
                 let found = book.at(Kind::UnknownCommand, &pointer, format!("there is no command `{}`", step.run));
+                found.fix = fix;
                 match near.is_empty() {
                     true => found.hint("search for commands by what they do"),
                     false => found.hint(format!("the nearest are {}", near.join(", "))),
@@ -52,6 +55,15 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
     }
 }
 
+/// Returns the id of the command that a misspelt one certainly meant, unless it destroys: a person has to choose that.
+pub(super) fn command_meant(known: &Known<'_>, wanted: &str, near: &[String]) -> Option<String> {
+    let id = meant(wanted, near.iter().map(String::as_str))?;
+    match known.commands.resolve(id) {
+        Ok(Resolved::One(spec)) if spec.effect != CommandEffect::Destroy => Some(id.to_owned()),
+        _ => None,
+    }
+}
+
 fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &CommandSpec) {
     let step = &known.definition.steps[index];
     let run = format!("/steps/{index}/run");
@@ -71,7 +83,10 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
         let pointer = below(&with, arg);
         let Some(argument) = argument::named(spec, arg) else {
             let near = nearest(arg, names(spec));
+            let fix = meant(arg, names(spec)).filter(|name| !step.with.contains_key(*name));
+            let fix = fix.and_then(|name| book.fix_key(&pointer, name));
             let found = book.at_key(Kind::UnknownWithKey, &pointer, format!("{} has no argument `{arg}`", spec.id));
+            found.fix = fix;
             found.hint = near.map(|near| format!("did you mean `{near}`?")).or_else(|| taken(spec));
             continue;
         };
@@ -111,7 +126,11 @@ fn not_listed(book: &mut Book<'_>, spec: &CommandSpec, argument: &Argument<'_>, 
     let words: Vec<String> = argument.values.iter().map(shown).collect();
     let message = format!("`{}` of {} must be one of {}", argument.name, spec.id, words.join(", "));
     let near = value.as_str().and_then(|text| nearest(text, words.iter().map(String::as_str)));
+    let fix = value.as_str().and_then(|text| meant(text, words.iter().map(String::as_str)));
+    let fix = fix.and_then(|word| argument.values.iter().find(|value| shown(value) == word));
+    let fix = fix.and_then(|value| book.fix_value(pointer, value));
     let found = book.at(Kind::EnumViolation, pointer, message);
+    found.fix = fix;
     found.hint = near.map(|near| format!("did you mean `{near}`?"));
 }
 

@@ -61,11 +61,11 @@ impl<'a> Known<'a> {
         self.inputs.get(id).copied()
     }
 
-    pub(super) fn step_names(&self) -> impl Iterator<Item = &'a str> {
+    pub(super) fn step_names(&self) -> impl Iterator<Item = &'a str> + Clone + use<'a> {
         self.definition.steps.iter().map(|step| step.id.as_str()).filter(|id| !id.is_empty())
     }
 
-    pub(super) fn input_names(&self) -> impl Iterator<Item = &'a str> {
+    pub(super) fn input_names(&self) -> impl Iterator<Item = &'a str> + Clone + use<'a> {
         self.definition.inputs.list.iter().map(|named| named.id.as_str()).filter(|id| !id.is_empty())
     }
 

@@ -6,6 +6,7 @@
 mod book;
 mod checked;
 mod commands;
+mod fixes;
 mod known;
 mod names;
 mod outputs;
@@ -17,7 +18,7 @@ mod sources;
 mod surveyed;
 mod templates;
 
-pub use checked::{Checked, Sound, checked, shaped};
+pub use checked::{Checked, Sound, checked, plannable, shaped};
 pub use sources::Sources;
 pub use surveyed::{Surveyed, surveyed};
 pub use templates::{Slot, Use};

@@ -1,6 +1,7 @@
 //! Checks that the output fields that expressions use exist.
 
 use super::book::Book;
+use super::fixes::meant;
 use super::known::Known;
 use super::templates::Use;
 use crate::binding::Contracts;
@@ -17,7 +18,10 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             let Root::Step(id) = &path.root else { continue };
             let Some(contract) = known.step(id).and_then(|step| contracts[step]) else { continue };
             let Some((kind, message, hint)) = look(contract, id, &path.segments) else { continue };
-            book.inside(kind, &used.pointer, &path.segments_at, message).hint = hint;
+            let fix = field_meant(contract, &path.segments);
+            let fix = fix.and_then(|(last, name)| book.fix_last(&used.pointer, &path.segments_at, last, name));
+            let found = book.inside(kind, &used.pointer, &path.segments_at, message);
+            (found.hint, found.fix) = (hint, fix);
         }
     }
     for (index, named) in known.definition.inputs.list.iter().enumerate() {
@@ -25,9 +29,13 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
         for (arg, value) in &named.input.provider_args {
             let Some(Bound::Step { id, path: Some(path), .. }) = Bound::of(value) else { continue };
             let Some(contract) = known.step(id).and_then(|step| contracts[step]) else { continue };
-            let Some((kind, message, hint)) = look(contract, id, &output::segments(path)) else { continue };
-            let at = below(&format!("{pointer}/provider_args"), arg);
-            book.at(kind, &format!("{at}/path"), message).hint = hint;
+            let segments = output::segments(path);
+            let Some((kind, message, hint)) = look(contract, id, &segments) else { continue };
+            let at = below(&below(&format!("{pointer}/provider_args"), arg), "path");
+            let fix = field_meant(contract, &segments).zip(book.whole(&at));
+            let fix = fix.and_then(|((last, name), path)| book.fix_last(&at, &path, last, name));
+            let found = book.at(kind, &at, message);
+            (found.hint, found.fix) = (hint, fix);
         }
     }
 }
@@ -58,6 +66,17 @@ fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Ki
             Some((Kind::OutputPathMissing, message, (!near.is_empty()).then(|| format!("it has {}", near.join(", ")))))
         }
     }
+}
+
+/// Returns the last key of a path that leads nowhere, and the name that was certainly meant by it.
+fn field_meant<'a>(contract: &'a OutputContract, segments: &'a [Segment]) -> Option<(&'a str, &'a str)> {
+    let Some((Segment::Key(last), before)) = segments.split_last() else { return None };
+    let leads = |name: &&str| {
+        let path: Vec<Segment> = before.iter().cloned().chain([Segment::Key((*name).to_owned())]).collect();
+        matches!(output::find(contract, &path), Found::Field(_))
+    };
+    let names = contract.fields.iter().map(|field| field.name.rsplit('.').next().unwrap_or_default());
+    Some((last, meant(last, names.filter(leads)).filter(|_| output::find(contract, segments) == Found::Missing)?))
 }
 
 /// Returns the three fields with the most similar names.

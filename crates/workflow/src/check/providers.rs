@@ -1,17 +1,21 @@
 //! Checks providers: each must return a list, get the arguments that it needs, and have the selected field.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use serde_json::Value;
 
 use super::book::Book;
+use super::commands::command_meant;
+use super::fixes::meant;
 use super::known::Known;
 use super::templates::{Slot, Use};
 use crate::binding::{self, Contracts, Source, Wanted};
 use crate::definition::{Bound, Input};
-use crate::expression::{Node, Root};
+use crate::expression::{Node, Root, Segment};
 use crate::finding::{Finding, Kind, Why};
 use crate::graph::Graph;
+use crate::output::{self, Found};
 use crate::source::Resolved;
 use crate::spec::ProviderContract;
 use crate::yaml::places::below;
@@ -37,7 +41,9 @@ pub(super) fn check(
                 continue;
             }
             Resolved::None(near) => {
+                let fix = command_meant(known, provider, &near).and_then(|id| book.fix_value(&at, &id.into()));
                 let found = book.at(Kind::UnknownProvider, &at, format!("there is no command `{provider}`"));
+                found.fix = fix;
                 if !near.is_empty() {
                     found.hint(format!("the nearest are {}", near.join(", ")));
                 }
@@ -98,12 +104,12 @@ fn select(book: &mut Book<'_>, input: &Input, contract: &ProviderContract, point
             Some(_) => {}
             None if returns.is_empty() => {}
             None => {
-                let near = nearest(name, returns.iter().map(|field| &*field.name));
-                let found = book.at(
-                    Kind::ValueFieldMissing,
-                    &format!("{at}/{key}"),
-                    format!("{} returns no field `{name}`", contract.id),
-                );
+                let names = || returns.iter().map(|field| &*field.name);
+                let (near, at) = (nearest(name, names()), format!("{at}/{key}"));
+                let fix = meant(name, names()).and_then(|name| book.fix_value(&at, &name.into()));
+                let message = format!("{} returns no field `{name}`", contract.id);
+                let found = book.at(Kind::ValueFieldMissing, &at, message);
+                found.fix = fix;
                 found.hint = near.map(|near| format!("did you mean `{near}`?"));
             }
         }
@@ -132,8 +138,12 @@ fn args(
     for (arg, value) in &input.provider_args {
         let at = below(&format!("{pointer}/provider_args"), arg);
         if !contract.args.contains_key(arg) && !has_argument(known, &contract.id, arg) {
-            let near = nearest(arg, contract.args.keys().map(String::as_str));
+            let names = || contract.args.keys().map(String::as_str);
+            let near = nearest(arg, names());
+            let fix = meant(arg, names()).filter(|name| !input.provider_args.contains_key(*name));
+            let fix = fix.and_then(|name| book.fix_key(&at, name));
             let found = book.at_key(Kind::UnknownWithKey, &at, format!("{} has no argument `{arg}`", contract.id));
+            found.fix = fix;
             found.hint = near.map(|near| format!("did you mean `{near}`?"));
         }
         upstream(book, known, input, value, &at);
@@ -141,7 +151,8 @@ fn args(
         if let Some(binding) = binding::stated(known.definition, value)
             && let Some(source) = binding.source
         {
-            hold(book, &wanted, &format!("{}.{arg}", contract.id), &source, contracts, &at);
+            let written = Written { pointer: format!("{at}/path"), path: book.whole(&format!("{at}/path")) };
+            hold(book, &wanted, &format!("{}.{arg}", contract.id), &source, contracts, &at, &written);
         }
     }
     for arg in contract.args.keys().filter(|arg| !input.provider_args.contains_key(*arg)) {
@@ -183,8 +194,10 @@ fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value
             "from_step" => (Kind::UnknownStepRef, "step"),
             _ => (Kind::UnknownInputRef, "input"),
         };
-        let near = nearest(id, names);
+        let near = nearest(id, names.iter().copied());
+        let fix = meant(id, names).and_then(|name| book.fix_value(&pointer, &name.into()));
         let found = book.at(kind, &pointer, format!("there is no {what} `{id}`"));
+        found.fix = fix;
         found.hint = near.map(|near| format!("did you mean `{near}`?"));
         return;
     }
@@ -206,11 +219,28 @@ fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contrac
     let Some(from) = known.step(id) else { return };
     let wanted = Wanted { accepts: accepts.clone(), prefer: prefer.clone(), required: false };
     let source = Source::Step(from, path.segments.clone());
-    hold(book, &wanted, &format!("{}.{arg}", spec.id), &source, contracts, &used.pointer);
+    let written = Written { pointer: used.pointer.clone(), path: Some(path.segments_at.clone()) };
+    hold(book, &wanted, &format!("{}.{arg}", spec.id), &source, contracts, &used.pointer, &written);
+}
+
+/// Where the path of a source is in the text.
+struct Written {
+    /// JSON pointer of the scalar that contains it.
+    pointer: String,
+    /// Its byte range in the scalar.
+    path: Option<Range<usize>>,
 }
 
 /// Checks the tags of a source against those that an argument accepts and prefers.
-fn hold(book: &mut Book<'_>, wanted: &Wanted, arg: &str, source: &Source, contracts: &Contracts<'_>, at: &str) {
+fn hold(
+    book: &mut Book<'_>,
+    wanted: &Wanted,
+    arg: &str,
+    source: &Source,
+    contracts: &Contracts<'_>,
+    at: &str,
+    written: &Written,
+) {
     let Some(tags) = binding::tags(source, contracts) else { return };
     let better = || {
         let Source::Step(step, _) = source else { return None };
@@ -219,7 +249,24 @@ fn hold(book: &mut Book<'_>, wanted: &Wanted, arg: &str, source: &Source, contra
         let better = wanted.prefer.as_ref().and_then(has).or_else(|| wanted.accepts.iter().find_map(has));
         better.map(|field| field.name.clone())
     };
+    let fix = || {
+        let Source::Step(step, segments) = source else { return None };
+        let (contract, path) = (contracts[*step]?, written.path.as_ref()?);
+        let (Found::Field(now), Some(Segment::Key(last))) = (output::find(contract, segments), segments.last()) else {
+            return None;
+        };
+        // The wanted tag must be that of one field alone, in the same object.
+        let tag = wanted.prefer.as_ref().or_else(|| wanted.accepts.first().filter(|_| wanted.accepts.len() == 1))?;
+        let mut with_tag = contract.fields.iter().filter(|field| field.tags.contains(tag));
+        let field = with_tag.next().filter(|field| with_tag.next().is_none() && !field.name.contains('.'))?;
+        if now.name != *last {
+            return None;
+        }
+        book.fix_last(&written.pointer, path, last, &field.name)
+    };
+    let fix = fix();
     let why = |found: &mut Finding| {
+        found.fix = fix.clone();
         found.why = Some(Why { accepts: wanted.accepts.clone(), prefer: wanted.prefer.clone(), tags: tags.clone() });
         found.hint = better().map(|field| format!("use the field `{field}` instead"));
     };

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::book::Book;
+use super::fixes::meant;
 use super::known::Known;
 use super::templates::{Slot, Use};
 use crate::definition::{Bound, InputType, Origin, is_identifier};
@@ -113,10 +114,12 @@ fn unknown<'a>(
     used: &Use,
     at: &std::ops::Range<usize>,
     name: &str,
-    names: impl Iterator<Item = &'a str>,
+    names: impl Iterator<Item = &'a str> + Clone,
 ) {
-    let near = nearest(name, names);
+    let near = nearest(name, names.clone());
+    let fix = meant(name, names).and_then(|name| book.fix_inside(&used.pointer, at, name));
     let found = book.inside(kind, &used.pointer, at, format!("there is no {what} `{name}`"));
+    found.fix = fix;
     found.hint = near.map(|near| format!("did you mean `{near}`?"));
 }
 
@@ -131,7 +134,9 @@ fn stated(book: &mut Book<'_>, known: &Known<'_>, graph: &mut Graph) {
                 Some(other) => graph.add(index, other),
                 None => {
                     let near = nearest(name, known.step_names());
+                    let fix = meant(name, known.step_names()).and_then(|name| book.fix_value(&pointer, &name.into()));
                     let found = book.at(Kind::UnknownDependency, &pointer, format!("there is no step `{name}`"));
+                    found.fix = fix;
                     found.hint = near.map(|near| format!("did you mean `{near}`?"));
                 }
             }
@@ -165,9 +170,12 @@ fn inputs(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], used: &mut HashS
                 }
                 (None, Some(_)) => {}
                 (None, None) => {
-                    let near = nearest(name, known.input_names().chain(known.step_names()));
+                    let names = || known.input_names().chain(known.step_names());
+                    let (near, at) = (nearest(name, names()), format!("{pointer}/depends_on/{at}"));
+                    let fix = meant(name, names()).and_then(|name| book.fix_value(&at, &name.into()));
                     let message = format!("there is no input or step `{name}`");
-                    let found = book.at(Kind::UnknownDependency, &format!("{pointer}/depends_on/{at}"), message);
+                    let found = book.at(Kind::UnknownDependency, &at, message);
+                    found.fix = fix;
                     found.hint = near.map(|near| format!("did you mean `{near}`?"));
                 }
             }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::book::Book;
+use super::fixes::meant;
 use crate::argument::kind_of;
 use crate::finding::Kind;
 use crate::yaml::places::below;
@@ -44,8 +45,11 @@ impl Shape<'_, '_> {
         let words = words(schema);
         if let Some(text) = value.as_str().filter(|text| !words.is_empty() && !words.contains(text)) {
             let near = nearest(text, words.iter().copied());
+            let fix = meant(text, words.iter().copied());
+            let fix = fix.and_then(|word| self.book.fix_value(&self.pointer, &word.into()));
             let found =
                 self.book.at(Kind::WrongType, &self.pointer, format!("`{text}` is not one of {}", words.join(", ")));
+            found.fix = fix;
             found.hint = near.map(|near| format!("did you mean `{near}`?"));
             return false;
         }
@@ -157,7 +161,11 @@ impl Shape<'_, '_> {
             return;
         }
         let near = nearest(key, known.keys().map(String::as_str));
+        let fix = meant(key, known.keys().map(String::as_str));
+        let fix = fix.filter(|name| !fields.contains_key(*name) && !self.has_beside(name));
+        let fix = fix.and_then(|name| self.book.fix_key(&self.pointer, name));
         let found = self.book.at_key(Kind::UnknownKey, &self.pointer, format!("unknown field `{key}`; it is ignored"));
+        found.fix = fix;
         found.hint = near.map(|near| format!("did you mean `{near}`?"));
     }
 

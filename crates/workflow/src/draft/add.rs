@@ -13,6 +13,7 @@ use crate::saved::model::{self, Model};
 use crate::text::argument::{Object, Text, object, text};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex::tail;
+use mcpkg_base::redact::holds_token;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
 use mcpkg_store::Db;
 use mcpkg_store::drafts::{self, Base};
@@ -45,8 +46,8 @@ impl Operation for Add {
     const TITLE: &'static str = "Propose a workflow";
     const ABOUT: &'static str = "Propose a new or changed workflow for a person to approve";
     const USER_WORDS: &'static str = "Save a workflow";
-    const HELP: &'static str = "FILE is a YAML or JSON file, or - for standard input. mcpkg stores the draft in canonical form. A \
-        person reviews the draft with `mcpkg draft show` and `mcpkg draft diff`, and decides with `mcpkg draft approve` or `mcpkg \
+    const HELP: &'static str = "FILE is a YAML or JSON file, or - for standard input. mcpkg keeps a YAML text as it is, and stores \
+        JSON as canonical YAML. A person reviews the draft with `mcpkg draft show` and `mcpkg draft diff`, and decides with `mcpkg draft approve` or `mcpkg \
         draft reject`. Proposing a draft does not run it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg draft add app_with_db.yaml -m 'Creates an app with its database'",
@@ -74,7 +75,7 @@ impl Operation for Add {
             (None, Some(draft)) => Value::Object(draft.read_draft()?).to_string(),
             _ => return Err(Error::new(Code::InvalidArgument, "Pass either `yaml` or `draft`")),
         };
-        let said = Said::of(context, model::written(&Model::of(&text)?.definition)?)?;
+        let said = Said::of(context, as_kept(text)?)?;
         let uuid = context.clock.uuid();
         let kept = context.write("draft.add", &uuid.to_string(), |db, project, author| {
             let base = self.base(db, project, &said.model.name)?;
@@ -94,6 +95,25 @@ impl Operation for Add {
         Ok(reply.hint(format!(
             "`mcpkg draft diff {id}` shows the draft's changes to '{name}'{of_base}; approve the draft with `mcpkg draft approve {id}`"
         )))
+    }
+}
+
+/// Returns the text to keep. A person reviews the author's own words, comments and order. JSON has no comments, and becomes
+/// canonical YAML.
+fn as_kept(text: String) -> Result<String> {
+    let model = Model::of(&text)?;
+    if text.trim_start().starts_with('{') {
+        return model::written(&model.definition);
+    }
+    // The checks look at the values only.
+    let comment = |line: &str| line.find('#').is_some_and(|at| holds_token(&line[at..]));
+    match text.lines().position(comment) {
+        Some(line) => {
+            let what =
+                format!("The comment on line {} contains what looks like a secret; nothing was stored", line + 1);
+            Err(Error::new(Code::WorkflowInvalid, what))
+        }
+        None => Ok(text),
     }
 }
 

@@ -10,7 +10,7 @@ use super::effects::Effects;
 use super::scope::Before;
 use super::step::{self, PlannedStep};
 use crate::canonical;
-use crate::check::{Checked, Sound, Use};
+use crate::check::{Checked, Sound, Use, plannable};
 use crate::definition::{Definition, InputType, Origin};
 use crate::expression::Root;
 use crate::finding::Finding;
@@ -48,7 +48,8 @@ pub struct Plan {
     #[serde(skip)]
     pub env: Map<String, Value>,
     /// SHA-256 of everything that determines what the run does: definition, inputs, variables, commands with their addresses and
-    /// effects, and project.
+    /// effects, and project. Empty if only a part can be planned, which cannot be run.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub plan_hash: String,
 }
 
@@ -67,6 +68,38 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
     }
     let mut inputs = given::taken(definition, &given.inputs)?;
     defaults(sound, commands, &mut inputs)?;
+    let mut plan = of_sound(sound, commands, inputs, given)?;
+    plan.plan_hash = hash(sound, [&plan.inputs, &plan.env], &plan.effects, given.project.as_deref())?;
+    for (planned, index) in plan.steps.iter_mut().zip(&sound.order) {
+        planned.line = line(checked, *index);
+    }
+    Ok(plan)
+}
+
+/// Plans what can be planned of a workflow with errors.
+pub fn planned_in_part(checked: &Checked, commands: &dyn Commands, given: &Given) -> Result<Option<Plan>> {
+    let Some((sound, places)) = plannable(checked, commands)? else { return Ok(None) };
+    let mut inputs = given::taken(&sound.definition, &given.inputs)?;
+    // A default may be one of the errors.
+    if let Err(error) = defaults(&sound, commands, &mut inputs)
+        && error.code() != Code::InvalidArgument
+    {
+        return Err(error);
+    }
+    let mut plan = of_sound(&sound, commands, inputs, given)?;
+    for (planned, index) in plan.steps.iter_mut().zip(&sound.order) {
+        planned.line = line(checked, places[*index]);
+    }
+    Ok(Some(plan))
+}
+
+/// Returns the line on which a step begins.
+fn line(checked: &Checked, step: usize) -> Option<usize> {
+    checked.places.get(&format!("/steps/{step}")).map(|place| place.value.line)
+}
+
+fn of_sound(sound: &Sound, commands: &dyn Commands, inputs: Map<String, Value>, given: &Given) -> Result<Plan> {
+    let definition = &sound.definition;
     let unresolved = RefCell::new(BTreeSet::new());
     let (inputs_known, outputs) = (&inputs, &given.outputs);
     let before = |hides| Before { definition, commands, inputs: inputs_known, hides, outputs, unresolved: &unresolved };
@@ -82,16 +115,22 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
     let mut will_run = vec![None; definition.steps.len()];
     let mut steps = Vec::with_capacity(definition.steps.len());
     for (at, index) in sound.order.iter().enumerate() {
-        let mut planned = step::plan(sound, [&before, &shown], at, &uses[*index], &contracts, &will_run)?;
-        planned.line = checked.places.get(&format!("/steps/{index}")).map(|place| place.value.line);
+        let planned = step::plan(sound, [&before, &shown], at, &uses[*index], &contracts, &will_run)?;
         will_run[*index] = Some(planned.will_run);
         steps.push(planned);
     }
     let effects = Effects::of(sound, &steps);
     let final_output = definition.final_output.as_ref().map(|output| step::filled(output, &shown));
     let env = variables(sound, commands)?;
-    let plan_hash = hash(sound, [&inputs, &env], &effects, given.project.as_deref())?;
-    Ok(Plan { inputs_required: required(sound, &inputs), steps, effects, final_output, inputs, env, plan_hash })
+    Ok(Plan {
+        inputs_required: required(sound, &inputs),
+        steps,
+        effects,
+        final_output,
+        inputs,
+        env,
+        plan_hash: String::new(),
+    })
 }
 
 /// Returns the error for a workflow with errors.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::argument::{Object, Text, object, text};
 use super::sample::{Sample, Sampled, sample, samples};
+use super::validate;
 use crate::answer::Answer;
 use crate::check::{Checked, checked};
 use crate::commands::reachable;
@@ -15,7 +16,8 @@ use crate::fixture::chosen::{Chosen, chosen};
 use crate::fixture::form::Fixture;
 use crate::fixture::stored::FIXTURES;
 use crate::given::typed;
-use crate::plan::{Given, Plan, WillRun, planned};
+use crate::plan::{Given, Plan, WillRun, planned, planned_in_part};
+use crate::saved::model;
 use crate::{GROUP, SHAPE};
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
@@ -91,6 +93,9 @@ impl Known {
         let commands = reachable(context);
         let checked = checked(text, &commands)?;
         let given = self.given(context, &checked)?;
+        if checked.sound.is_none() && context.is_shell() {
+            return in_part(&checked, planned_in_part(&checked, &commands, &given)?);
+        }
         let plan = planned(&checked, &commands, &given)?;
         let warnings: Vec<&Finding> = checked.warnings().collect();
         let mut data = json!({ "plan": plan });
@@ -116,6 +121,16 @@ impl Known {
         let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
         Ok(Given { inputs, outputs, project: project.map(|project| project.name) })
     }
+}
+
+/// Returns all errors of a workflow, and the plan of its other parts.
+fn in_part(checked: &Checked, plan: Option<Plan>) -> Result<Reply> {
+    let errors: Vec<Finding> = checked.errors().cloned().collect();
+    let lines = model::lines(&errors).into_iter().chain(plan.is_some().then(|| "Without these errors:".to_owned()));
+    let shown = [Body::lines(lines)].into_iter().chain(plan.iter().map(body)).collect();
+    let mut data = validate::data(checked);
+    data["plan"] = json!(plan);
+    Ok(Reply { failed: true, ..Reply::new(Body::Several(shown), data) })
 }
 
 fn body(plan: &Plan) -> Body {

@@ -1,0 +1,141 @@
+//! Fixes as data: each replaces a part of the text, after which the finding is gone.
+
+use mcpkg_workflow::finding::mended;
+use serde_json::{Value, json};
+
+use super::{check, only};
+use crate::support::Scratch;
+
+/// A workflow with these inputs and steps.
+fn workflow(inputs: &str, steps: &str) -> String {
+    let inputs = if inputs.is_empty() { String::new() } else { format!("inputs:\n{inputs}") };
+    format!("workflow: w\n{inputs}steps:\n{steps}")
+}
+
+const CREATE: &str = "  - id: create_app\n    run: apps:create\n    with: {name: x}\n";
+const INFO: &str = "  - id: info\n    run: apps:info\n";
+
+/// A text with a finding of each kind that has a fix, and what the fix writes.
+fn fixed() -> Vec<(&'static str, String, &'static str)> {
+    let list = "  - {id: apps, run: apps:list}\n";
+    vec![
+        (
+            "unknown_input_ref",
+            workflow("  region: {}\n", &format!("{INFO}    with:\n      app: \"é ${{{{ inputs.regoin }}}}\"\n")),
+            "inputs.region }}",
+        ),
+        (
+            "unknown_step_ref",
+            workflow("", &format!("{CREATE}{INFO}    with: {{app: \"${{{{ steps.create_ap.output.id }}}}\"}}\n")),
+            "steps.create_app.output.id",
+        ),
+        (
+            "unknown_dependency",
+            workflow("", &format!("{CREATE}{INFO}    with: {{app: y}}\n    depends_on: [creat_app]\n")),
+            "depends_on: [create_app]",
+        ),
+        (
+            "unknown_with_key",
+            workflow("", "  - {id: a, run: apps:create, with: {name: x, regoin: eu}}\n"),
+            "region: eu",
+        ),
+        (
+            "unknown_with_key",
+            r#"{"workflow": "w", "steps": [{"id": "a", "run": "apps:create", "with": {"nmae": "x"}}]}"#.to_owned(),
+            r#"{"name": "x"}"#,
+        ),
+        ("unknown_command", workflow("", "  - {id: a, run: apps:lst}\n"), "run: apps:list"),
+        ("unknown_key", workflow("", "  - id: a\n    run: apps:list\n    dependson: []\n"), "depends_on: []"),
+        (
+            "enum_violation",
+            workflow("", "  - {id: a, run: apps:create, with: {name: x, region: 'euu'}}\n"),
+            r#"region: "eu""#,
+        ),
+        ("wrong_type", workflow("  n: {type: interger}\n", list), "type: integer"),
+        (
+            "prefer_not_used",
+            workflow("", &format!("{CREATE}{INFO}    with: {{app: \"${{{{ steps.create_app.output.name }}}}\"}}\n")),
+            "steps.create_app.output.id }}",
+        ),
+        (
+            "contract_tag_mismatch",
+            workflow("", &format!("{list}{INFO}    with:\n      app: ${{{{ steps.apps.output[0].region }}}}\n")),
+            "steps.apps.output[0].id }}",
+        ),
+        (
+            "output_path_missing",
+            workflow("", &format!("{CREATE}{INFO}    with: {{app: \"${{{{ steps.create_app.output.regoin }}}}\"}}\n")),
+            "steps.create_app.output.region }}",
+        ),
+        ("unknown_provider", workflow("  app: {provider: apps:lst}\n", list), "provider: apps:list"),
+        (
+            "value_field_missing",
+            workflow("  app: {provider: apps:list, select: {value_field: nmae, id_field: id}}\n", list),
+            "value_field: name",
+        ),
+    ]
+}
+
+#[test]
+fn each_fix_removes_its_finding() {
+    for (code, text, writes) in fixed() {
+        let found = only(&text, code);
+        assert!(found.fix.is_some(), "{code} has no fix: {found:?}\n{text}");
+        let (better, count) = mended(&text, &[found]);
+        assert!(count == 1 && better.contains(writes), "{code}: {better}");
+        let left: Vec<_> = check(&better).findings.into_iter().filter(|found| found.code.name() == code).collect();
+        assert_eq!(left, [], "{code}: {better}");
+        // Nothing else was touched.
+        let same = text.lines().zip(better.lines()).filter(|(old, new)| old == new).count();
+        assert_eq!(
+            (text.lines().count(), text.lines().count() - same),
+            (better.lines().count(), 1),
+            "{code}: {better}"
+        );
+    }
+}
+
+#[test]
+fn what_is_in_doubt_has_a_hint_alone() {
+    for (code, text) in [
+        // Two names are as near, and a name that is there already.
+        (
+            "unknown_input_ref",
+            workflow("  apps: {}\n  appd: {}\n", &format!("{INFO}    with: {{app: \"${{{{ inputs.appx }}}}\"}}\n")),
+        ),
+        ("unknown_with_key", workflow("", "  - {id: a, run: apps:create, with: {name: x, nmae: y}}\n")),
+        ("unknown_key", workflow("", "  - {id: a, run: apps:list, with: {}, wiht: {}}\n")),
+        // A person chooses what destroys.
+        ("unknown_command", workflow("", "  - {id: a, run: apps:delet, with: {app: x}}\n")),
+        // The text is not what it says.
+        (
+            "unknown_step_ref",
+            workflow("", &format!("{CREATE}{INFO}    with: {{app: \"\\x24{{{{ steps.create_ap.output.id }}}}\"}}\n")),
+        ),
+        // Of an alias, another place would have to change.
+        (
+            "enum_violation",
+            "workflow: w\nsteps:\n  - {id: a, run: apps:create, with: {name: &n euu, region: *n}}\n".to_owned(),
+        ),
+        // No name is near.
+        ("unknown_with_key", workflow("", "  - {id: a, run: apps:list, with: {zone: eu}}\n")),
+    ] {
+        let found = only(&text, code);
+        assert_eq!(found.fix, None, "{text}");
+    }
+}
+
+#[test]
+fn fixes_are_in_the_json_and_applied_to_the_file() {
+    let scratch = Scratch::with_project();
+    let text = "# Mine.\nworkflow: w\ninputs:\n  text: {}\nsteps:\n  - id: keep   # it\n    run: mcpkg:prompt:create\n    with: {name: a, content: \"${{ inputs.txet }}\"}\n";
+    scratch.file("w.yaml", text);
+    let ran = scratch.run(&["--json", "workflow", "validate", "w.yaml"]);
+    let data: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let fix = &data["errors"][0]["fix"];
+    let span = json!({ "line": 8, "column": 42, "end_line": 8, "end_column": 46 });
+    assert_eq!((&fix["text"], &fix["span"]), (&json!("text"), &span), "{data:#}");
+    scratch.ok(&["workflow", "validate", "w.yaml", "--fix"]);
+    let now = std::fs::read_to_string(scratch.path().join("w.yaml")).expect("the file");
+    assert_eq!(now, text.replace("txet", "text"));
+}
