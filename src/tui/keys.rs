@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mcpkg_console::place::Place;
+use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::{Body, Screen, Tone};
 use mcpkg_console::{Does, Invocation};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -121,7 +121,7 @@ impl App {
             Typing::Field => self.field_key(key),
             Typing::Editor => match key.code {
                 KeyCode::F(4) => self.fix(tasks),
-                _ if is_control(key, 's') => self.review(),
+                _ if is_control(key, 's') => self.review(tasks),
                 _ if is_control(key, 'r') => self.edited(|editor| editor.redo(), tasks),
                 _ => self.edited(|editor| editor.input(key), tasks),
             },
@@ -215,7 +215,7 @@ impl App {
                 let (version, text) = (editor.version, editor.text());
                 tasks.push(Task::Plan(version, text));
             }
-            KeyCode::Char('s') => self.review(),
+            KeyCode::Char('s') => self.review(tasks),
             KeyCode::Char('j') | KeyCode::Down => editor.moved(CursorMove::Down),
             KeyCode::Char('k') | KeyCode::Up => editor.moved(CursorMove::Up),
             KeyCode::Char('h') | KeyCode::Left => editor.moved(CursorMove::Back),
@@ -263,15 +263,20 @@ impl App {
     }
 
     /// Shows what saving would change.
-    fn review(&mut self) {
+    fn review(&mut self, tasks: &mut Vec<Task>) {
         if self.is_read_only {
             return self.say(Tone::Warning, "read-only: the console was started with --read-only");
+        }
+        self.typing = Typing::Nothing;
+        let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
+        if is_draft {
+            // Approving a draft shows what it changes, and asks.
+            return self.save(tasks);
         }
         let Some(editor) = &mut self.level_mut().editor else { return };
         let difference = editor.document.difference(&editor.text());
         editor.lower = Lower::Difference(difference);
         let name = editor.document.name.clone();
-        self.typing = Typing::Nothing;
         self.say(Tone::Plain, &format!("Save {name}?   y yes, other keys no"));
     }
 

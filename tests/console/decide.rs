@@ -26,7 +26,7 @@ fn a_request_is_read_approved_and_used() {
     // Every other key leaves it undone.
     screen.keys("\r");
     screen.wait("Not confirmed; nothing was changed");
-    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_REQUIRED");
+    assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
     screen.keys("a");
     screen.wait("y yes, other keys no");
     screen.keys("y");
@@ -79,11 +79,11 @@ fn a_read_only_console_approves_nothing() {
     let ground = Ground::new();
     ground.scratch.ok(&["project", "select", "p"]);
     let mut client = agent(&ground, "codex");
-    let asked = execute(&mut client, create());
+    execute(&mut client, create());
     let Some(mut screen) = console(&ground.scratch, &["--read-only"]) else { return };
     let text = screen.wait("Run hosting:apps:create");
     assert!(text.contains("READ-ONLY") && !text.contains("a approve"), "{text}");
     screen.keys("a");
     screen.wait("read-only: the console was started with --read-only");
-    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_REQUIRED");
+    assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
 }

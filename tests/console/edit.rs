@@ -32,12 +32,10 @@ fn a_draft_is_fixed_by_a_key_reviewed_and_saved() {
     screen.keys("f");
     screen.wait("inputs.region }}");
     screen.wait_until(|text| !text.contains("unknown_input_ref"), "the finding is gone");
+    // Saving shows what the draft changes, and asks as `mcpkg draft approve` does.
     screen.keys("s");
-    let text = screen.wait("Save app?   y yes, other keys no");
-    assert!(text.contains("+") && text.contains("hosting:apps:create"), "{text}");
-    screen.keys("y");
-    // Approving a draft asks by itself, as in the shell.
-    screen.wait("y yes, other keys no");
+    let text = screen.wait("y yes, other keys no");
+    assert!(text.contains("hosting:apps:create") && text.contains("Proposed by mcp:claude-code"), "{text}");
     screen.keys("y");
     screen.wait("Approved draft");
     let saved = ground.scratch.ok(&["workflow", "show", "app"]);

@@ -5,7 +5,7 @@ mod edit;
 
 use serde_json::json;
 
-use crate::support::{Client, Screen, Scratch, skipped};
+use crate::support::{Client, Scratch, Screen, skipped};
 use crate::workflow::runs::Ground;
 
 const USUAL: (u16, u16) = (100, 30);
@@ -33,7 +33,11 @@ fn without_a_terminal_it_names_the_commands_that_print_the_same() {
     let scratch = Scratch::with_database();
     let ran = scratch.run(&["console"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("The console needs a terminal") && ran.stderr.contains("mcpkg inbox"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("The console needs a terminal") && ran.stderr.contains("mcpkg inbox"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct Finding {
     pub is_error: bool,
     pub message: String,
     pub hint: String,
+    /// The tags that the argument accepts and prefers, and those of the value.
+    pub why: String,
     /// Line and column, counted from 1.
     pub line: usize,
     pub column: usize,
@@ -59,17 +61,24 @@ impl Finding {
         let (line, column) = (place(found, "line"), place(found, "column"));
         let end = |name, least| place(found, name).max(least);
         let fix = found.get("fix").filter(|fix| fix.is_object()).map(|fix| Fix {
-            line: place(fix, "line"),
-            column: place(fix, "column"),
-            end_line: place(fix, "end_line"),
-            end_column: place(fix, "end_column"),
+            line: place(&fix["span"], "line"),
+            column: place(&fix["span"], "column"),
+            end_line: place(&fix["span"], "end_line"),
+            end_column: place(&fix["span"], "end_column"),
             text: text(fix, "text").to_owned(),
         });
+        let tags = |name| texts(&found["why"], name).join(", ");
+        let why = match (tags("accepts"), text(&found["why"], "prefer"), tags("tags")) {
+            (accepts, _, _) if accepts.is_empty() => String::new(),
+            (accepts, "", tags) => format!("accepts {accepts}; this is {tags}"),
+            (accepts, prefer, tags) => format!("accepts {accepts}; prefers {prefer}; this is {tags}"),
+        };
         Self {
             code: text(found, "code").to_owned(),
             is_error: text(found, "severity") == "error",
             message: text(found, "message").to_owned(),
             hint: text(found, "hint").to_owned(),
+            why,
             line,
             column,
             end_line: end("end_line", line),

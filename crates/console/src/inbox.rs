@@ -295,10 +295,16 @@ fn proposals(context: &Context) -> Result<Vec<Waiting>> {
     Ok(rows(&data, "proposals").iter().filter(|found| text(found, "state") == "open").map(item).collect())
 }
 
+fn can_deploy(context: &Context) -> bool {
+    let root = context.store.read(|db| context.domains.deploy_root(db, &context.selection));
+    matches!(root, Ok(Some(_)))
+}
+
 /// Files that were changed on disk since they were deployed, and files that are behind the project.
 fn files(context: &Context) -> Result<Vec<Waiting>> {
-    // Nothing is behind in a folder that nothing was deployed into.
-    if rows(&Invocation::new("snapshot list").read(context)?, "snapshots").is_empty() {
+    // Nothing is behind in a folder that nothing was deployed into, or that nothing can be deployed into.
+    let deployed = Invocation::new("snapshot list").read(context);
+    if deployed.is_ok_and(|data| rows(&data, "snapshots").is_empty()) || !can_deploy(context) {
         return Ok(Vec::new());
     }
     let changes = deploy::changes(context)?;

@@ -122,8 +122,8 @@ fn findings(frame: &mut Frame<'_>, editor: &Editor, area: Rect, is_ascii: bool) 
         if let Some(fix) = &finding.fix {
             lines.push(Told::of(Tone::Good, "  f fixes it: ").then(Tone::Plain, &fix.text));
         }
-        if !finding.hint.is_empty() {
-            lines.push(Told::of(Tone::Dim, &format!("  {}", finding.hint)));
+        for line in [&finding.hint, &finding.why].into_iter().filter(|line| !line.is_empty()) {
+            lines.push(Told::of(Tone::Dim, &format!("  {line}")));
         }
     }
     let at = here.map(|(at, _)| at);

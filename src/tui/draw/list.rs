@@ -92,7 +92,8 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
     let mut lines = Vec::new();
     for (at, row) in rows.iter().enumerate().skip(first).take(height) {
         let is_marked = marked == Some(at);
-        let look = if is_marked { Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED) } else { Style::new() };
+        let look =
+            if is_marked { Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED) } else { Style::new() };
         let joined = |cells: &[Span]| {
             let texts = cells.iter().map(Span::text).filter(|text| !text.is_empty());
             texts.collect::<Vec<_>>().join("  ")

@@ -1,5 +1,7 @@
 //! `mcpkg draft edit`: opens a draft in the user's editor. Saving also rebases a stale draft onto the current revision.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,6 +11,7 @@ use crate::GROUP;
 use crate::answer::VERSION;
 use crate::completions::DRAFTS;
 use crate::saved::model;
+use crate::text::argument::Text;
 use mcpkg_base::editor;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -23,6 +26,10 @@ pub struct Edit {
     /// Id of the draft, or a unique suffix of the id
     #[arg(add = DRAFTS)]
     id: String,
+    /// Take the new text from this file, instead of opening an editor
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    from: Option<PathBuf>,
 }
 
 impl Operation for Edit {
@@ -34,7 +41,7 @@ impl Operation for Edit {
         show the changes to the workflow. When you delete these lines or edit the text, mcpkg proposes the draft again, based on the \
         workflow's current revision. If you close the editor without editing, the draft does not change.";
     const EXAMPLES: &'static [&'static str] =
-        &["mcpkg draft edit 3f2a1b4c5d6e", "EDITOR=nano mcpkg draft edit 3f2a1b4c5d6e"];
+        &["mcpkg draft edit 3f2a1b4c5d6e", "mcpkg draft edit 3f2a1b4c5d6e --from app.yaml"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
@@ -52,15 +59,30 @@ impl Operation for Edit {
             let told = if kept.draft.state == State::Stale { told(&kept, &kept.moved(db)?) } else { String::new() };
             Ok((kept, told))
         })?;
-        let text = told + &kept.text;
-        let hint = "set EDITOR, or propose another text with `mcpkg draft add FILE`";
-        let (file, edited) = editor::edit(&kept.draft.name, "yaml", &text, hint)?;
         let uuid = kept.draft.uuid;
-        if edited == text.as_bytes() {
+        let is_same = |text: &str, edited: &[u8]| edited == text.as_bytes();
+        let unchanged = || {
             let sentence = format!("Draft {uuid} of workflow '{}' is unchanged", kept.draft.name);
-            return Ok(Reply::sentence(sentence, kept.data()));
-        }
-        let (kept, said) = keep(context, &kept, edited).map_err(|error| editor::keep(file, error))?;
+            Ok(Reply::sentence(sentence, kept.data()))
+        };
+        let (kept, said) = match &self.from {
+            Some(path) => {
+                let edited = Text::File(path.clone()).read()?.into_bytes();
+                if kept.draft.state != State::Stale && is_same(&kept.text, &edited) {
+                    return unchanged();
+                }
+                keep(context, &kept, edited)?
+            }
+            None => {
+                let text = told + &kept.text;
+                let hint = "set EDITOR, or propose another text with `mcpkg draft add FILE`";
+                let (file, edited) = editor::edit(&kept.draft.name, "yaml", &text, hint)?;
+                if is_same(&text, &edited) {
+                    return unchanged();
+                }
+                keep(context, &kept, edited).map_err(|error| editor::keep(file, error))?
+            }
+        };
         let sentence = format!("Edited draft {uuid} of workflow '{}'", kept.draft.name);
         Ok(Reply::sentence(sentence, kept.data()).warn(model::warnings(&said.findings)))
     }
