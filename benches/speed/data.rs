@@ -125,6 +125,7 @@ pub fn create(store: &Store, clock: &Clock, name: &str, description: Option<Stri
             kind: "prompt.create",
             subject: name,
             outcome: "ok",
+            session: None,
         };
         events::append(db, event)?;
         Ok(project.name)

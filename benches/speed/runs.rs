@@ -111,7 +111,8 @@ fn by_hand(store: &Store, base: &str) -> Duration {
 /// Inserts a row and waits until it is on the disk.
 pub fn keep(store: &Store, subject: &str) -> Result<()> {
     store.write(|db| {
-        let event = NewEvent { at: 0, actor: "bench", project: None, kind: "execute", subject, outcome: "ok" };
+        let event =
+            NewEvent { at: 0, actor: "bench", project: None, kind: "execute", subject, outcome: "ok", session: None };
         events::append(db, event)
     })
 }

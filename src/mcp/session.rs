@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::subscriptions::Subscriber;
 
 /// The state that a client of a revision with a handshake set up in its session.
-#[derive(Default)]
 pub(super) struct Session {
+    /// The id of the connection in the trail.
+    pub(super) id: Arc<str>,
     /// The client's subscription to changes.
     pub(super) subscriber: OnceLock<Arc<Subscriber>>,
     /// Whether the client is already being notified of changes.
@@ -21,6 +22,19 @@ pub(super) struct Session {
     level: Mutex<Option<LoggingLevel>>,
     /// Cancelled when the session ends.
     pub(super) ended: CancellationToken,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        let id = mcpkg_base::clock::short_id().into();
+        Self {
+            id,
+            subscriber: OnceLock::default(),
+            notified: AtomicBool::default(),
+            level: Mutex::default(),
+            ended: CancellationToken::default(),
+        }
+    }
 }
 
 impl Session {

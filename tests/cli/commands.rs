@@ -207,6 +207,7 @@ fn front_matter_declares_a_template() {
     "#);
     assert_eq!(exported("created"), file);
     assert_eq!(scratch.ok(&["prompt", "show", "pr", "-a", "arguments=7"]), "Review 7\n");
+    assert_eq!(scratch.ok(&["prompt", "show", "pr"]), "Review $ARGUMENTS\n");
     assert_eq!(scratch.ok(&["prompt", "show", "pr", "--raw"]), file);
     scratch.ok(&["prompt", "update", "pr", "-d", "Changed"]);
     scratch.file("pr.md", "---\narguments: [pr]\n---\nSee {{ pr }}");

@@ -66,8 +66,15 @@ fn pruning_deletes_what_is_beyond_the_limits_after_it_asked() {
     --- stderr
     "#);
     let append = |at| {
-        let event =
-            NewEvent { at, actor: "shell", project: Some("p"), kind: "prompt.update", subject: "x", outcome: "ok" };
+        let event = NewEvent {
+            at,
+            actor: "shell",
+            project: Some("p"),
+            kind: "prompt.update",
+            subject: "x",
+            outcome: "ok",
+            session: None,
+        };
         scratch.store().write(|db| events::append(db, event)).expect("an event");
     };
     (0..5).for_each(append);

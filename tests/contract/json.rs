@@ -210,6 +210,7 @@ fn every_command_keeps_to_the_schema() {
         &["prune", "--dry-run"],
         &["events"],
         &["inbox"],
+        &["undo", "1", "--dry-run"],
         &["check"],
         &["compact"],
         &["backup", "copy.db"],

@@ -56,7 +56,10 @@ fn a_watch_whose_connection_ended_is_told_of_what_comes_after() {
 
 fn event(db: &mcpkg_store::Db<'_>, subject: &str) -> mcpkg_base::error::Result<()> {
     use mcpkg_store::events::{NewEvent, append};
-    append(db, NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok" })
+    append(
+        db,
+        NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok", session: None },
+    )
 }
 
 /// E7.

@@ -106,7 +106,18 @@ fn a_standby_is_read_and_is_written_once_it_is_the_primary() {
         store.write(|db| {
             insert(db, &project, name)?;
             let subject = name;
-            append(db, NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok" })
+            append(
+                db,
+                NewEvent {
+                    at: 0,
+                    actor: "test",
+                    project: None,
+                    kind: "prompt.create",
+                    subject,
+                    outcome: "ok",
+                    session: None,
+                },
+            )
         })
     };
     write(&writer, "before").expect("the primary writes");

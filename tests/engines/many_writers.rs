@@ -24,7 +24,10 @@ fn make_projects(store: &Store) {
 }
 
 fn event(db: &Db<'_>, subject: &str) -> Result<()> {
-    events::append(db, NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok" })
+    events::append(
+        db,
+        NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok", session: None },
+    )
 }
 
 /// Writes to a project as operations do.

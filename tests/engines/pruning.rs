@@ -12,7 +12,7 @@ use crate::support::{Scratch, eventually};
 const HOUR: i64 = 3_600_000;
 
 fn append(store: &Store, at: i64) {
-    let event = NewEvent { at, actor: "test", project: None, kind: "test", subject: "", outcome: "ok" };
+    let event = NewEvent { at, actor: "test", project: None, kind: "test", subject: "", outcome: "ok", session: None };
     store.write(|db| events::append(db, event)).expect("an event");
 }
 

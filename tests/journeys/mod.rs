@@ -7,3 +7,4 @@ mod newcomer;
 mod pages;
 mod repos;
 mod told;
+mod undo;

@@ -305,6 +305,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["prune", "--yes"],
         vec!["compact", "--keep-revisions", "1", "--yes"],
         vec!["compact"],
+        vec!["undo", "--by", "shell", "--since", "1h", "--yes"],
         vec!["project", "create", "q"],
         vec!["project", "select", "q"],
         vec!["project", "select", "twin"],

@@ -10,6 +10,7 @@ mod model;
 mod round_trips;
 mod search;
 mod steps;
+mod undo;
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;

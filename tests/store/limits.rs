@@ -68,6 +68,7 @@ fn events_go_by_age_and_number_and_the_last_hour_stays() {
             kind: "test",
             subject: "",
             outcome: "ok",
+            session: None,
         };
         store.write(|db| events::append(db, event)).expect("an event");
     };

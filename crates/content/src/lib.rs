@@ -36,6 +36,7 @@ mod resource;
 #[path = "../../../tests/support/seed.rs"]
 #[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
 mod seed;
+mod undo;
 
 use mcpkg_core::op::{Domain, Entry, Group, Listed};
 
@@ -77,6 +78,7 @@ pub const DOMAIN: Domain = Domain {
     ],
     resources: &[resource::RESOURCES, skills::RESOURCES],
     health: health::health,
+    undo: undo::UNDO,
     ..Domain::EMPTY
 };
 

@@ -43,6 +43,7 @@ pub const DOMAIN: Domain = Domain {
         ("snapshot", "List, pin and prune stored deploys"),
         ("evolve", "Bring changes made on disk back into the project"),
     ],
+    undo: operations::undo::UNDO,
     recover: apply::undo::recover,
     health: |context| [apply::places::health(context), apply::journal::health(context)].concat(),
     ..Domain::EMPTY

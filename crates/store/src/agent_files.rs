@@ -112,7 +112,9 @@ pub fn put(db: &Db<'_>, project: i64, new: New<'_>, content: &NewContent, now: M
     if before.as_ref().is_some_and(is_same) {
         return Ok(());
     }
+    let was = before.as_ref().map(|file| file.revision.to_string()).unwrap_or_default();
     let revision = before.map_or(Ok(1), |file| revisions::next(file.revision))?;
+    db.note("agent-file", path, was, revision);
     let sql = sql!(
         "INSERT INTO agent_file (project_id, path, kind, agent, executable, blob_id, revision, created_at, updated_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
@@ -127,6 +129,7 @@ pub fn put(db: &Db<'_>, project: i64, new: New<'_>, content: &NewContent, now: M
 pub fn delete(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
     let file = get(db, project, path)?;
     db.run(sql!("DELETE FROM agent_file WHERE id = ?1"), params![file.id])?;
+    db.note("agent-file", path, file.revision, "");
     blobs::sweep(db)?;
     Ok(file)
 }

@@ -140,7 +140,9 @@ pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
     if waiting(db, new.binding.asker, new.asked_at, most)? >= most {
         return Ok(false);
     }
-    add(db, new, Needs::Person, None).map(|()| true)
+    add(db, new, Needs::Person, None)?;
+    db.note("consent", new.uuid, "", State::Pending.word());
+    Ok(true)
 }
 
 /// Adds a confirm token by its SHA-256. There is always room: the asker's oldest tokens are deleted if necessary.
@@ -272,7 +274,11 @@ pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis, note: Option<&str>) -> Result<
         "UPDATE consent SET state = 'denied', decided_at = ?2, note = ?3
          WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'approved', 'denied') AND expires_at > ?2"
     );
-    Ok(db.run(sql, params![uuid, now, note])? == 1)
+    let denied = db.run(sql, params![uuid, now, note])? == 1;
+    if denied {
+        db.note("consent", uuid, State::Pending.word(), State::Denied.word());
+    }
+    Ok(denied)
 }
 
 /// Records that a client declined a request, which still waits for a person. Returns whether it was pending.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use super::changes::Change;
 use super::deadline::Watch;
 use super::engine::{Intent, Link, Row, Sql, Value, damaged};
 use mcpkg_base::error::Result;
@@ -14,12 +15,14 @@ pub struct Db<'c> {
     intent: Intent,
     /// The keys for which [`Db::is_first`] was called.
     seen: RefCell<BTreeSet<String>>,
+    /// The changes since the last event, which the next event lists.
+    changes: RefCell<Vec<Change>>,
 }
 
 impl<'c> Db<'c> {
     /// Returns a `Db` in which each statement is its own transaction. `watch` is the watch of `connection`.
     pub(super) fn new(connection: Link<'c>, watch: Option<&'c Watch>) -> Self {
-        Self { connection, watch, intent: Intent::Read, seen: RefCell::default() }
+        Self { connection, watch, intent: Intent::Read, seen: RefCell::default(), changes: RefCell::default() }
     }
 
     /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing. `watch` is the watch of
@@ -68,6 +71,25 @@ impl<'c> Db<'c> {
     pub(super) fn is_first(&self, key: &str) -> bool {
         let mut seen = self.seen.borrow_mut();
         !seen.contains(key) && seen.insert(key.to_owned())
+    }
+
+    /// Notes that the state of an item changed, for the next event of this transaction.
+    pub(super) fn note(&self, kind: &'static str, item: impl ToString, before: impl ToString, after: impl ToString) {
+        let (item, before, after) = (item.to_string(), before.to_string(), after.to_string());
+        if before == after {
+            return;
+        }
+        let mut changes = self.changes.borrow_mut();
+        // Several changes of one item are one: only the first and the last state matter.
+        match changes.last_mut().filter(|last| last.kind == kind && last.item == item && last.after == before) {
+            Some(last) => last.after = after,
+            None => changes.push(Change { kind: kind.to_owned(), item, before, after }),
+        }
+    }
+
+    /// Takes the changes since the last event.
+    pub(super) fn take_changes(&self) -> Vec<Change> {
+        self.changes.take()
     }
 
     /// Returns the number of rows that this connection has inserted, updated and deleted so far.

@@ -174,6 +174,7 @@ pub fn insert(
         now
     ];
     db.run(sql, values)?;
+    db.note("draft", uuid, "", format!("open {blob}"));
     Ok(true)
 }
 
@@ -187,7 +188,11 @@ pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> R
           WHERE uuid = ?1 AND blob_id = ?2 AND state = 'open'"
     );
     let values = params![uuid, was, said.name, item, revision, base_blob, blob, said.findings, said.plan, now];
-    Ok(db.run(sql, values)? == 1)
+    let edited = db.run(sql, values)? == 1;
+    if edited {
+        db.note("draft", uuid, format!("open {was}"), format!("open {blob}"));
+    }
+    Ok(edited)
 }
 
 /// Records a person's decision about an open draft. Returns whether it was still open and had the text with the key `shown`.
@@ -198,7 +203,25 @@ pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, decision: Decision<'_>) -> Re
         "UPDATE workflow_draft SET state = ?3, decided_by = ?4, decided_at = ?5, note = ?6
           WHERE uuid = ?1 AND blob_id = ?2 AND state = 'open'"
     );
-    Ok(db.run(sql, params![uuid, shown, word, plain(actor), now, note])? == 1)
+    let decided = db.run(sql, params![uuid, shown, word, plain(actor), now, note])? == 1;
+    if decided {
+        db.note("draft", uuid, format!("open {shown}"), word);
+    }
+    Ok(decided)
+}
+
+/// Opens a rejected draft again, to undo the rejection. Returns whether it was rejected.
+pub fn reopen(db: &Db<'_>, uuid: Uuid) -> Result<bool> {
+    let sql = sql!(
+        "UPDATE workflow_draft SET state = 'open', decided_by = NULL, decided_at = NULL
+          WHERE uuid = ?1 AND state = 'rejected'"
+    );
+    Ok(db.run(sql, params![uuid])? == 1)
+}
+
+/// Returns the draft with this id in any project, if there is one.
+pub fn by_uuid(db: &Db<'_>, uuid: Uuid) -> Result<Option<Draft>> {
+    db.one(sql!(drafts!(), " WHERE d.uuid = ?1"), params![uuid], from_row)
 }
 
 /// Returns the draft of a project with this id, if there is one.

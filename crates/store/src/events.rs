@@ -1,8 +1,10 @@
 //! The trail: one row for every change and every refused change, without contents. It is also the feed of changes for servers.
 
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::Db;
+use super::changes::{self, Change};
 use super::engine::{Row, params, sql};
 use super::limits::{Growing, Limits};
 use super::projects::{Selection, resolved};
@@ -23,6 +25,8 @@ pub struct NewEvent<'a> {
     pub subject: &'a str,
     /// `ok`, or the error code of the refusal.
     pub outcome: &'a str,
+    /// The connection or the shell command that it comes from, if there is one.
+    pub session: Option<&'a str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,12 +43,17 @@ pub struct Event {
     pub subject: String,
     /// `ok`, or the error code of the refusal.
     pub outcome: String,
+    /// The connection of a client, or the shell command, that it came from.
+    pub session: Option<String>,
+    /// The name of the subject, if `subject` is an id and its row still exists. Only [`with_names`] sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject_name: Option<String>,
 }
 
 /// The query whose rows [`from_row`] reads, without its conditions.
 macro_rules! events {
     () => {
-        "SELECT seq, at, actor, project, kind, subject, outcome FROM event"
+        "SELECT seq, at, actor, project, kind, subject, outcome, session FROM event"
     };
 }
 
@@ -94,9 +103,22 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
 /// Appends an event. Do this last in a transaction, because others that append have to wait until it ends.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
     db.lock_events()?;
+    let changes = changes::column(&db.take_changes());
     db.run(
-        sql!("INSERT INTO event (at, actor, project, kind, subject, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
-        params![event.at, plain(event.actor), event.project, event.kind, plain(event.subject), event.outcome],
+        sql!(
+            "INSERT INTO event (at, actor, project, kind, subject, outcome, session, changes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+        ),
+        params![
+            event.at,
+            plain(event.actor),
+            event.project,
+            event.kind,
+            plain(event.subject),
+            event.outcome,
+            event.session,
+            changes
+        ],
     )?;
     Ok(())
 }
@@ -144,6 +166,83 @@ pub fn oldest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(min(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
+/// Which events to return.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter<'a> {
+    pub after: Option<i64>,
+    pub actor: Option<&'a str>,
+    pub since: Option<Millis>,
+    /// A project's name.
+    pub project: Option<&'a str>,
+    pub session: Option<&'a str>,
+}
+
+macro_rules! filtered {
+    () => {
+        " WHERE seq > ?1 AND (CAST(?2 AS TEXT) IS NULL OR actor = ?2) AND at >= ?3
+            AND (CAST(?4 AS TEXT) IS NULL OR project = ?4) AND (CAST(?5 AS TEXT) IS NULL OR session = ?5)"
+    };
+}
+
+impl<'a> Filter<'a> {
+    fn params(&self) -> (i64, Option<&'a str>, Millis, Option<&'a str>, Option<&'a str>) {
+        (self.after.unwrap_or(0), self.actor, self.since.unwrap_or(Millis::MIN), self.project, self.session)
+    }
+}
+
+/// Returns at most `limit` events that match, oldest first: the first ones after `filter.after`, or else the last ones.
+pub fn filtered(db: &Db<'_>, filter: &Filter<'_>, limit: usize) -> Result<Vec<Event>> {
+    let (after, actor, since, project, session) = filter.params();
+    let limit = most(limit);
+    let values = params![after, actor, since, project, session, limit];
+    if filter.after.is_some() {
+        return db.all(sql!(events!(), filtered!(), " ORDER BY seq LIMIT ?6"), values, from_row);
+    }
+    let mut events = db.all(sql!(events!(), filtered!(), " ORDER BY seq DESC LIMIT ?6"), values, from_row)?;
+    events.reverse();
+    Ok(events)
+}
+
+/// Returns the event with this number, if there is one.
+pub fn get(db: &Db<'_>, seq: i64) -> Result<Option<Event>> {
+    db.one(sql!(events!(), " WHERE seq = ?1"), params![seq], from_row)
+}
+
+/// Returns what an event changed.
+pub fn changes(db: &Db<'_>, seq: i64) -> Result<Vec<Change>> {
+    let found = db.one(sql!("SELECT changes FROM event WHERE seq = ?1"), params![seq], |row| {
+        changes::read(row.get::<Option<&str>>(0)?)
+    })?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Returns the last successful event after `seq` that concerns an item, except for the events in `but`.
+pub fn last_about(db: &Db<'_>, seq: i64, kind: &str, item: &str, but: &[i64]) -> Result<Option<Event>> {
+    let begin = serde_json::to_string(&[kind, item]).unwrap_or_default();
+    let sql = sql!(
+        events!(),
+        " WHERE seq > ?1 AND outcome = 'ok' AND (changes LIKE ?2 OR (subject = ?3 AND subject <> '')) ORDER BY seq DESC"
+    );
+    let pattern = format!("%{},%", begin.trim_end_matches(']'));
+    let found = db.all(sql, params![seq, pattern, item], from_row)?;
+    Ok(found.into_iter().find(|event| !but.contains(&event.seq)))
+}
+
+/// Fills in the names of drafts, consents and runs, whose events have ids as subjects.
+pub fn with_names(db: &Db<'_>, events: &mut [Event]) -> Result<()> {
+    for event in events {
+        // The event of a run's step has the step's id after the run's.
+        let Ok(uuid) = Uuid::parse_str(event.subject.split('/').next().unwrap_or_default()) else { continue };
+        let sql = sql!(
+            "SELECT name FROM workflow_draft WHERE uuid = ?1
+             UNION ALL SELECT summary FROM consent WHERE uuid = ?1
+             UNION ALL SELECT name FROM run WHERE uuid = ?1 LIMIT 1"
+        );
+        event.subject_name = db.one(sql, params![uuid], |row| row.get(0))?;
+    }
+    Ok(())
+}
+
 fn most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
@@ -157,5 +256,7 @@ fn from_row(row: &Row<'_>) -> Result<Event> {
         kind: row.get(4)?,
         subject: row.get(5)?,
         outcome: row.get(6)?,
+        session: row.get(7)?,
+        subject_name: None,
     })
 }

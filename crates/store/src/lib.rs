@@ -13,6 +13,7 @@ pub mod backup;
 pub mod blobs;
 pub mod builds;
 pub mod catalogs;
+mod changes;
 pub mod check;
 pub mod consents;
 pub mod deploys;
@@ -70,6 +71,7 @@ mod text;
 mod writing;
 
 pub use ahead::Ahead;
+pub use changes::Change;
 pub use db::Db;
 pub use engine::sqlite::{Access, SCHEMA_VERSION};
 pub use engine::{BUSY_TIMEOUT, Holding, Version};

@@ -57,7 +57,7 @@ pub mod yaml;
 
 use clap::ValueEnum;
 
-use mcpkg_core::op::{Domain, Entry, Group, Listed, Shape};
+use mcpkg_core::op::{Domain, Entry, Group, Listed, Shape, Undo};
 use mcpkg_store::drafts;
 use mcpkg_store::runs;
 
@@ -130,6 +130,16 @@ pub const DOMAIN: Domain = Domain {
     tools: Some(exposed::PROJECTIONS),
     growing: &[drafts::GROWING, runs::GROWING],
     health: |context| [api::health(context), plugin::health(context)].concat(),
+    undo: Undo {
+        items: &[&draft::undo::Drafts],
+        lasting: &[
+            ("command.run", "a run's effects outside cannot be undone"),
+            ("execute", "a run's effects outside cannot be undone"),
+            ("workflow", "restore an earlier revision with `mcpkg workflow restore`"),
+            ("workflow.run", "a run's effects outside cannot be undone"),
+        ],
+        ..Undo::NOTHING
+    },
     ending: || {
         engine::end_all();
         plugin::end_all();

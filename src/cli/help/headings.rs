@@ -17,6 +17,6 @@ pub const HEADINGS: [(&str, &[&str]); 8] = [
     ("Workflows", &["command", "catalog", "plugin", "workflow", "template", "draft", "consent"]),
     (
         "Server and database",
-        &["serve", "access", "limit", "backup", "restore", "move", "check", "compact", "events", "prune"],
+        &["serve", "access", "limit", "backup", "restore", "move", "check", "compact", "events", "undo", "prune"],
     ),
 ];

@@ -142,7 +142,9 @@ async fn decide(
 
 fn context(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> Context {
     let client = request.client_info().map(|client| client.name);
-    Context::new(crate::DOMAINS, config.caller(client.as_deref()), server.store.clone(), config.selection.clone())
+    let caller = config.caller(client.as_deref());
+    let context = Context::new(crate::DOMAINS, caller, server.store.clone(), config.selection.clone());
+    Context { connection: server.session.id.clone(), ..context }
 }
 
 fn not_asked() -> ErrorData {

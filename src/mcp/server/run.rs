@@ -62,6 +62,7 @@ pub(super) async fn run(
         }),
         elicit: asking.elicit,
         answered: asking.answered,
+        connection: server.session.id.clone(),
         ..tools::context(store, config, client.as_deref())
     };
     let asker = config.asker();

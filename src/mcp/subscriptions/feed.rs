@@ -486,6 +486,8 @@ mod tests {
             kind: kind.to_owned(),
             subject: String::new(),
             outcome: outcome.to_owned(),
+            session: None,
+            subject_name: None,
         }
     }
 

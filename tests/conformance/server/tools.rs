@@ -111,6 +111,7 @@ impl State {
             kind: "tool.change",
             subject: "",
             outcome: "ok",
+            session: None,
         };
         self.store.write(|db| events::append(db, event)).map_err(failed)?;
         Ok(text("The tools changed"))

@@ -1,5 +1,6 @@
 //! Provides time, ids and randomness. Everything gets them from here, so that tests can fix the time.
 
+pub mod since;
 pub mod span;
 
 use std::sync::Arc;
@@ -93,6 +94,14 @@ pub fn has_http_date() -> bool {
 /// express.
 pub fn unique() -> Uuid {
     if system_now() >= 0 { Uuid::now_v7() } else { uuid_at(0) }
+}
+
+/// Returns a new id of 12 random hex digits, for people to copy.
+pub fn short_id() -> String {
+    let mut bytes = [0; 6];
+    // Without randomness, all ids are equal. They only group rows of the trail.
+    let _ = getrandom::fill(&mut bytes);
+    crate::hex::encode(&bytes)
 }
 
 fn uuid_at(millis: u64) -> Uuid {

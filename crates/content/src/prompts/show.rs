@@ -64,8 +64,9 @@ impl Operation for Show {
     const TITLE: &'static str = "Get prompt";
     const ABOUT: &'static str = "Get the text of a stored prompt, command or instruction by name";
     const USER_WORDS: &'static str = "Show or use a saved prompt";
-    const HELP: &'static str = "--raw prints the stored text without rendering it. If the prompt was imported \
-        from a file with front matter, the output begins with the front matter.";
+    const HELP: &'static str = "Without -a, placeholders of agents' commands, such as $ARGUMENTS, stay as they are. --raw \
+        prints the stored text without rendering it. If the prompt was imported from a file with front matter, \
+        that output begins with the front matter.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg prompt show code-review", "mcpkg prompt show focus -a file=main.rs", "mcpkg prompt show focus --raw"];
     const ALIASES: &'static [&'static str] = &["get"];
@@ -121,7 +122,9 @@ impl Operation for Show {
             known.dedup();
             refuse_unknown(&self.name, &known, &given)?;
         }
-        let text = if template && !raw {
+        // A command's placeholders are worth more to a person than the text around them. An agent gets what prompts/get gives.
+        let as_stored = raw || (context.is_shell() && dialect.is_some() && given.is_empty());
+        let text = if template && !as_stored {
             let front_matter = front_matter.as_deref();
             let source = CommandText { name: &self.name, dialect, front_matter, text: &content, declared: &arguments };
             fill(&source, &given, context.max_answer)?

@@ -17,6 +17,7 @@ pub mod widened;
 
 mod operations;
 mod reads;
+mod undo;
 
 use crate::op::{Context, Domain, Entry};
 use mcpkg_base::clock::Millis;
@@ -31,6 +32,7 @@ pub const DOMAIN: Domain = Domain {
     operations: &[OPS],
     commands: &[("consent", "Approve or deny agents' requests for your consent")],
     growing: &[consents::GROWING],
+    undo: undo::UNDO,
     ..Domain::EMPTY
 };
 

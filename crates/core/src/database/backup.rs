@@ -166,15 +166,8 @@ impl Operation for Restore {
         let carry = |db: &Db<'_>| {
             access::keep(db, &standing, author.now)?;
             no_key = access::required(db)? && !access::any(db)?;
-            let event = events::NewEvent {
-                at: author.now,
-                actor: author.actor,
-                project: None,
-                kind: "restore",
-                subject: &self.file.display().to_string(),
-                outcome: "ok",
-            };
-            events::append(db, event)
+            let file = self.file.display().to_string();
+            events::append(db, context.new_event(author, None, "restore", &file, "ok"))
         };
         context.store.restore(&self.file, &kept, carry, &progress)?;
         drop(alone);

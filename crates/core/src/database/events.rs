@@ -6,9 +6,10 @@ use serde_json::json;
 
 use super::GROUP;
 use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
-use mcpkg_base::clock::rfc3339;
-use mcpkg_base::error::{Code, Result};
-use mcpkg_store::events::{self, Event};
+use mcpkg_base::clock::{self, Millis, rfc3339};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::Db;
+use mcpkg_store::events::{self, Event, Filter};
 
 /// Show the audit trail
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -20,6 +21,15 @@ pub struct Events {
     /// Show only events after this sequence number
     #[arg(long, value_name = "SEQ")]
     after: Option<i64>,
+    /// Show only events by this actor, such as shell or mcp:claude-code
+    #[arg(long, value_name = "WHO")]
+    by: Option<String>,
+    /// Show only events since this time: 14:02 (today, UTC), 2h (ago) or 2026-11-28T12:48:20Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Show only events of this session: a client's connection, or a shell command
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
     /// Keep printing new events as they happen
     #[arg(short, long)]
     #[serde(default)]
@@ -36,7 +46,8 @@ impl Operation for Events {
     const TITLE: &'static str = "Show the audit trail";
     const ABOUT: &'static str = "Show the audit trail: who changed what and when, including refused changes but not \
         the content itself";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg events", "mcpkg events --follow --json"];
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg events", "mcpkg events --by mcp:claude-code --since 2h", "mcpkg events --follow --json"];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -49,11 +60,15 @@ impl Operation for Events {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let limit = self.limit as usize;
+        let filter = Filter {
+            after: self.after,
+            actor: self.by.as_deref(),
+            since: self.since.as_deref().map(|text| since(context, text)).transpose()?,
+            project: project(context),
+            session: self.session.as_deref(),
+        };
         let (mut events, mut newest) = context.store.read(|db| {
-            let events = match self.after {
-                Some(seq) => events::after(db, seq, limit)?,
-                None => events::last(db, limit)?,
-            };
+            let events = named(db, &filter, limit)?;
             Ok((events, if self.follow { events::newest(db)? } else { 0 }))
         })?;
         if !self.follow {
@@ -66,7 +81,8 @@ impl Operation for Events {
                 (context.emit)(reply(&events))?;
             }
             std::thread::sleep(POLL);
-            events = match context.store.read(|db| events::after(db, newest, BATCH)) {
+            let filter = Filter { after: Some(newest), ..filter };
+            events = match context.store.read(|db| named(db, &filter, BATCH)) {
                 // The server may come back, or a standby may take over, so keep trying.
                 Err(error) if error.code() == Code::Unavailable && context.store.location().file().is_none() => {
                     tracing::warn!(%error, "cannot read the trail; trying again");
@@ -84,14 +100,44 @@ const BATCH: usize = 1_000;
 
 const POLL: std::time::Duration = std::time::Duration::from_millis(200);
 
+/// Returns the time that `--since` names.
+pub(super) fn since(context: &Context, text: &str) -> Result<Millis> {
+    clock::since::parse(text, context.clock.now()).map_err(|why| {
+        Error::new(Code::InvalidArgument, format!("--since '{}' {why}", text.escape_debug())).hint(clock::since::HINT)
+    })
+}
+
+/// Returns the project that `--project` names. The project of a folder does not narrow the trail.
+pub(super) fn project(context: &Context) -> Option<&str> {
+    context.selection.named.as_deref().filter(|_| context.selection.named_by == "--project")
+}
+
+fn named(db: &Db<'_>, filter: &Filter<'_>, limit: usize) -> Result<Vec<Event>> {
+    let mut events = events::filtered(db, filter, limit)?;
+    events::with_names(db, &mut events)?;
+    Ok(events)
+}
+
 fn reply(events: &[Event]) -> Reply {
     let table = Table {
-        columns: &["SEQ", "AT", "BY", "PROJECT", "WHAT", "SUBJECT", "OUTCOME"],
+        columns: &["SEQ", "AT", "BY", "PROJECT", "WHAT", "SUBJECT", "OUTCOME", "SESSION"],
         rows: events.iter().map(row).collect(),
         empty: "No events yet".to_owned(),
     };
     Reply::new(Body::Table(table), json!({ "events": events }))
 }
+
+/// Returns the subject for people: a name instead of an id, with the end of the id, which commands accept.
+fn subject(event: &Event) -> String {
+    let id = event.subject.split('/').next().unwrap_or_default();
+    match (&event.subject_name, id.len().checked_sub(SUFFIX).and_then(|at| id.get(at..))) {
+        (Some(name), Some(end)) => format!("{name}{} ({end})", &event.subject[id.len()..]),
+        _ => event.subject.clone(),
+    }
+}
+
+/// The length of the end of an id that tells ids apart.
+const SUFFIX: usize = 12;
 
 fn row(event: &Event) -> Vec<String> {
     vec![
@@ -100,7 +146,8 @@ fn row(event: &Event) -> Vec<String> {
         event.actor.clone(),
         event.project.clone().unwrap_or_default(),
         event.kind.clone(),
-        event.subject.clone(),
+        subject(event),
         event.outcome.clone(),
+        event.session.clone().unwrap_or_default(),
     ]
 }

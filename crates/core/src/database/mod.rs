@@ -13,6 +13,7 @@ mod limit;
 mod prune;
 mod resource;
 mod transfer;
+pub mod undo;
 
 use std::path::PathBuf;
 
@@ -42,6 +43,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<check::Check>(),
     Entry::of::<compact::Compact>(),
     Entry::of::<events::Events>(),
+    Entry::of::<undo::operation::Undo>(),
     Entry::of::<limit::List>(),
     Entry::of::<limit::Set>(),
     Entry::of::<prune::Prune>(),

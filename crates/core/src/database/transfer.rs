@@ -96,17 +96,8 @@ fn into_server(context: &Context, server: &Store, progress: &Progress<'_>) -> Re
         &file,
         &kept,
         |db| {
-            events::append(
-                db,
-                events::NewEvent {
-                    at: author.now,
-                    actor: author.actor,
-                    project: None,
-                    kind: "move",
-                    subject: &context.store.location().to_string(),
-                    outcome: "ok",
-                },
-            )
+            let from = context.store.location().to_string();
+            events::append(db, context.new_event(author, None, "move", &from, "ok"))
         },
         progress,
     )?;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{Audience, Body, Caller, Domains, InstallScope, Reply, Surface};
 use crate::note;
 use mcpkg_base::approved::Approved;
-use mcpkg_base::clock::Clock;
+use mcpkg_base::clock::{Clock, short_id};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::redact::redacted;
 use mcpkg_store::projects::{self, Project, Selection};
@@ -62,6 +62,8 @@ pub struct Context {
     pub selection: Selection,
     /// The toolset that limits which installed tools are visible and callable. It replaces the active one.
     pub toolset: Option<String>,
+    /// The id of the client's connection, or of the shell command, for the trail. Empty if nothing will be written.
+    pub connection: Arc<str>,
     /// The session's own installs, if it has some.
     pub session: Option<Arc<SessionInstalls>>,
     /// Who can use what is installed, if the server says so.
@@ -119,6 +121,7 @@ impl Context {
     /// If the caller may only read, the context cannot write, whatever effect an operation declares.
     pub fn new(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let store = if caller.rights().write { store } else { store.reading() };
+        let connection = if caller.is_shell() { short_id().into() } else { Arc::default() };
         Self {
             domains,
             store,
@@ -127,6 +130,7 @@ impl Context {
             surface: Arc::default(),
             selection,
             toolset: None,
+            connection,
             session: None,
             install_scope: None,
             asks_before_destructive: false,
@@ -231,9 +235,20 @@ impl Context {
         subject: &str,
     ) -> Result<()> {
         let subject = redacted(subject);
-        let event =
-            events::NewEvent { at: author.now, actor: author.actor, project, kind, subject: &subject, outcome: "ok" };
-        events::append(db, event)
+        events::append(db, self.new_event(author, project, kind, &subject, "ok"))
+    }
+
+    /// Returns an event of this call.
+    pub fn new_event<'a>(
+        &'a self,
+        Author { actor, now: at }: Author<'a>,
+        project: Option<&'a str>,
+        kind: &'a str,
+        subject: &'a str,
+        outcome: &'a str,
+    ) -> events::NewEvent<'a> {
+        let session = Some(&*self.connection).filter(|id| !id.is_empty());
+        events::NewEvent { at, actor, project, kind, subject, outcome, session }
     }
 
     /// Keeps the note of a consent that the call uses.
@@ -290,17 +305,8 @@ impl Context {
         let author = self.author();
         let appended = self.store.write_in(&self.selection, |db, project| {
             let project = project.ok();
-            events::append(
-                db,
-                events::NewEvent {
-                    at: author.now,
-                    actor: author.actor,
-                    project: project.as_ref().map(|project| project.name.as_str()),
-                    kind,
-                    subject,
-                    outcome: error.code().name(),
-                },
-            )
+            let project = project.as_ref().map(|project| project.name.as_str());
+            events::append(db, self.new_event(author, project, kind, subject, error.code().name()))
         });
         match appended {
             // The same problem prevented both the change and its event. The caller gets the error for the change anyway.

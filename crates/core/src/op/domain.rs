@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::undoable::Undo;
 use super::{Context, Entry, Finding, Identity, Projections, Resource, Served, Watch};
 use mcpkg_base::disk::Stat;
 use mcpkg_base::error::Result;
@@ -68,6 +69,8 @@ pub struct Domain {
     pub ending: fn(),
     /// Checks its health, for `doctor`.
     pub health: fn(&Context) -> Vec<Finding>,
+    /// How `mcpkg undo` takes its changes back.
+    pub undo: Undo,
 }
 
 impl Domain {
@@ -87,6 +90,7 @@ impl Domain {
         deploy_root: None,
         ending: || {},
         health: |_| Vec::new(),
+        undo: Undo::NOTHING,
     };
 
     pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {

@@ -18,6 +18,7 @@ mod projected;
 mod resource;
 mod served;
 mod surface;
+mod undoable;
 mod watching;
 
 use std::borrow::Cow;
@@ -46,6 +47,7 @@ pub use projected::{Hints, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Live, Named, Resource, Shown, Validator, Values, newest};
 pub use served::{Answer, Content, Head, Sent, Served};
 pub use surface::Surface;
+pub use undoable::{Alone, Undo, Undoable};
 pub use watching::{Ring, Watch, Watching};
 
 /// The experimental capability by which mcpkg, as the client of a plugin, announces which database it serves. A server of the

@@ -12,6 +12,7 @@ pub mod rollback;
 pub mod snapshot;
 pub mod status;
 pub mod target;
+pub mod undo;
 
 mod gates;
 

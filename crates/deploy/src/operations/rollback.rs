@@ -160,6 +160,12 @@ impl Operation for Rollback {
 }
 
 impl Rollback {
+    /// Returns the rollback to the state before a snapshot, for a person who confirmed it or will be asked.
+    pub fn before(snapshot: &str, choice: Choice, dry_run: bool, context: &Context) -> Self {
+        let yes = context.confirmation != Confirmation::Nobody;
+        Self { to: format!("{snapshot}^"), choice, adopt: false, dry_run, forget: false, yes }
+    }
+
     fn check_adopt(&self, planned: &RollbackPlan, goal: &Goal, site: &Site) -> Result<()> {
         let look = format!("mcpkg rollback --to {}{} --dry-run", goal.word, site.arguments());
         check_adopt(&planned.changes, self.adopt, &look)

@@ -170,8 +170,41 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     Ok(project)
 }
 
+/// Returns the project with this key, if it exists.
+pub fn by_key(db: &Db<'_>, id: i64) -> Result<Option<Project>> {
+    db.one(sql!("SELECT ", project_columns!(), " FROM project WHERE id = ?1"), params![id], from_row)
+}
+
+/// Returns the selected project, regardless of folders.
+pub fn selected(db: &Db<'_>) -> Result<Option<Project>> {
+    let sql = sql!("SELECT ", project_columns!(), " FROM project WHERE id = (SELECT project_id FROM selection)");
+    db.one(sql, params![], from_row)
+}
+
+/// Returns the project that exactly this folder is bound to.
+pub fn bound_to(db: &Db<'_>, directory: &str) -> Result<Option<Project>> {
+    let sql = sql!(
+        "SELECT ",
+        project_columns!(),
+        " FROM project WHERE id = (SELECT project_id FROM directory WHERE path = ?1)"
+    );
+    db.one(sql, params![directory], from_row)
+}
+
+/// Returns the state of a selection or a binding, for the trail.
+fn state(project: Option<&Project>) -> String {
+    project.map(|project| project.uuid.to_string()).unwrap_or_default()
+}
+
+/// Deselects the selected project.
+pub fn deselect(db: &Db<'_>) -> Result<()> {
+    db.note("selection", "", state(selected(db)?.as_ref()), "");
+    db.run(sql!("DELETE FROM selection"), params![]).map(drop)
+}
+
 pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
     let project = get(db, name)?;
+    db.note("selection", "", state(selected(db)?.as_ref()), project.uuid);
     db.run(
         sql!(
             "INSERT INTO selection (one, project_id) VALUES (1, ?1)
@@ -185,6 +218,7 @@ pub fn select(db: &Db<'_>, name: &str) -> Result<Project> {
 /// Binds a folder, and all folders below it, to a project.
 pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
     let project = get(db, name)?;
+    db.note("binding", directory, state(bound_to(db, directory)?.as_ref()), project.uuid);
     db.run(
         sql!(
             "INSERT INTO directory (path, project_id) VALUES (?1, ?2)
@@ -200,12 +234,7 @@ pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
 /// # Errors
 /// `E_NOT_FOUND` if it is not bound.
 pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
-    let sql = sql!(
-        "SELECT ",
-        project_columns!(),
-        " FROM project WHERE id = (SELECT project_id FROM directory WHERE path = ?1)"
-    );
-    let Some(project) = db.one(sql, params![directory], from_row)? else {
+    let Some(project) = bound_to(db, directory)? else {
         let error = Error::new(Code::NotFound, format!("The folder {directory} is not bound to a project"))
             .with_details(serde_json::json!({ "directory": directory }));
         return Err(match bound(db, directory)? {

@@ -133,6 +133,7 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
         author.now,
         row_sum
     ];
+    db.note(kind, new.item, before(new.number), new.number);
     db.run(sql, columns).map(drop).map_err(|error| {
         if !NUMBER.is_violated_by(&error) {
             return error;
@@ -141,6 +142,17 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
             .hint("try again; nothing was changed")
             .with_source(error)
     })
+}
+
+/// Returns the state of an item before its revision `number`; empty if that is the first one.
+fn before(number: i64) -> String {
+    if number > 1 { (number - 1).to_string() } else { String::new() }
+}
+
+/// Returns revision `number` of the item with the permanent key `item`, with its project's key; `None` if it is not stored.
+pub fn of_item(db: &Db<'_>, item: Uuid, number: i64) -> Result<Option<(i64, Revision)>> {
+    let sql = sql!(revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");
+    db.one(sql, params![item, number], |row| Ok((row.get(0)?, from_row(row)?)))
 }
 
 /// Returns the revisions of the item that has or last had `name`, newest first; empty if there never was one. A damaged
@@ -189,7 +201,7 @@ pub(super) fn next(number: i64) -> Result<i64> {
 }
 
 /// Returns the number of an item's newest revision; 0 if there is none.
-pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
+pub fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     let sql = sql!("SELECT coalesce(max(number), 0) FROM revision WHERE item = ?1");
     db.single(sql, params![item], |row| row.get(0))
 }

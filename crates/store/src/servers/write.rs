@@ -36,6 +36,7 @@ pub fn insert(
     server.id = Columns::of(&server.definition)?
         .with(project.id, &server, |values, sum| db.insert(sql, &[values, &[Value::Integer(sum)]].concat()))
         .map_err(|error| taken(error, project, &server.name))?;
+    db.note("mcp", &server.name, "", server.revision);
     Ok(server)
 }
 
@@ -59,6 +60,7 @@ pub fn update(db: &Db<'_>, project: &Project, before: &Server, mut server: Serve
     let changed = Columns::of(&server.definition)?
         .with(project.id, &server, |values, sum| db.run(sql, &[values, &[Value::Integer(sum)]].concat()))
         .map_err(|error| taken(error, project, &server.name))?;
+    db.note("mcp", &server.name, before.revision, server.revision);
     match changed {
         0 => get(db, project, &server.name),
         _ => Ok(server),
@@ -68,6 +70,7 @@ pub fn update(db: &Db<'_>, project: &Project, before: &Server, mut server: Serve
 pub fn delete(db: &Db<'_>, project: &Project, name: &str) -> Result<Server> {
     let server = get(db, project, name)?;
     db.run(sql!("DELETE FROM mcp_server WHERE id = ?1"), params![server.id])?;
+    db.note("mcp", &server.name, server.revision, "");
     Ok(server)
 }
 

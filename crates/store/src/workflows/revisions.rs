@@ -118,6 +118,8 @@ pub(super) fn keep(
         author.now,
         row_sum
     ];
+    let before = if workflow.revision > 1 { (workflow.revision - 1).to_string() } else { String::new() };
+    db.note("workflow", workflow.uuid, before, workflow.revision);
     db.run(sql, columns).map(drop).map_err(|error| {
         if !NUMBER.is_violated_by(&error) {
             return error;

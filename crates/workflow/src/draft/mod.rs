@@ -13,6 +13,7 @@ pub mod validate;
 mod kept;
 pub(super) mod resource;
 mod said;
+pub(super) mod undo;
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Entry;

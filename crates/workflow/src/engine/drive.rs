@@ -15,7 +15,7 @@ use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::redact::redacted;
 use mcpkg_core::op::Context;
-use mcpkg_store::events::{self, NewEvent};
+use mcpkg_store::events;
 use mcpkg_store::runs::attempts::{self, Ended};
 use mcpkg_store::runs::steps::Step;
 use mcpkg_store::runs::{self, Kind, State, StepState, steps};
@@ -309,17 +309,8 @@ impl Drive<'_> {
     pub fn event(&self, db: &Db<'_>, seq: Option<usize>, outcome: &str) -> Result<()> {
         let step = seq.map(|seq| format!("/{}", self.program.steps[seq].id)).unwrap_or_default();
         let subject = format!("{}{step}", self.uuid);
-        events::append(
-            db,
-            NewEvent {
-                at: self.context.clock.now(),
-                actor: self.context.caller.actor(),
-                project: self.project,
-                kind: self.program.operation(),
-                subject: &redacted(&subject),
-                outcome,
-            },
-        )
+        let (author, subject) = (self.context.author(), redacted(&subject));
+        events::append(db, self.context.new_event(author, self.project, self.program.operation(), &subject, outcome))
     }
 
     fn tell(&self, over: &Over) {

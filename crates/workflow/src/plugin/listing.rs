@@ -46,7 +46,9 @@ impl Keeping {
                 return Ok(());
             }
             let (actor, project) = (self.actor.as_str(), Some(self.project.as_str()));
-            let event = NewEvent { at, actor, project, kind: "plugin.check", subject: &self.name, outcome: "ok" };
+            // A running plugin lists its tools again on its own, outside of any session.
+            let (kind, subject, session) = ("plugin.check", self.name.as_str(), None);
+            let event = NewEvent { at, actor, project, kind, subject, outcome: "ok", session };
             events::append(db, event)
         })
     }

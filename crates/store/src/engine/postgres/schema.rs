@@ -23,7 +23,7 @@ macro_rules! migrations {
 
 /// The migrations from version 1 on, with their names. The history records both.
 const MIGRATIONS: &[(&str, &str)] =
-    migrations!["V001__schema", "V002__spaceless", "V003__forms", "V004__placeholder", "V005__notes"];
+    migrations!["V001__schema", "V002__spaceless", "V003__forms", "V004__undo", "V005__notes"];
 
 /// The newest schema version that this program knows.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;

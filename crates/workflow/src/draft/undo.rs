@@ -1,0 +1,58 @@
+//! What `mcpkg undo` takes back of drafts: a proposed draft is rejected, and a rejected one is open again.
+
+use uuid::Uuid;
+
+use super::kept::overtaken;
+use mcpkg_base::error::Result;
+use mcpkg_core::op::{Context, Undoable};
+use mcpkg_store::Db;
+use mcpkg_store::drafts::{self, Draft, State};
+use mcpkg_store::revisions::Author;
+
+/// Drafts. Their states are words; `open` has the key of the draft's text, so that an edit counts as a change.
+pub struct Drafts;
+
+fn find(db: &Db<'_>, item: &str) -> Result<Option<Draft>> {
+    Uuid::parse_str(item).map_or(Ok(None), |uuid| drafts::by_uuid(db, uuid))
+}
+
+impl Undoable for Drafts {
+    fn kind(&self) -> &'static str {
+        "draft"
+    }
+
+    fn now(&self, _: &Context, db: &Db<'_>, item: &str) -> Result<String> {
+        Ok(find(db, item)?.map_or(String::new(), |draft| match draft.state {
+            State::Open | State::Stale => format!("open {}", draft.blob),
+            decided => decided.word().to_owned(),
+        }))
+    }
+
+    fn content(&self, _: &Db<'_>, _: &str, state: &str) -> Result<Option<String>> {
+        // A draft that was never proposed and a rejected one come to the same.
+        Ok(Some(if state.is_empty() { State::Rejected.word().to_owned() } else { state.to_owned() }))
+    }
+
+    fn name(&self, db: &Db<'_>, item: &str, _: &str) -> Result<Option<String>> {
+        Ok(find(db, item)?.map(|draft| format!("draft {}", draft.name)))
+    }
+
+    fn going(&self, _: &Db<'_>, _: &str, from: &str, to: &str) -> Result<Result<String, String>> {
+        let is_open = |state: &str| state.starts_with(State::Open.word());
+        Ok(match (is_open(from), is_open(to)) {
+            (true, true) => Err("mcpkg keeps no earlier text of a draft".to_owned()),
+            (true, false) => Ok("reject it".to_owned()),
+            (false, true) if from == State::Rejected.word() => Ok("open it again".to_owned()),
+            _ => Err("an approved draft is a revision of its workflow: see `mcpkg workflow restore`".to_owned()),
+        })
+    }
+
+    fn put(&self, _: &Context, db: &Db<'_>, author: Author<'_>, item: &str, to: &str) -> Result<()> {
+        let Some(draft) = find(db, item)? else { return Ok(()) };
+        let done = match to.starts_with(State::Open.word()) {
+            true => drafts::reopen(db, draft.uuid)?,
+            false => drafts::decide(db, draft.uuid, draft.blob, false, (author.actor, author.now))?,
+        };
+        if done { Ok(()) } else { Err(overtaken(draft.uuid)) }
+    }
+}

@@ -1,1 +1,0 @@
--- Replaced by the migration that comes before V005.

@@ -1,2 +1,0 @@
--- Replaced by the migration that comes before V021.
-PRAGMA user_version = 20;

@@ -1,0 +1,282 @@
+//! Undo: what an agent did is taken back, what others did meanwhile stays, and every undo can be undone.
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Ground, Scratch};
+
+/// Starts a client of the agent `name`.
+fn agent(scratch: &Scratch, name: &str) -> Client {
+    let mut client = Client::start(scratch, &[]);
+    let info = json!({ "name": name, "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
+    assert!(client.request("initialize", hello)["result"].is_object());
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    client
+}
+
+#[track_caller]
+fn call(client: &mut Client, tool: &str, arguments: Value) {
+    let (text, failed) = client.call(tool, arguments);
+    assert!(!failed, "{tool}: {text}");
+}
+
+/// Runs `mcpkg undo`, and returns its exit status and its data.
+#[track_caller]
+fn undo(scratch: &Scratch, arguments: &[&str]) -> (i32, Value) {
+    let ran = scratch.run(&[&["undo", "--json"], arguments].concat());
+    let data: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
+    (ran.status, data)
+}
+
+/// The lines of a preview: status, subject, and what the undo does.
+fn lines(data: &Value) -> Vec<String> {
+    let line = |line: &Value| {
+        let [status, subject, undo] = ["status", "subject", "undo"].map(|key| line[key].as_str().expect("a text"));
+        // Times differ from run to run.
+        let undo = undo.split(" at 20").next().expect("a part");
+        format!("{status}: {subject}: {undo}")
+    };
+    data["changes"].as_array().expect("changes").iter().map(line).collect()
+}
+
+/// Everything that the project shows: prompts and resources with their content.
+fn content(scratch: &Scratch) -> Value {
+    let list = |kind: &str, rows: &str| {
+        let list = scratch.json(&[kind, "list"]);
+        let names: Vec<_> = list[rows].as_array().expect("rows").iter().map(|row| row["name"].clone()).collect();
+        let show = |name: &Value| {
+            let name = name.as_str().expect("a name");
+            let mut shown = scratch.json(&[kind, "show", name]);
+            // A revision's number and time go on.
+            for key in ["revision", "updated_at", "created_at"] {
+                shown.as_object_mut().expect("an object").remove(key);
+            }
+            shown
+        };
+        names.iter().map(show).collect::<Vec<_>>()
+    };
+    json!([list("prompt", "prompts"), list("resource", "resources")])
+}
+
+#[test]
+fn what_an_agent_did_is_undone_and_what_another_changed_later_stays() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "review", "Review it."]);
+    scratch.ok(&["prompt", "create", "commit-message", "Write one."]);
+    let mut claude = agent(&scratch, "claude-code");
+    call(&mut claude, "create_prompt", json!({ "name": "changelog", "content": "List changes." }));
+    call(&mut claude, "update_prompt", json!({ "name": "review", "content": "Review fast." }));
+    call(&mut claude, "delete_prompt", json!({ "name": "commit-message" }));
+    let skill = "---\nname: tidy\ndescription: Tidies\n---\nTidy.\n";
+    call(&mut claude, "create_skill", json!({ "name": "tidy", "content": skill }));
+    let mut codex = agent(&scratch, "codex");
+    call(&mut codex, "update_prompt", json!({ "name": "review", "content": "Review slowly." }));
+    let since = ["--by", "mcp:claude-code", "--since", "1h"];
+
+    let (status, shown) = undo(&scratch, &[&since[..], &["--dry-run"]].concat());
+    assert_eq!(
+        lines(&shown),
+        [
+            "in: prompt changelog: delete it; its history stays",
+            "stop: prompt review: mcp:codex changed it",
+            "in: prompt commit-message: bring back revision 1",
+            "in: resource tidy/SKILL.md: delete it; its history stays",
+        ]
+    );
+    assert_eq!((status, &shown["event"], &shown["undone"]), (3, &Value::Null, &json!(0)), "nothing was changed");
+    assert_eq!(shown["changes"][1]["later"]["actor"], "mcp:codex");
+    assert_eq!(scratch.ok(&["prompt", "show", "changelog"]), "List changes.");
+
+    // Without a terminal, it needs --yes.
+    let refused = scratch.run(&[&["undo"], &since[..]].concat());
+    assert_eq!(refused.status, 1, "{refused}");
+    let (status, done) = undo(&scratch, &[&since[..], &["--yes"]].concat());
+    assert_eq!((status, &done["undone"], &done["stopped"]), (3, &json!(3), &json!(1)));
+    assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Review slowly.");
+    assert_eq!(scratch.ok(&["prompt", "show", "commit-message"]), "Write one.");
+    assert_ne!(scratch.run(&["prompt", "show", "changelog"]).status, 0);
+    assert_ne!(scratch.run(&["skill", "show", "tidy"]).status, 0);
+
+    // It is one event, which can be undone, and that undo too.
+    let seq = done["event"].to_string();
+    let (status, again) = undo(&scratch, &[&seq, "--yes"]);
+    assert_eq!((status, &again["undone"]), (0, &json!(3)));
+    assert_eq!(scratch.ok(&["prompt", "show", "changelog"]), "List changes.");
+    let (status, _) = undo(&scratch, &[&again["event"].to_string(), "--yes"]);
+    assert_eq!(status, 0);
+    assert_ne!(scratch.run(&["prompt", "show", "changelog"]).status, 0);
+    let (_, nothing) = undo(&scratch, &[&since[..], &["--dry-run"]].concat());
+    assert_eq!(lines(&nothing)[0], "out: prompt changelog: it is already back as it was");
+    claude.finish();
+    codex.finish();
+}
+
+#[test]
+fn events_have_a_session_for_each_connection_and_names_for_ids() {
+    let scratch = Scratch::with_project();
+    let mut one = agent(&scratch, "codex");
+    call(&mut one, "create_prompt", json!({ "name": "a", "content": "x" }));
+    call(&mut one, "create_prompt", json!({ "name": "b", "content": "x" }));
+    let mut two = agent(&scratch, "codex");
+    call(&mut two, "create_prompt", json!({ "name": "c", "content": "x" }));
+    scratch.ok(&["prompt", "create", "d", "x"]);
+    let all = scratch.json(&["events"]);
+    let events = all["events"].as_array().expect("events");
+    let session = |subject: &str| {
+        let event = events.iter().find(|event| event["subject"] == subject).expect("an event");
+        event["session"].as_str().expect("a session").to_owned()
+    };
+    assert_eq!(session("a"), session("b"));
+    assert!(session("a") != session("c") && session("c") != session("d"));
+    let of = |arguments: &[&str]| {
+        let listed = scratch.json(&[&["events"], arguments].concat());
+        let subjects = listed["events"].as_array().expect("events").iter().map(|event| event["subject"].to_string());
+        subjects.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(of(&["--session", &session("a")]), "\"a\" \"b\"");
+    assert_eq!(of(&["--by", "mcp:codex"]), "\"a\" \"b\" \"c\"");
+    assert_eq!(of(&["--by", "mcp:codex", "--since", "2020-01-01T00:00:00Z", "-n", "1"]), "\"c\"");
+    assert_eq!(of(&["--project", "p", "--by", "mcp:nobody"]), "");
+    let (status, done) = undo(&scratch, &["--session", &session("a"), "--yes"]);
+    assert_eq!((status, &done["undone"]), (0, &json!(2)));
+    let wrong = scratch.run(&["events", "--since", "noon"]);
+    assert!(wrong.status == 2 && wrong.stderr.contains("is not a time"), "{wrong}");
+    one.finish();
+    two.finish();
+}
+
+#[test]
+fn an_event_is_left_out_with_a_reason() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one"]);
+    scratch.ok(&["prompt", "update", "a", "--content", "two"]);
+    scratch.ok(&["prompt", "create", "b", "x"]);
+    scratch.run(&["prompt", "create", "b", "x"]);
+    let events = scratch.json(&["events"]);
+    let seq = |at: usize| events["events"][events["events"].as_array().expect("events").len() - at]["seq"].to_string();
+    let (status, refused) = undo(&scratch, &[&seq(1), "--yes"]);
+    assert_eq!(status, 3);
+    assert_eq!(lines(&refused), ["out: b: it was refused (E_ALREADY_EXISTS), so it changed nothing"]);
+    // An update by the same shell that is left out stops the event before it.
+    let (status, left) = undo(&scratch, &["--by", "shell", "--since", "1h", "--except", &seq(3), "--dry-run"]);
+    assert_eq!(status, 3);
+    assert_eq!(
+        lines(&left)[1..],
+        [
+            "stop: prompt a: shell changed it",
+            "out: a: left out by --except",
+            "in: prompt b: delete it; its history stays"
+        ]
+    );
+    assert!(lines(&left)[0].starts_with("out: p: "), "{left}");
+    // A name that another item has taken.
+    scratch.ok(&["prompt", "delete", "b", "--yes"]);
+    scratch.ok(&["prompt", "rename", "a", "b"]);
+    let events = scratch.json(&["events", "--by", "shell", "-n", "2"]);
+    let (status, taken) = undo(&scratch, &[&events["events"][0]["seq"].to_string(), "--yes"]);
+    assert_eq!(status, 3);
+    assert_eq!(lines(&taken), ["stop: prompt b: another prompt, 'b', has taken its name or URI"]);
+    let missing = scratch.run(&["undo", "99", "--yes"]);
+    assert!(missing.stderr.contains("Event 99 does not exist"), "{missing}");
+    assert_eq!(scratch.run(&["undo"]).status, 2);
+}
+
+#[test]
+fn swapped_names_and_the_selected_project_come_back() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one"]);
+    scratch.ok(&["resource", "create", "doc", "file:///doc", "one"]);
+    let before = content(&scratch);
+    let last = scratch.json(&["events", "-n", "1"])["events"][0]["seq"].as_i64().expect("a number");
+    scratch.ok(&["prompt", "rename", "a", "b"]);
+    scratch.ok(&["prompt", "create", "a", "two"]);
+    scratch.ok(&["resource", "update", "doc", "--content", "two"]);
+    scratch.ok(&["resource", "delete", "doc", "--yes"]);
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["project", "select", "q"]);
+    let all = scratch.json(&["events", "--after", &last.to_string()]);
+    let seqs: Vec<String> =
+        all["events"].as_array().expect("events").iter().map(|event| event["seq"].to_string()).collect();
+    let named: Vec<&str> = seqs.iter().map(String::as_str).chain(["--yes"]).collect();
+    let (_, done) = undo(&scratch, &named);
+    assert_eq!(done["undone"], 5, "{done:#}");
+    assert_eq!(scratch.json(&["project", "current"])["name"], "p");
+    assert_eq!(content(&scratch), before);
+}
+
+#[test]
+fn a_deploy_is_undone_alone_by_a_rollback() {
+    let ground = Ground::new();
+    ground.ok(&["prompt", "create", "fix", "Fix it"]);
+    let before = ground.tree();
+    let deploy = ["deploy", "--apply", "--yes", "--target", "claude_code"];
+    ground.data(&deploy);
+    let seq = |ground: &Ground| ground.scratch.json(&["events", "-n", "1"])["events"][0]["seq"].to_string();
+    let first = seq(&ground);
+    let together = ground.scratch.json(&["undo", "--by", "shell", "--since", "1h", "--dry-run"]);
+    assert!(lines(&together).iter().any(|line| line.contains("it changed files, so it is undone on its own")));
+    ground.ok(&["prompt", "update", "fix", "--content", "Fix it well"]);
+    ground.data(&deploy);
+    let second = seq(&ground);
+    let refused = ground.run(&["undo", &first, "--yes"]);
+    assert!(refused.stderr.contains("was deployed to the same folder later"), "{refused}");
+    ground.ok(&["undo", &second, "--yes"]);
+    assert!(
+        ground.read(".claude/commands/fix.md").contains("Fix it\n")
+            || ground.read(".claude/commands/fix.md").ends_with("Fix it")
+    );
+    ground.ok(&["undo", &seq(&ground), "--yes"]);
+    assert!(ground.read(".claude/commands/fix.md").contains("Fix it well"));
+    ground.ok(&["undo", &seq(&ground), "--yes"]);
+    ground.ok(&["undo", &first, "--yes"]);
+    ground.tree().assert_is(&before, "both deploys are undone");
+}
+
+#[test]
+fn a_proposed_draft_is_rejected_and_a_request_denied() {
+    let scratch = Scratch::with_project();
+    let mut codex = agent(&scratch, "codex");
+    call(&mut codex, "propose_workflow", json!({ "yaml": crate::workflow::saved::NOTE }));
+    let asked = codex.call("execute", json!({ "command": "mcpkg:prompt:history", "args": { "name": "x" } })).0;
+    assert!(asked.contains("E_CONSENT_REQUIRED"), "{asked}");
+    let named = scratch.json(&["events", "--by", "mcp:codex"]);
+    let name = |at: usize| named["events"][at]["subject_name"].as_str().expect("a name").to_owned();
+    assert_eq!(name(0), "keep_note");
+    assert!(scratch.ok(&["events"]).contains("keep_note ("), "the table has names");
+    let (status, done) = undo(&scratch, &["--by", "mcp:codex", "--since", "1h", "--yes"]);
+    let shown = lines(&done);
+    assert_eq!((status, shown[0].as_str()), (0, "in: draft keep_note: reject it"), "{done:#}");
+    assert!(shown[1].starts_with("in: request ") && shown[1].ends_with(": deny it"), "{done:#}");
+    assert_eq!(scratch.json(&["draft", "list", "--all"])["drafts"][0]["state"], "rejected");
+    assert_eq!(scratch.json(&["consent", "list", "--all"])["requests"][0]["state"], "denied");
+    // A draft can be opened again; a denial is final.
+    let (status, again) = undo(&scratch, &[&done["event"].to_string(), "--yes"]);
+    assert_eq!(status, 3);
+    assert!(lines(&again).contains(&"in: draft keep_note: open it again".to_owned()), "{again:#}");
+    assert!(lines(&again).iter().any(|line| line.ends_with("a denial is final; the agent can ask again")), "{again:#}");
+    assert_eq!(scratch.json(&["draft", "list", "--all"])["drafts"][0]["state"], "open");
+    codex.finish();
+}
+
+#[test]
+fn a_killed_undo_did_all_or_nothing() {
+    let scratch = Scratch::with_project();
+    for n in 0..20 {
+        scratch.ok(&["prompt", "create", &format!("n{n}"), "x"]);
+    }
+    for wait in 0..12 {
+        let mut child = scratch.command();
+        child.args(["undo", "--by", "shell", "--since", "1h", "--yes"]).stdout(std::process::Stdio::null());
+        let mut child = child.spawn().expect("an undo starts");
+        std::thread::sleep(std::time::Duration::from_millis(wait * 3));
+        let _ = child.kill();
+        let _ = child.wait();
+        let left = scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").len();
+        assert!(left == 20 || left == 0, "{left} of 20 prompts are left");
+        if left == 0 {
+            let last = scratch.json(&["events", "-n", "1"])["events"][0].clone();
+            assert_eq!(last["kind"], "undo", "the event is there as well");
+            scratch.ok(&["undo", &last["seq"].to_string(), "--yes"]);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Random changes, undone: the content is as before. An undo of that brings the changes back.
+
+use std::sync::Arc;
+
+use mcpkg_core::op::Context;
+use mcpkg_store::projects::Selection;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::run;
+use super::steps::{Step, perform, steps};
+use crate::support::{Scratch, config};
+
+/// Everything that the project holds, without the numbers and times of revisions.
+fn content(context: &Context) -> Value {
+    let list = |kind: &str, rows: &str| {
+        let list = run(context, &[kind, "list"], json!({})).expect("a list");
+        let rows = list[rows].as_array().expect("rows");
+        let show = |row: &Value| {
+            let mut shown =
+                run(context, &[kind, "show"], json!({ "name": row["name"], "raw": true })).expect("an item");
+            for key in ["revision", "created_at", "updated_at"] {
+                shown.as_object_mut().expect("an object").remove(key);
+            }
+            shown
+        };
+        rows.iter().map(show).collect::<Vec<_>>()
+    };
+    json!([list("prompt", "prompts"), list("resource", "resources")])
+}
+
+fn newest(context: &Context) -> i64 {
+    let last = run(context, &["events"], json!({ "limit": 1 })).expect("events");
+    last["events"][0]["seq"].as_i64().unwrap_or(0)
+}
+
+/// Undoes all events after `seq`. Returns the number of the undo's event, if anything was undone.
+fn undo_after(context: &Context, seq: i64) -> Option<i64> {
+    let events = run(context, &["events"], json!({ "after": seq, "limit": 1000 })).expect("events");
+    let ok = events["events"].as_array().expect("events").iter().filter(|event| event["outcome"] == "ok");
+    let seqs: Vec<_> = ok.map(|event| event["seq"].clone()).collect();
+    if seqs.is_empty() {
+        return None;
+    }
+    let done = run(context, &["undo"], json!({ "events": seqs })).expect("an undo");
+    for line in done["changes"].as_array().expect("changes") {
+        assert_eq!(line["status"], "in", "{done:#}");
+    }
+    done["event"].as_i64()
+}
+
+fn check(first: &[Step], then: &[Step]) {
+    let scratch = Scratch::with_project();
+    let mut context = Context::shell(mcpkg::DOMAINS, scratch.store(), Selection::default());
+    context.ask = Arc::new(|_, _| Ok(()));
+    let perform_all = |steps: &[Step]| {
+        for step in steps {
+            let is_project =
+                matches!(step, Step::Project(_) | Step::Select(_) | Step::DropProject(_) | Step::RenameProject(..));
+            if !is_project {
+                let _ = perform(&context, step);
+            }
+        }
+    };
+    perform_all(first);
+    let (before, mark) = (content(&context), newest(&context));
+    perform_all(then);
+    let after = content(&context);
+    let Some(undone) = undo_after(&context, mark) else { return };
+    assert_eq!(content(&context), before, "undone");
+    // The changes may cancel each other out; then there is nothing to bring back.
+    let Some(again) = undo_after(&context, undone - 1).filter(|_| before != after) else { return };
+    assert_eq!(content(&context), after, "brought back");
+    undo_after(&context, again - 1);
+    assert_eq!(content(&context), before, "undone again");
+}
+
+proptest! {
+    #![proptest_config(config(48))]
+
+    #[test]
+    fn an_undo_of_all_changes_gives_the_content_from_before(first in steps(), then in steps()) {
+        check(&first, &then);
+    }
+}
