@@ -120,7 +120,9 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
         let name = word(&tool["name"]);
         let added: &[&str] = match name {
             "rollback" => &["adopt"],
-            "plan" => &["cursor", "hashes"],
+            "plan" => &["cursor", "hashes", "only"],
+            "deploy" => &["only"],
+            "deploy_apply" => &["only", "adopt_paths"],
             "diff" => &["cursor", "limit"],
             "preview" | "status" | "explain" => &["cursor"],
             _ => &[],

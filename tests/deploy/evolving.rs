@@ -232,3 +232,42 @@ fn the_note_of_a_decision_comes_back_when_the_same_change_is_proposed_again() {
     let notes = all["proposals"].as_array().expect("proposals").iter().map(|proposal| proposal["note"].clone());
     assert_eq!(notes.collect::<Vec<_>>(), [json!("keep the \"old\" words\u{202e}"), json!("good")], "{all:#}");
 }
+
+#[test]
+fn single_hunks_of_a_change_are_accepted_and_the_others_stay_proposed() {
+    let place = Place::with_project();
+    let text: String = (1..=40).map(|n| format!("Line {n}.\n")).collect();
+    place.prompt("review", &text);
+    place.deploy(&[]);
+    let path = "root/.claude/commands/review.md";
+    let changed =
+        place.read(path).replace("Line 2.\n", "Second line.\n").replace("Line 20.\n", "").replace("Line 39.", "39");
+    place.write(path, &changed);
+    let propose = || {
+        let data = place.data(&["evolve", "propose", "--target", "claude_code"]);
+        data["proposals"][0]["id"].to_string()
+    };
+    let id = propose();
+    assert_eq!(place.data(&["evolve", "show", &id])["hunks"].as_array().map(Vec::len), Some(3));
+    for wrong in ["4", "0", "1,9"] {
+        let ran = place.run(&["evolve", "accept", &id, "--hunks", wrong]);
+        assert!(ran.status == 2 && ran.stderr.contains("There is no hunk"), "{wrong}: {ran}");
+    }
+    assert_eq!(place.data(&["evolve", "show", &id])["state"], "open");
+    let accepted = place.data(&["evolve", "accept", &id, "--hunks", "1,3", "--note", "line 20 stays"]);
+    assert_eq!((&accepted["state"], &accepted["hunks"]), (&json!("accepted"), &json!([1, 3])), "{accepted:#}");
+    let now = text.replace("Line 2.\n", "Second line.\n").replace("Line 39.", "39");
+    assert_eq!(place.ok(&["prompt", "show", "review"]), now);
+    // The rest is a proposal of its own, from what the project has now.
+    let rest = accepted["rest"].to_string();
+    let shown = place.data(&["evolve", "show", &rest]);
+    assert_eq!((&shown["state"], shown["hunks"].as_array().map(Vec::len)), (&json!("open"), Some(1)), "{shown:#}");
+    assert!(shown["hunks"][0]["lines"].to_string().contains("-Line 20."), "{shown:#}");
+    place.ok(&["evolve", "accept", &rest, "--hunks", "1"]);
+    assert_eq!(place.ok(&["prompt", "show", "review"]), now.replace("Line 20.\n", ""));
+    let open = place.data(&["evolve", "list"]);
+    assert_eq!(open["proposals"], json!([]), "{open:#}");
+    // What nobody deployed has no hunks to choose from.
+    let ran = place.run(&["evolve", "accept", &id, "--hunks", "1"]);
+    assert!(ran.status != 0 && ran.stderr.contains("was already accepted"), "{ran}");
+}

@@ -27,6 +27,7 @@ mod places;
 mod remotes;
 mod safety;
 mod servers;
+mod single;
 mod skills;
 mod small;
 mod sources;

@@ -1,7 +1,10 @@
 //! Computes unified diffs.
 
 use serde::Serialize;
-use similar::{ChangeTag, TextDiff};
+use similar::{ChangeTag, DiffOp, DiffTag, TextDiff};
+
+use crate::error::{Code, Error, Result};
+use crate::plural::count;
 
 /// Returns the unified diff from `before` to `after` with three lines of context; empty if they are equal. `old` and
 /// `new` are the names in its first two lines.
@@ -54,6 +57,30 @@ pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     diff.grouped_ops(3).iter().filter_map(hunk).collect()
 }
 
+/// Returns the old text with only some hunks of [`hunks`], which are numbered from 1.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` if there is no hunk with a number.
+pub fn only(before: &str, after: &str, numbers: &[usize]) -> Result<String> {
+    let diff = TextDiff::from_lines(before, after);
+    let groups = diff.grouped_ops(3);
+    if let Some(number) = numbers.iter().find(|number| !(1..=groups.len()).contains(*number)) {
+        let why = format!("There is no hunk {number}: the change has {}", count(groups.len(), "hunk"));
+        return Err(Error::new(Code::InvalidArgument, why));
+    }
+    let is_wanted = |op: &DiffOp| {
+        let is_in = |group: &Vec<DiffOp>| group.iter().any(|other| other.as_tag_tuple() == op.as_tag_tuple());
+        groups.iter().position(is_in).is_some_and(|at| numbers.contains(&(at + 1)))
+    };
+    let mut text = String::with_capacity(before.len().max(after.len()));
+    for op in diff.ops() {
+        let takes = if op.tag() != DiffTag::Equal && is_wanted(op) { ChangeTag::Insert } else { ChangeTag::Delete };
+        let lines = diff.iter_changes(op).filter(|change| change.tag() == ChangeTag::Equal || change.tag() == takes);
+        lines.for_each(|line| text.push_str(line.value()));
+    }
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +90,24 @@ mod tests {
         let diff = unified("a\nb\n", "a\nc", "a/f", "b/f");
         assert_eq!(diff, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n");
         assert_eq!(unified("a\n", "a\n", "a/f", "b/f"), "");
+    }
+
+    #[test]
+    fn a_text_takes_the_hunks_that_were_chosen() {
+        let before: String = (1..=40).map(|n| format!("{n}\n")).collect();
+        let after = before.replace("\n2\n", "\ntwo\n").replace("\n20\n", "\n").replace("39\n40\n", "39\n40\n41");
+        for (numbers, expected) in [
+            (&[][..], before.clone()),
+            (&[1], before.replace("\n2\n", "\ntwo\n")),
+            (&[2], before.replace("\n20\n", "\n")),
+            (&[3, 1], before.replace("\n2\n", "\ntwo\n") + "41"),
+            (&[1, 2, 3], after.clone()),
+        ] {
+            assert_eq!(only(&before, &after, numbers).unwrap(), expected, "{numbers:?}");
+        }
+        let error = only(&before, &after, &[1, 4]).unwrap_err();
+        assert_eq!(error.message(), "There is no hunk 4: the change has 3 hunks");
+        assert!(only("", "", &[1]).is_err() && only("a", "b", &[0]).is_err());
     }
 
     #[test]

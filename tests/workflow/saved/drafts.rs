@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NOTE, agreeing, answered, kept, propose, run};
+use super::{NOTE, agreeing, answered, asking, kept, propose, run};
 use crate::support::{Client, Http, Scratch, http};
 
 /// [`NOTE`] with another name of the prompt.
@@ -338,4 +338,23 @@ fn a_plan_of_a_draft_with_errors_names_them_all_and_plans_the_rest() {
     let (text, failed) = client.call("dry_run", json!({ "yaml": text }));
     assert!(failed && text.contains("E_WORKFLOW_INVALID"), "{text}");
     client.finish();
+}
+
+#[test]
+fn single_hunks_of_a_draft_are_approved() {
+    let scratch = kept();
+    let both = changed().replace("# Keeps what is said.", "# Keeps it.");
+    let id = propose(&scratch, json!({ "yaml": both, "replaces": "keep_note" }));
+    assert_eq!(scratch.json(&["draft", "diff", &id])["hunks"].as_array().map(Vec::len), Some(2));
+    let approve = |hunks: Value| run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": id, "hunks": hunks }));
+    assert!(approve(json!([3])).expect_err("there are two").message().starts_with("There is no hunk 3"));
+    let told = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let seen = std::sync::Arc::clone(&told);
+    let context = asking(&scratch, move |body| *seen.lock().expect("a lock") = format!("{body:?}"));
+    let workflow = run(&context, &["draft", "approve"], json!({ "id": id, "hunks": [2] })).expect("it is approved");
+    assert_eq!((&workflow["revision"], &workflow["hunks"]), (&json!(2), &json!([2])), "{workflow:#}");
+    let told = told.lock().expect("a lock");
+    assert!(told.contains("name: second") && !told.contains("Keeps it."), "a person saw that part alone: {told}");
+    assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), changed());
+    assert_eq!(scratch.json(&["draft", "show", &id])["state"], "approved");
 }

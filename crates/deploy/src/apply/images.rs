@@ -1,5 +1,7 @@
 //! Stores the bytes before and after each change as blobs, and creates the journal rows that refer to them.
 
+use std::path::Path;
+
 use super::work::Work;
 use crate::plan::{After, Keep, RowChange};
 use mcpkg_base::disk::Found;
@@ -51,7 +53,7 @@ pub(super) fn store_all(
             && let Image::File { sha256, mode, .. } = &row.applied
         {
             let image = Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode };
-            let keep = if row.written || work.adopt { Keep::Written } else { Keep::Claimed };
+            let keep = if row.written || work.adopt.has(Path::new(&row.path)) { Keep::Written } else { Keep::Claimed };
             files.push(claim(row, &image, keep));
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::roots;
 use crate::plan::{Change, Plan, RowChange, names};
-use crate::source::Site;
+use crate::source::{Adopted, Site};
 use mcpkg_store::deploys::Deployed;
 use mcpkg_store::snapshots::Kind;
 
@@ -19,8 +19,8 @@ pub struct Work<'a> {
     pub rolled_back_to: Option<&'a str>,
     /// The targets that the work is for.
     pub targets: Vec<String>,
-    /// Whether the user chose to adopt files that are not mcpkg's.
-    pub adopt: bool,
+    /// The files that the user chose to adopt.
+    pub adopt: Adopted,
     pub changes: Vec<Change>,
     /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
@@ -33,7 +33,7 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// Returns the work of deploying a plan.
-    pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: bool) -> Self {
+    pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: Adopted) -> Self {
         let Plan { desired, rows, changes, row_changes } = plan;
         let targets = names(&site.selected);
         // A file that no module produces any more is known only from the database, so its root is not approved by this

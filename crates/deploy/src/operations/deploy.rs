@@ -1,5 +1,7 @@
 //! `mcpkg deploy`: shows a plan with a confirm token, and applies exactly that plan.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +16,7 @@ use crate::plan::Change;
 use crate::plan::code;
 use crate::plan::prepare::Prepared;
 use crate::plan::show;
-use crate::source::{Choice, Site};
+use crate::source::{Adopt, Adopted, Choice, Only, Site, adopt};
 use mcpkg_base::clock;
 use mcpkg_base::error::{Code, Result};
 use mcpkg_base::plural;
@@ -28,6 +30,9 @@ pub struct Deploy {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
+    #[command(flatten)]
+    #[serde(flatten)]
+    only: Only,
     #[command(flatten)]
     #[serde(flatten)]
     page: Page,
@@ -48,12 +53,13 @@ impl Operation for Deploy {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
+    const ADDED: &'static str = r#"{ "only": { "type": "array", "items": { "type": "string" } } }"#;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        offer(context, &self.choice, &self.page)
+        offer(context, &self.only.of(&self.choice), &self.page)
     }
 }
 
@@ -98,10 +104,17 @@ pub struct DeployApply {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
+    #[command(flatten)]
+    #[serde(flatten)]
+    only: Only,
     /// Overwrite and delete files that mcpkg did not write, or that were changed after mcpkg wrote them
     #[arg(long)]
     #[serde(default)]
     adopt: bool,
+    /// Like adopt, for these files alone
+    #[arg(long)]
+    #[serde(default)]
+    adopt_paths: Vec<PathBuf>,
     /// Check everything, without writing anything
     #[arg(long)]
     #[serde(default)]
@@ -126,6 +139,10 @@ impl Operation for DeployApply {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("deploy_apply");
+    const ADDED: &'static str = r#"{
+        "only": { "type": "array", "items": { "type": "string" } },
+        "adopt_paths": { "type": "array", "items": { "type": "string" } }
+    }"#;
     const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;
@@ -147,8 +164,8 @@ impl Operation for DeployApply {
             None if context.elicit.is_some() => Gate::Person,
             None => return Err(confirm::missing()),
         };
-        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, gate };
-        applying.run(context)
+        let (choice, adopt) = (self.only.of(&self.choice), Adopt::of_tool(self.adopt, self.adopt_paths));
+        Applying { choice: &choice, adopt, dry_run: self.dry_run, gate }.run(context)
     }
 }
 
@@ -162,10 +179,14 @@ pub struct DeployShell {
     #[arg(long)]
     #[serde(default)]
     apply: bool,
-    /// Overwrite and delete files that mcpkg did not write, or that changed after mcpkg wrote them; mcpkg keeps the old content
-    #[arg(long)]
-    #[serde(default)]
-    adopt: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    only: Only,
+    /// Overwrite and delete files that mcpkg did not write, or that changed after mcpkg wrote them; mcpkg keeps the old content.
+    /// With PATH, only these files
+    #[arg(long, value_name = "PATH", num_args = 0..)]
+    #[serde(default, deserialize_with = "adopt")]
+    adopt: Option<Vec<PathBuf>>,
     /// Check everything, without writing anything
     #[arg(long)]
     #[serde(default)]
@@ -192,6 +213,7 @@ impl Operation for DeployShell {
         "mcpkg deploy --apply",
         "mcpkg deploy --apply --yes --target claude_code",
         "mcpkg deploy --repo ~/.agentpack/repo --apply --adopt",
+        "mcpkg deploy --apply --only .claude/commands/review.md --adopt .claude/commands/review.md",
     ];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
@@ -206,8 +228,9 @@ impl Operation for DeployShell {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
+        let choice = self.only.of(&self.choice);
         if !self.apply {
-            let mut reply = offer(context, &self.choice, &Page::default())?;
+            let mut reply = offer(context, &choice, &Page::default())?;
             let any = reply.data["changes"].as_array().is_some_and(|changes| !changes.is_empty());
             reply.differs = self.check && any;
             return Ok(reply);
@@ -217,15 +240,14 @@ impl Operation for DeployShell {
             return Err(unconfirmed("deploy --apply"));
         }
         let gate = self.confirm_token.map_or(Gate::Open, Gate::Token);
-        let applying = Applying { choice: &self.choice, adopt: self.adopt, dry_run: self.dry_run, gate };
-        applying.run(context)
+        Applying { choice: &choice, adopt: Adopt::of_shell(self.adopt), dry_run: self.dry_run, gate }.run(context)
     }
 }
 
 /// An apply that was requested.
 struct Applying<'a> {
     choice: &'a Choice,
-    adopt: bool,
+    adopt: Adopt,
     dry_run: bool,
     gate: Gate,
 }
@@ -278,13 +300,13 @@ impl Applying<'_> {
             let confirmed = context.store.read(|db| confirm::check(db, context, token, &inputs))?;
             confirm::check_plan(&confirmed, &prepared.hash)?;
         }
-        self.check_adopt(&prepared)?;
+        self.check_adopt(context, &prepared)?;
         // A token and `--yes` do not count as a person's consent to code that agents will run.
         if consent.is_none() && context.confirmation != Confirmation::Ask {
             let has_code = !code::of(&prepared.plan.changes).is_empty();
             if has_code {
                 drop(right);
-                let inputs = self.inputs(&prepared);
+                let inputs = self.inputs(context, &prepared);
                 let (site, changes) = (&prepared.site, &prepared.plan.changes);
                 let effects = show::effects(changes);
                 consent = code::consent(context, DeployApply::TOOL, site, &inputs, &prepared.hash, changes, effects)?;
@@ -296,9 +318,8 @@ impl Applying<'_> {
                 }
             }
         }
-        if self.adopt {
-            prepared.plan.adopt_claims();
-        }
+        let adopted = self.adopt.find(context, &prepared.site.place.root);
+        prepared.plan.adopt_claims(|path| adopted.has(path));
         if prepared.plan.is_empty() {
             let data = applied_data(false, Some("no_changes"), &prepared, &[]);
             context.store.write(|db| {
@@ -319,7 +340,7 @@ impl Applying<'_> {
         let done = show::count_line(&prepared.plan.changes, true);
         let left_out = left_out(&prepared);
         let plan = std::mem::take(&mut prepared.plan);
-        let id = apply::apply(context, &right, Work::deploy(&prepared.site, plan, &prepared.hash, self.adopt), |db| {
+        let id = apply::apply(context, &right, Work::deploy(&prepared.site, plan, &prepared.hash, adopted), |db| {
             if prepared.site.fingerprint(db)? != prepared.fingerprint {
                 return Err(show::changed_meanwhile());
             }
@@ -335,8 +356,13 @@ impl Applying<'_> {
         Ok(told(context, &prepared.site, left_out.into_iter().fold(reply, Reply::hint)))
     }
 
-    fn check_adopt(&self, prepared: &Prepared) -> Result<()> {
-        check_adopt(&prepared.plan.changes, self.adopt, &format!("mcpkg diff{}", prepared.site.arguments()))
+    fn check_adopt(&self, context: &Context, prepared: &Prepared) -> Result<()> {
+        let root = &prepared.site.place.root;
+        let adopted = self.adopt.find(context, root);
+        if let Adopted::Files(named) = &adopted {
+            named.check(root, prepared.plan.files())?;
+        }
+        check_adopt(&prepared.plan.changes, &adopted, &format!("mcpkg diff{}", prepared.site.arguments()))
     }
 
     /// Uses up the token and the consent.
@@ -349,20 +375,20 @@ impl Applying<'_> {
     }
 
     /// Returns what a person's consent is bound to in addition to the plan.
-    fn inputs(&self, prepared: &Prepared) -> Value {
+    fn inputs(&self, context: &Context, prepared: &Prepared) -> Value {
         let mut inputs = prepared.site.inputs();
-        inputs["adopt"] = json!(self.adopt);
+        inputs["adopt"] = self.adopt.find(context, &prepared.site.place.root).json();
         inputs
     }
 
     /// Returns the consent of the user behind an agent, or `None` if nothing would be written.
     fn consent(&self, context: &Context, prepared: &Prepared) -> Result<Option<Consent>> {
         let changes = &prepared.plan.changes;
-        self.check_adopt(prepared)?;
+        self.check_adopt(context, prepared)?;
         if changes.is_empty() {
             return Ok(None);
         }
-        let inputs = self.inputs(prepared);
+        let inputs = self.inputs(context, prepared);
         let code = code::lines(&code::of(changes)).into_iter();
         let need = Need {
             operation: DeployApply::TOOL,
@@ -380,7 +406,7 @@ impl Applying<'_> {
     fn ask(&self, context: &Context) -> Result<Prepared> {
         let prepared = Prepared::new(context, self.choice)?;
         let changes = &prepared.plan.changes;
-        self.check_adopt(&prepared)?;
+        self.check_adopt(context, &prepared)?;
         if !changes.is_empty() {
             let code = code::lines(&code::of(changes)).into_iter().map(Body::Sentence);
             let preview =

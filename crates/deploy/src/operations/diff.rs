@@ -9,7 +9,6 @@ use super::with_schema;
 use crate::GROUP;
 use crate::answer::{Rest, add_rest, below, is_brief};
 use crate::plan::Change;
-use crate::plan::prepare::Prepared;
 use crate::plan::show::{diffs, unified_within};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -40,7 +39,7 @@ impl Operation for ShowDiff {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let prepared = Prepared::new(context, &self.show.choice)?;
+        let prepared = self.show.prepared(context)?;
         let (root, all) = (&prepared.site.place.root, &prepared.plan.changes);
         let (listed, rest) = self.show.listed(context, &prepared)?;
         let texts = unified_within(context, listed, |change| below(root, &change.path));

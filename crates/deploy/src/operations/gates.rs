@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::plan::Change;
 use crate::plan::prepare::Prepared;
+use crate::source::Adopted;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 
@@ -14,12 +15,12 @@ pub fn unconfirmed(command: &str) -> Error {
         .hint("--yes approves it")
 }
 
-/// Refuses changes to files that mcpkg did not write or that changed since, unless `adopt` is given. `look` is the
-/// command that shows these changes.
-pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
-    let mut paths: Vec<String> =
-        changes.iter().filter(|change| change.adopt).map(|change| change.path.display().to_string()).collect();
-    if adopt || paths.is_empty() {
+/// Refuses changes to files that mcpkg did not write or that changed since, unless they are adopted. `look` is the command
+/// that shows these changes.
+pub fn check_adopt(changes: &[Change], adopted: &Adopted, look: &str) -> Result<()> {
+    let refused = changes.iter().filter(|change| change.adopt && !adopted.has(&change.path));
+    let mut paths: Vec<String> = refused.map(|change| change.path.display().to_string()).collect();
+    if paths.is_empty() {
         return Ok(());
     }
     paths.sort_unstable();

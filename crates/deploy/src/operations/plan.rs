@@ -10,7 +10,7 @@ use crate::plan::Change;
 use crate::plan::budget::{self, Budget, When};
 use crate::plan::prepare::Prepared;
 use crate::plan::show::listed;
-use crate::source::Choice;
+use crate::source::{Choice, Only};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
@@ -19,7 +19,10 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, S
 pub struct Show {
     #[command(flatten)]
     #[serde(flatten)]
-    pub(super) choice: Choice,
+    choice: Choice,
+    #[command(flatten)]
+    #[serde(flatten)]
+    only: Only,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) page: Page,
@@ -67,15 +70,19 @@ impl Operation for ShowPlan {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
-    const ADDED: &'static str = r#"{ "cursor": { "type": "string" }, "hashes": { "type": "boolean" } }"#;
+    const ADDED: &'static str = r#"{ "cursor": { "type": "string" }, "hashes": { "type": "boolean" }, "only": { "type": "array", "items": { "type": "string" } } }"#;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let prepared = Prepared::new(context, &self.show.choice)?;
+        let prepared = self.show.prepared(context)?;
         let (changes, rest) = self.show.listed(context, &prepared)?;
-        let budgets = budget::of(&prepared, When::After)?;
+        // What agents will load is known of a whole deploy only.
+        let budgets = match prepared.site.only.is_empty() {
+            true => budget::of(&prepared, When::After)?,
+            false => Vec::new(),
+        };
         let body = Body::Several(vec![listed(&prepared, changes), Body::Sentence(budget::lines(&budgets))]);
         let mut reply = Reply::new(body, prepared.data(changes));
         answer::add_rest(&mut reply, rest, Self::TOOL);
@@ -87,6 +94,10 @@ impl Operation for ShowPlan {
 }
 
 impl Show {
+    pub(super) fn prepared(&self, context: &Context) -> Result<Prepared> {
+        Prepared::new(context, &self.only.of(&self.choice))
+    }
+
     pub(super) fn listed<'p>(&self, context: &Context, prepared: &'p Prepared) -> Result<(&'p [Change], Option<Rest>)> {
         self.page.of(context, &prepared.site.place.root, &prepared.plan.changes, |change| &change.path)
     }

@@ -10,7 +10,6 @@ use super::with_schema;
 use crate::GROUP;
 use crate::answer::{PAGED, add_rest, below, is_brief};
 use crate::plan::json::{changes_json, summary};
-use crate::plan::prepare::Prepared;
 use crate::plan::show::{diffs, listed, relative, unified_within};
 use crate::plan::{Change, Op, names};
 use mcpkg_base::disk;
@@ -48,7 +47,7 @@ impl Operation for Preview {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let prepared = Prepared::new(context, &self.show.choice)?;
+        let prepared = self.show.prepared(context)?;
         let (root, all) = (&prepared.site.place.root, &prepared.plan.changes);
         let (mut items, mut rest) = self.show.listed(context, &prepared)?;
         let mut texts = Vec::new();

@@ -139,7 +139,7 @@ impl Operation for Rollback {
             plan_hash: &hash,
             rolled_back_to: Some(&goal.word),
             targets: goal.targets(&site),
-            adopt: self.adopt,
+            adopt: self.adopt.into(),
             changes: planned.changes,
             row_changes: planned.row_changes,
             rows: planned.rows,
@@ -168,7 +168,7 @@ impl Rollback {
 
     fn check_adopt(&self, planned: &RollbackPlan, goal: &Goal, site: &Site) -> Result<()> {
         let look = format!("mcpkg rollback --to {}{} --dry-run", goal.word, site.arguments());
-        check_adopt(&planned.changes, self.adopt, &look)
+        check_adopt(&planned.changes, &self.adopt.into(), &look)
     }
 
     /// Returns a person's consent. It is needed if the rollback would write below folders that this user never deployed

@@ -223,14 +223,29 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Treats files that were only found equal as written by mcpkg, because the user chose to adopt them.
-    pub fn adopt_claims(&mut self) {
+    /// Returns all files that the plan knows: those to deploy, and those deployed before.
+    pub fn files(&self) -> impl Iterator<Item = &Path> + Clone {
+        let wanted = self.desired.outputs.values().map(|output| output.path.as_path());
+        wanted.chain(self.rows.keys().map(Path::new))
+    }
+
+    /// Leaves out the changes of all other files.
+    pub fn keep_only(&mut self, is_named: impl Fn(&Path) -> bool) {
+        self.changes.retain(|change| is_named(&change.path));
+        self.row_changes.retain(|change| match change {
+            RowChange::Claim(row, _) => is_named(Path::new(&row.path)),
+            RowChange::Keep(_) | RowChange::Follow(..) | RowChange::Forget(_) => true,
+        });
+    }
+
+    /// Treats files that were only found equal as written by mcpkg, if the user chose to adopt them.
+    pub fn adopt_claims(&mut self, is_adopted: impl Fn(&Path) -> bool) {
         // A file that the deploy writes becomes mcpkg's anyway.
         let changed: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
         let claimed = self.rows.values().filter(|row| {
             let path = Path::new(&row.path);
             let is_claimed = !row.written && row.applied != Image::Absent && self.desired.output(path).is_some();
-            is_claimed && !changed.contains(path)
+            is_claimed && is_adopted(path) && !changed.contains(path)
         });
         self.row_changes.extend(claimed.map(|row| RowChange::Keep(Deployed { written: true, ..row.clone() })));
     }

@@ -77,7 +77,11 @@ impl Prepared {
         let mut warnings = composed.warnings;
         warnings.append(&mut desired.warnings);
         left_out::add_broken(&mut desired.left_out, &composed.broken, &site.selected);
-        let plan = compare::compare(context, db, &site, desired, &composed.broken)?;
+        let mut plan = compare::compare(context, db, &site, desired, &composed.broken)?;
+        if !site.only.is_empty() {
+            site.only.check(&site.place.root, plan.files())?;
+            plan.keep_only(|path| site.only.has(path));
+        }
         warnings.extend(let_go(&plan));
         let hash = hash(&site, &plan);
         let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();

@@ -53,6 +53,10 @@ pub struct Choice {
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub allow_outside: Vec<PathBuf>,
+    /// The files that the user named to deploy alone ([`super::Only`]); all if there are none.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub only: Vec<PathBuf>,
     /// Whether the deploy root is allowed to be missing. Only a rollback of the root's files allows this.
     #[arg(skip)]
     #[serde(skip)]

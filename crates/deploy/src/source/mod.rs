@@ -4,11 +4,13 @@ pub mod chosen;
 
 mod choice;
 mod deploy_root;
+mod named;
 mod paths;
 mod site;
 mod which;
 
 pub use choice::{Choice, Scope};
 pub use deploy_root::{has_root, known_root};
+pub use named::{Adopt, Adopted, Only, adopt};
 pub use site::{Composed, Site};
 pub use which::Source;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::choice::{ALL, Choice, DEFAULT_PROFILE, Scope};
 use super::chosen;
 use super::deploy_root::deploy_root;
+use super::named::Named;
 use super::paths::real;
 use super::which::Source;
 use crate::module::Module;
@@ -40,6 +41,8 @@ pub struct Site {
     pub configs: Vec<TargetConfig>,
     /// Whether files are written below the deploy root or to the user's own folders.
     pub scope: Scope,
+    /// The only files to deploy; all if it is empty.
+    pub only: Named,
     /// The command line options for the project, the root and the machine, if the user named them.
     pub named: String,
 }
@@ -121,8 +124,9 @@ impl Site {
             .with_details(json!({ "profile": profile }))
             .hint("choose a project's modules with `mcpkg module set`"));
         }
-        let named = named(context, choice, &source);
-        Ok(Self { source, place, bases, profile, filter, selected, configs, scope, named })
+        let only = Named::of(context, &place.root, &choice.only);
+        let named = named(context, choice, &source) + &only.arguments("--only");
+        Ok(Self { source, place, only, bases, profile, filter, selected, configs, scope, named })
     }
 
     pub fn is_repo(&self) -> bool {
@@ -149,7 +153,7 @@ impl Site {
 
     /// Returns what a token is bound to in addition to the plan: the arguments, with defaults filled in.
     pub fn inputs(&self) -> Value {
-        json!({
+        let mut inputs = json!({
             "source": self.place.source,
             "origin": self.place.origin,
             "machine": self.place.machine,
@@ -159,7 +163,11 @@ impl Site {
             "targets": self.configs.iter().map(|config| config.target.name()).collect::<Vec<_>>(),
             "scope": self.scope,
             "options": self.configs.iter().map(|config| &config.options).collect::<Vec<_>>(),
-        })
+        });
+        if !self.only.is_empty() {
+            inputs["only"] = self.only.json();
+        }
+        inputs
     }
 
     /// Returns the folders that files are written below, for a person.

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::kept::{Kept, overtaken, shown};
 use crate::GROUP;
@@ -10,6 +11,7 @@ use crate::completions::DRAFTS;
 use crate::finding::Finding;
 use crate::saved::model::{self, Model};
 use crate::saved::{approval, changes, data};
+use mcpkg_base::diff;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex::tail;
 use mcpkg_core::note;
@@ -23,6 +25,10 @@ pub struct Approve {
     /// Id of the draft, or a unique suffix of the id
     #[arg(add = DRAFTS)]
     id: String,
+    /// Save only these hunks of the change, as `mcpkg draft diff` numbers them
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    #[serde(default)]
+    hunks: Vec<usize>,
     /// What to tell the agent that proposed it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     note: Option<String>,
@@ -35,7 +41,8 @@ impl Operation for Approve {
     const ABOUT: &'static str = "Approve a draft as a new workflow, or as the newest revision of an existing one";
     const HELP: &'static str = "Shows what the draft changes and asks you to confirm. You need a terminal to confirm; --yes cannot \
         skip the question. mcpkg refuses a draft that has errors. mcpkg also refuses a draft if its workflow has changed since the \
-        draft was made. In both cases, fix the draft with `mcpkg draft edit`. Approving a draft does not run it.";
+        draft was made. In both cases, fix the draft with `mcpkg draft edit`. With --hunks, only a part of the change \
+        is saved, and the draft counts as approved. Approving a draft does not run it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg draft list",
         "mcpkg draft approve 3f2a1b4c5d6e",
@@ -63,6 +70,7 @@ impl Operation for Approve {
             kept.unless_stale(db)?;
             Ok(kept)
         })?;
+        let kept = self.in_part(kept)?;
         let (model, checked) = Model::checked(context, &kept.text)?;
         if checked.sound.is_none() {
             let error = model::faulty(&format!("Draft {}", kept.draft.uuid), &checked.findings);
@@ -77,11 +85,26 @@ impl Operation for Approve {
             "Approved draft {}: workflow '{}' of project '{}' is at revision {}",
             kept.draft.uuid, workflow.name, kept.project, workflow.revision
         );
-        Ok(Reply::sentence(sentence, data(&kept.project, &workflow)))
+        let mut data = data(&kept.project, &workflow);
+        if !self.hunks.is_empty() {
+            data["hunks"] = json!(self.hunks);
+        }
+        Ok(Reply::sentence(sentence, data))
     }
 }
 
 impl Approve {
+    /// Returns the draft with only the hunks that the person chose.
+    fn in_part(&self, kept: Kept) -> Result<Kept> {
+        if self.hunks.is_empty() {
+            return Ok(kept);
+        }
+        if kept.draft.base.is_none() {
+            return Err(Error::new(Code::InvalidArgument, "A new workflow can only be approved as a whole"));
+        }
+        Ok(Kept { text: diff::only(&kept.base, &kept.text, &self.hunks)?, ..kept })
+    }
+
     /// Stores the draft, if it is still what the person was shown.
     fn take(&self, context: &Context, shown: &Kept, model: &Model) -> Result<Workflow> {
         let id = shown.draft.uuid.to_string();
@@ -96,7 +119,7 @@ impl Approve {
             }
             let message = kept.draft.message.as_deref();
             let change = |action| Change { message, draft: Some(kept.draft.uuid), ..Change::plain(action) };
-            let new = model.stored(&kept.text);
+            let new = model.stored(&shown.text);
             match (&kept.draft.base, &kept.now) {
                 (Some(_), Some(now)) => workflows::update(db, author, project, now, new, change(Action::Update)),
                 _ => workflows::insert(db, author, project, context.clock.uuid(), new, change(Action::Create)),

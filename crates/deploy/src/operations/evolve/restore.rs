@@ -117,7 +117,7 @@ impl Operation for Restore {
         let mut restored = data(&changes.iter().collect::<Vec<_>>(), "restored");
         let count = changes.len();
         let row_changes: Vec<RowChange> = Vec::new();
-        let work = Work { kind: Kind::Restore, changes, row_changes, ..Work::deploy(&site, plan, &hash, false) };
+        let work = Work { kind: Kind::Restore, changes, row_changes, ..Work::deploy(&site, plan, &hash, false.into()) };
         // Files that agents run need a person's consent. At a terminal, the question above has asked for it.
         let consent = match context.confirmation == Confirmation::Ask {
             true => None,

@@ -43,6 +43,7 @@ impl Operation for Show {
             let text = diff::unified(&old, &new, &format!("a/{name}"), &format!("b/{name}"));
             let mut data = summary(&proposal);
             data["unified"] = json!(text);
+            data["hunks"] = json!(diff::hunks(&old, &new));
             let note = proposal.note.as_deref().map(note::quoted);
             let note = note.map(|note| Body::Sentence(format!("{}: {note}", proposal.state.word())));
             Ok(Reply::new(Body::Several(note.into_iter().chain([Body::Diff(text)]).collect()), data))
