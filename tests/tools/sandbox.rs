@@ -8,6 +8,7 @@ use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::Context;
 use mcpkg_registry::package::manifest::Base;
 use mcpkg_registry::run::{Call, Outcome, Tool, Tree, Wished, run};
+use mcpkg_registry::trust::Status;
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
 use serde_json::Map;
@@ -90,7 +91,7 @@ impl Sandbox {
             variables: Vec::new(),
             limits: Wished { time: Some(Duration::from_secs(30)), ..Wished::default() },
             output_schema: None,
-            verdict: "unverified".to_owned(),
+            verdict: Status::Unverified,
             is_local: true,
             runner: None,
         }

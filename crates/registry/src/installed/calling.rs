@@ -66,7 +66,7 @@ impl Called<'_> {
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` for an unknown action; `E_TOOL_INPUT` for invalid arguments, listing all problems.
-    pub fn call(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Answer> {
+    pub fn answer(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Answer> {
         match self.prepare(context, action, input)? {
             None => Ok(Answer::Document(self.manifest.doc.clone().unwrap_or_default())),
             Some(call) => run::run(context, &call).map(|outcome| Answer::Ran(Box::new(outcome))),
@@ -109,7 +109,7 @@ impl Called<'_> {
                 ..Wished::default()
             },
             output_schema: action.output_schema.clone(),
-            verdict: self.verdict.status.word().to_owned(),
+            verdict: self.verdict.status,
             is_local: context.caller.is_on_this_machine(),
             runner: None,
         }))

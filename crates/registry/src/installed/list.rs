@@ -83,7 +83,7 @@ impl Listed {
         let subject = checked::subject(&install);
         let verdict = trust::judge_by(rules, db, context, &subject)?;
         let (tool, status) = (tool_of(&subject, Some(&verdict)), verdict.status.word());
-        let unsandboxed = choose::is_unsandboxed(db, &context.approved, &tool, status)?;
+        let unsandboxed = choose::is_unsandboxed(db, &context.approved, &tool, &verdict)?;
         let standing = standing(db, &install, false)?;
         Ok(Self { install, exposed, description, status, unsandboxed, mcp_tools, standing })
     }

@@ -72,7 +72,7 @@ impl Package {
             variables: Vec::new(),
             limits: Wished { memory: manifest.resources.memory, disk: manifest.resources.disk, ..Wished::default() },
             output_schema: None,
-            verdict: verdict.status.word().to_owned(),
+            verdict: verdict.status,
             is_local: context.caller.is_on_this_machine(),
             runner: None,
         };

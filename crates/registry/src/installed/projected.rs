@@ -125,7 +125,7 @@ fn projected(named: Named, subject: &Subject, shown: &Shown, is_unverified: bool
         meta: Some((TOOL, known)),
         group: GROUP,
         shape: Shape::Output,
-        run: Arc::new(move |context, arguments| call(context, &tool, &action, wraps, arguments)),
+        run: Arc::new(move |context, arguments| answer(context, &tool, &action, wraps, arguments)),
     }
 }
 
@@ -148,12 +148,12 @@ fn broken(named: Named) -> Projected {
         meta: None,
         group: GROUP,
         shape: Shape::Output,
-        run: Arc::new(move |context, arguments| call(context, &tool, &action, false, arguments)),
+        run: Arc::new(move |context, arguments| answer(context, &tool, &action, false, arguments)),
     }
 }
 
 /// Calls an installed tool. The install is looked up again, since it may have changed since the tool was listed.
-fn call(context: &Context, tool: &str, action: &str, wraps: bool, arguments: Value) -> Result<Reply> {
+fn answer(context: &Context, tool: &str, action: &str, wraps: bool, arguments: Value) -> Result<Reply> {
     let audience = context.audience();
     let (install, manifest) = context.store.read(|db| {
         Border::of(db, &audience)?.require(db, tool)?;
@@ -170,7 +170,7 @@ fn call(context: &Context, tool: &str, action: &str, wraps: bool, arguments: Val
     let verdict = require(context, Verb::Call, (&subject, None), action, &input)?;
     let called = Called { subject: &subject, manifest: &manifest, verdict: &verdict };
     let verification = verdict.verification();
-    match called.call(context, Some(action), input)? {
+    match called.answer(context, Some(action), input)? {
         Answer::Document(text) => {
             let mut reply = Reply::new(Body::Text(text), Value::Null);
             reply.meta = Some((RUN, json!({ "tool": tool, "version": install.version, "verification": verification })));

@@ -130,8 +130,10 @@ fn make(context: &Context, call: &Call, plan: &Plan, runner: &dyn Runner) -> Res
     (context.step_aside)();
     let input = json!({ "build": call.build });
     let input = input.as_object().cloned().unwrap_or_default();
-    let run =
-        record::begin(context, Asked { tool: &call.tool, action: ACTION, input: &input, verdict: &call.verdict })?;
+    let run = record::begin(
+        context,
+        Asked { tool: &call.tool, action: ACTION, input: &input, verdict: call.verdict.word() },
+    )?;
     let mut facts = Facts { runner: Some(runner.kind()), ..Facts::default() };
     let made = run_build(context, call, plan, runner, &mut facts);
     record::end(context, &run, facts, made.as_ref().err());

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::kind::RunnerKind;
 use super::limits::Wished;
 use crate::package::manifest::Base;
+use crate::trust::Status;
 use mcpkg_base::hex;
 use mcpkg_store::new_content::NewContent;
 
@@ -33,8 +34,8 @@ pub struct Call {
     pub limits: Wished,
     /// The JSON Schema for standard output.
     pub output_schema: Option<Value>,
-    /// The verdict on the archive: verified, approved or unverified.
-    pub verdict: String,
+    /// The verdict on the archive, which is not refused.
+    pub verdict: Status,
     /// Whether the caller is on this machine, and not connected over a network.
     pub is_local: bool,
     /// The runner that the caller asks for.

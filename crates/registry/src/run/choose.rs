@@ -14,6 +14,7 @@ use super::runner::Runner;
 use super::unsandboxed::Unsandboxed;
 use crate::config;
 use crate::package::manifest::Base;
+use crate::trust::Verdict;
 use mcpkg_base::approved::Approved;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
@@ -165,7 +166,7 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
             !granted.unsandboxed,
             format!("you have not allowed this tool to run without a sandbox: `mcpkg tool allow {tool} unsandboxed`"),
         ),
-        (!is_trusted(&call.verdict), format!("{tool} is {}", call.verdict)),
+        (!call.verdict.is_trusted(), format!("{tool} is {}", call.verdict.word())),
         (!call.is_local, "mcpkg never runs a tool without a sandbox for a call over the network".to_owned()),
     ];
     match reasons.into_iter().find(|(holds, _)| *holds) {
@@ -175,14 +176,9 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
 }
 
 /// Returns whether a local call of the tool runs without a sandbox, to warn about it in lists.
-pub fn is_unsandboxed(db: &Db<'_>, approved: &Approved, tool: &Tool, verdict: &str) -> Result<bool> {
-    let may = is_trusted(verdict) && grants::of(db, approved, tool)?.unsandboxed;
+pub fn is_unsandboxed(db: &Db<'_>, approved: &Approved, tool: &Tool, verdict: &Verdict) -> Result<bool> {
+    let may = verdict.is_trusted() && grants::of(db, approved, tool)?.unsandboxed;
     Ok(may && Settings::of(db, approved)?.allow_unsandboxed)
-}
-
-/// Returns whether tools with this verdict may ever run without a sandbox.
-fn is_trusted(verdict: &str) -> bool {
-    matches!(verdict, "verified" | "approved")
 }
 
 /// Returns the error for a tool that no runner can run.

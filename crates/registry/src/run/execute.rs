@@ -30,7 +30,7 @@ static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
 /// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_ENV` before the start.
 pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
     (context.step_aside)();
-    let asked = Asked { tool: &call.tool, action: &call.action, input: &call.input, verdict: &call.verdict };
+    let asked = Asked { tool: &call.tool, action: &call.action, input: &call.input, verdict: call.verdict.word() };
     let run = UnderWay::of(context, asked)?;
     let mut facts = Facts::default();
     let result = attempt(context, call, &run, &mut facts);

@@ -115,7 +115,7 @@ impl Plan {
             "action": call.action,
             "runner": chosen.map(|runner| runner.kind().word()),
             "runners": runners,
-            "verdict": call.verdict,
+            "verdict": call.verdict.word(),
             "argv": call.argv,
             "build": call.build,
             "environment": environment,

@@ -64,6 +64,11 @@ impl Status {
             Self::Refused => "refused",
         }
     }
+
+    /// Returns whether the archive may be used without a warning.
+    pub const fn is_trusted(self) -> bool {
+        matches!(self, Self::Verified | Self::Approved)
+    }
 }
 
 /// A signature of an attestation, and whether it counts.
@@ -116,7 +121,7 @@ pub struct Verdict {
 impl Verdict {
     /// Returns whether the archive may be used without a warning.
     pub const fn is_trusted(&self) -> bool {
-        matches!(self.status, Status::Verified | Status::Approved)
+        self.status.is_trusted()
     }
 
     /// Returns the publisher that permissions and updates are bound to; `None` if no trusted identity published the
