@@ -16,13 +16,14 @@ use crate::plan::Change;
 use crate::plan::code;
 use crate::plan::prepare::Prepared;
 use crate::plan::show;
+use crate::repo::Checkouts;
 use crate::source::{Adopt, Adopted, Choice, Only, Site, adopt};
 use mcpkg_base::clock;
 use mcpkg_base::error::{Code, Result};
 use mcpkg_base::plural;
 use mcpkg_core::consent::request::{self, Consent, Need};
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use mcpkg_store::{Db, deploys};
+use mcpkg_store::{Applying as ApplyRight, Db, deploys};
 
 /// Plan a deploy and give the token that confirms it
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -262,6 +263,16 @@ enum Gate {
     Person,
 }
 
+/// What is known before the plan that is written is made.
+struct Approval {
+    checkouts: Checkouts,
+    /// The hash of the plan that somebody saw.
+    hash: Option<String>,
+    consent: Option<Consent>,
+    /// Whether a person approved the plan of that hash.
+    is_by_person: bool,
+}
+
 impl Applying<'_> {
     /// Checks in this order that the token is known, that it was issued for this plan, that nothing needs adopt, and
     /// that somebody approved. Only the transaction that begins the apply consumes the token or the consent.
@@ -277,53 +288,64 @@ impl Applying<'_> {
             let data = applied_data(false, Some("dry_run"), &prepared, changes);
             return Ok(told(context, &prepared.site, Reply::new(body, data).warn(prepared.warnings)));
         }
-        // Slow work comes before taking the apply lock, which blocks all other applies: fetching git sources, asking a
-        // person.
-        let mut consent = None;
-        let (checkouts, shown) = if context.confirmation == Confirmation::Ask {
-            let prepared = self.ask(context)?;
-            (prepared.checkouts, Some(prepared.hash))
-        } else if matches!(self.gate, Gate::Person) {
-            let prepared = Prepared::new(context, self.choice)?;
-            consent = self.consent(context, &prepared)?;
-            (prepared.checkouts, Some(prepared.hash))
-        } else {
-            (Site::find(context, self.choice)?.fetch(context)?, None)
-        };
-        let mut right = apply::begin(context)?;
-        let mut prepared = Prepared::again(context, self.choice, checkouts)?;
-        if shown.is_some_and(|hash| hash != prepared.hash) {
-            return Err(show::changed_meanwhile());
-        }
-        let inputs = prepared.site.inputs();
-        if let Gate::Token(token) = &self.gate {
-            let confirmed = context.store.read(|db| confirm::check(db, context, token, &inputs))?;
-            confirm::check_plan(&confirmed, &prepared.hash)?;
-        }
-        self.check_adopt(context, &prepared)?;
-        // A token and `--yes` do not count as a person's consent to code that agents will run.
-        if consent.is_none() && context.confirmation != Confirmation::Ask {
-            let has_code = !code::of(&prepared.plan.changes).is_empty();
-            if has_code {
-                drop(right);
-                let inputs = self.inputs(context, &prepared);
-                let (site, changes) = (&prepared.site, &prepared.plan.changes);
-                let effects = show::effects(changes);
-                consent = code::consent(context, DeployApply::TOOL, site, &inputs, &prepared.hash, changes, effects)?;
-                right = apply::begin(context)?;
-                let hash = prepared.hash.clone();
-                prepared = Prepared::again(context, self.choice, prepared.checkouts)?;
-                if hash != prepared.hash {
-                    return Err(show::changed_meanwhile());
-                }
+        let mut approval = self.before_the_lock(context)?;
+        loop {
+            let right = apply::begin(context)?;
+            let prepared = Prepared::again(context, self.choice, approval.checkouts)?;
+            if approval.hash.is_some_and(|hash| hash != prepared.hash) {
+                return Err(show::changed_meanwhile());
             }
+            if let Gate::Token(token) = &self.gate {
+                let inputs = prepared.site.inputs();
+                let confirmed = context.store.read(|db| confirm::check(db, context, token, &inputs))?;
+                confirm::check_plan(&confirmed, &prepared.hash)?;
+            }
+            self.check_adopt(context, &prepared)?;
+            let changes = &prepared.plan.changes;
+            // A token and `--yes` do not count as a person's consent to code that agents will run.
+            if approval.is_by_person || code::of(changes).is_empty() {
+                return self.write(context, &right, prepared, approval.consent.as_ref());
+            }
+            // Asking may take long, so release the lock, and plan again with the consent.
+            drop(right);
+            let (inputs, effects) = (self.inputs(context, &prepared), show::effects(changes));
+            let consent =
+                code::consent(context, DeployApply::TOOL, &prepared.site, &inputs, &prepared.hash, changes, effects)?;
+            approval =
+                Approval { checkouts: prepared.checkouts, hash: Some(prepared.hash), consent, is_by_person: true };
         }
+    }
+
+    /// Does the slow work before the apply is locked, which blocks all other applies: fetches git sources, asks a person.
+    fn before_the_lock(&self, context: &Context) -> Result<Approval> {
+        if context.confirmation == Confirmation::Ask {
+            let Prepared { checkouts, hash, .. } = self.ask(context)?;
+            return Ok(Approval { checkouts, hash: Some(hash), consent: None, is_by_person: true });
+        }
+        if matches!(self.gate, Gate::Person) {
+            let prepared = Prepared::new(context, self.choice)?;
+            let consent = self.consent(context, &prepared)?;
+            let is_by_person = consent.is_some();
+            return Ok(Approval { checkouts: prepared.checkouts, hash: Some(prepared.hash), consent, is_by_person });
+        }
+        let checkouts = Site::find(context, self.choice)?.fetch(context)?;
+        Ok(Approval { checkouts, hash: None, consent: None, is_by_person: false })
+    }
+
+    /// Writes the plan.
+    fn write(
+        &self,
+        context: &Context,
+        right: &ApplyRight,
+        mut prepared: Prepared,
+        consent: Option<&Consent>,
+    ) -> Result<Reply> {
         let adopted = self.adopt.find(context, &prepared.site.place.root);
         prepared.plan.adopt_claims(|path| adopted.has(path));
         if prepared.plan.is_empty() {
             let data = applied_data(false, Some("no_changes"), &prepared, &[]);
             context.store.write(|db| {
-                self.consume(context, db, &prepared, consent.as_ref())?;
+                self.consume(context, db, &prepared, consent)?;
                 match deploys::place(db, &prepared.site.place)? {
                     Some(place) => {
                         apply::write_row_changes(db, &prepared.site.place.machine, place, &prepared.plan.row_changes)
@@ -340,11 +362,11 @@ impl Applying<'_> {
         let done = show::count_line(&prepared.plan.changes, true);
         let left_out = left_out(&prepared);
         let plan = std::mem::take(&mut prepared.plan);
-        let id = apply::apply(context, &right, Work::deploy(&prepared.site, plan, &prepared.hash, adopted), |db| {
+        let id = apply::apply(context, right, Work::deploy(&prepared.site, plan, &prepared.hash, adopted), |db| {
             if prepared.site.fingerprint(db)? != prepared.fingerprint {
                 return Err(show::changed_meanwhile());
             }
-            self.consume(context, db, &prepared, consent.as_ref())
+            self.consume(context, db, &prepared, consent)
         })?;
         data["snapshot_id"] = json!(id.to_string());
         let sentence = format!("Deployed to {}: {done}. Snapshot {id}", prepared.site.destination());
