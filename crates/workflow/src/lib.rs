@@ -11,7 +11,6 @@ mod completions;
 mod contracts;
 pub mod definition;
 mod draft;
-mod engine;
 mod exposed;
 pub mod expression;
 pub mod finding;
@@ -35,6 +34,7 @@ pub mod render;
 mod resolve;
 mod resource;
 mod run;
+mod runner;
 pub mod running;
 mod saved;
 mod schema;
@@ -141,7 +141,7 @@ pub const DOMAIN: Domain = Domain {
         ..Undo::NOTHING
     },
     ending: || {
-        engine::end_all();
+        runner::end_all();
         plugin::end_all();
     },
     ..Domain::EMPTY

@@ -101,7 +101,7 @@ fn projected(db: &Db<'_>, row: Exposed) -> Result<Option<Projected>> {
         meta: None,
         group: GROUP,
         shape: SHAPE,
-        run: Arc::new(move |context, arguments| called::call(context, &name, arguments)),
+        run: Arc::new(move |context, arguments| called::start(context, &name, arguments)),
     }))
 }
 

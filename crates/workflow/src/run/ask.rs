@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 use super::plan::Plan;
 use super::wanted::Wanted;
 use crate::answer::cut;
-use crate::check::{Sound, checked};
-use crate::commands::reachable;
+use crate::check::Sound;
 use crate::definition::{Input, InputType, Mode};
 use crate::given;
 use crate::provider::{self, Choice, Offer};
@@ -38,16 +37,18 @@ pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     if !can_ask || missing.is_empty() || !outputs.is_empty() {
         return Err(error);
     }
-    let Some(sound) = checked(&wanted.text, &reachable(context))?.sound else { return Err(error) };
+    let Some(sound) = &wanted.text.checked(context)?.sound else { return Err(error) };
+    let mut inputs = wanted.inputs.clone();
     while !missing.is_empty() {
         let waits =
-            |name: &String| provider::needs(&sound, name).iter().any(|need| missing.iter().any(|other| other == need));
+            |name: &String| provider::needs(sound, name).iter().any(|need| missing.iter().any(|other| other == need));
         // If all remaining inputs depend on each other, ask in the order of the text.
         let next = missing.iter().position(|name| !waits(name)).unwrap_or(0);
         let name = missing.remove(next);
-        let value = value(context, &sound, &name, &wanted.inputs)?;
-        wanted.inputs.insert(name, value);
+        let value = value(context, sound, &name, &inputs)?;
+        inputs.insert(name, value);
     }
+    wanted.inputs = inputs;
     wanted.plan(context)
 }
 

@@ -5,9 +5,8 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::start::start;
 use super::wanted::Wanted;
-use super::{gates, reply};
+use super::{gates, reply, start};
 use crate::saved::model;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::consent::nonce::Held;
@@ -19,8 +18,8 @@ pub const NONCE: &str = "nonce";
 /// The argument that says how long to wait, which is not an input of the workflow.
 pub const WAIT: &str = "wait_s";
 
-/// Runs an exposed workflow with an agent's arguments. The checks are the same as for `execute`, in the same order.
-pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
+/// Starts an exposed workflow with an agent's arguments. The checks are the same as for `execute`, in the same order.
+pub fn start(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     let mut inputs = match arguments {
         Value::Object(inputs) => inputs,
         _ => Map::new(),
@@ -39,7 +38,7 @@ pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     })?;
     let plan = Wanted::of_text(text, inputs).plan(context).map_err(as_arguments)?;
     let left = until.saturating_duration_since(Instant::now());
-    start(context, plan, nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, left)), until)
+    start::start(context, plan, nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, left)), until)
 }
 
 /// Rewords missing inputs as missing arguments.

@@ -135,7 +135,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::engine::program::Program;
+    use crate::runner::program::Program;
     use crate::spec::SourceKind;
 
     fn plan(base_url: &str, summary: &str) -> Plan {

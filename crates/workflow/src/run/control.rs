@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{RUNS, named};
 use crate::GROUP;
 use crate::answer::VERSION;
-use crate::engine::resume;
+use crate::runner::resume;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::runs::State;

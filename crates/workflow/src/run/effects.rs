@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::api::request::shown_path;
-use crate::engine::program::{Arguments, Planned, Program};
 use crate::expression::Template;
 use crate::passwords;
+use crate::runner::program::{Arguments, Planned, Program};
 use crate::spec::{CommandEffect, CommandSpec};
 use mcpkg_base::plural::{count as counted, first};
 use mcpkg_base::quote;

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::check::Sound;
 use crate::definition::{Definition, Origin};
-use crate::engine::earlier::Earlier;
-use crate::engine::program::Program;
 use crate::expression::Root;
 use crate::passwords;
+use crate::runner::earlier::Earlier;
+use crate::runner::program::Program;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::redact::HIDDEN;
 

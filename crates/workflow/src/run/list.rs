@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{RUNS, named};
 use crate::GROUP;
 use crate::answer::{Answer, VERSION, cursor, limit, place};
-use crate::engine::report::{self, Detail};
+use crate::runner::report::{self, Detail};
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::error::Result;
 use mcpkg_base::hex::tail;

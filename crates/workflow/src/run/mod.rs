@@ -12,6 +12,7 @@ mod execute;
 pub mod gates;
 mod kept;
 mod list;
+mod once;
 mod plan;
 mod reply;
 mod resource;
@@ -23,7 +24,7 @@ mod workflow;
 
 use uuid::Uuid;
 
-use super::engine::resume::missing;
+use super::runner::resume::missing;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Entry, Name, Names};
 use mcpkg_store::page::Page;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::once::Text;
 use super::{arguments, defaults, effects, kept};
-use crate::check::{Sound, checked};
+use crate::check::Sound;
 use crate::commands::{self, reachable};
 use crate::definition::InputType;
-use crate::engine::program::Program;
 use crate::passwords;
 use crate::plan::{Given, Plan as Planned, planned};
 use crate::resolve::require;
+use crate::runner::program::Program;
 use crate::saved::approval;
 use crate::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use mcpkg_base::error::{Code, Error, Result};
@@ -72,8 +73,8 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
 }
 
 /// A valid workflow, planned with the given values.
-pub(super) struct Looked {
-    pub(super) sound: Sound,
+pub(super) struct Looked<'w> {
+    pub(super) sound: &'w Sound,
     pub(super) planned: Planned,
     /// The given input values, with defaults from earlier runs.
     pub(super) inputs: Map<String, Value>,
@@ -81,34 +82,33 @@ pub(super) struct Looked {
     pub(super) project: String,
 }
 
-/// Plans a workflow text with input values, and with outputs of steps that are already known. Unlike [`of_text`], it accepts
+/// Plans a workflow with its input values, and with outputs of steps that are already known. Unlike [`of_text`], it accepts
 /// missing inputs.
-pub(super) fn looked(
+pub(super) fn looked<'w>(
     context: &Context,
-    text: &str,
+    text: &'w Text,
     mut inputs: Map<String, Value>,
     outputs: Map<String, Value>,
-) -> Result<Looked> {
-    let commands = reachable(context);
-    let checked = checked(text, &commands)?;
+) -> Result<Looked<'w>> {
+    let (commands, checked) = (reachable(context), text.checked(context)?);
     if let Some(definition) = checked.definition() {
         inputs.extend(defaults::of_runs(context, definition, &inputs)?);
     }
     let project = project(context)?;
     let named = Some(project.clone()).filter(|name| !name.is_empty());
     let given = Given { inputs: inputs.clone(), outputs, project: named };
-    let planned = planned(&checked, &commands, &given)?;
-    let sound = checked.sound.ok_or_else(|| Error::internal("a workflow with errors was planned"))?;
-    check_secrets(context, &sound, &inputs)?;
+    let planned = planned(checked, &commands, &given)?;
+    let sound = checked.sound.as_ref().ok_or_else(|| Error::internal("a workflow with errors was planned"))?;
+    check_secrets(context, sound, &inputs)?;
     Ok(Looked { sound, planned, inputs, project })
 }
 
-/// Plans a workflow text with input values.
+/// Plans a workflow with its input values.
 ///
 /// # Errors
 /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an invalid input; `E_INPUTS_REQUIRED` with the missing
 /// inputs; `E_TERMINAL_REQUIRED` if an agent passes a secret.
-pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Result<Plan> {
+pub fn of_text(context: &Context, text: &Text, inputs: Map<String, Value>) -> Result<Plan> {
     let Looked { sound, planned, inputs, project } = looked(context, text, inputs, Map::new())?;
     let missing: Vec<&str> = sound
         .definition
@@ -124,12 +124,12 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
             .with_details(json!({ "inputs_required": missing }))
             .hint_for("pass the inputs with `--input NAME=VALUE`", "pass the values as inputs"));
     }
-    let program = Program::of_workflow(&sound, planned.inputs, planned.env);
-    let definition = kept::of_workflow(&sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }))?;
+    let program = Program::of_workflow(sound, planned.inputs, planned.env);
+    let definition = kept::of_workflow(sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }))?;
     Ok(Plan {
         summary: effects::asked(&format!("Run the workflow {}", program.name), &program),
         effects: effects::of(&program),
-        may_be_confirmed: approval::is_approved(context, &project, text)?,
+        may_be_confirmed: approval::is_approved(context, &project, &text.text)?,
         definition,
         hash: planned.plan_hash,
         program,

@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use super::plan::Plan;
 use crate::api::call::next_step;
-use crate::engine::report::{self, Detail};
-use crate::engine::resume::{goes_on, missing, uncertain};
-use crate::engine::{Begun, drive, follow};
+use crate::runner::report::{self, Detail};
+use crate::runner::resume::{goes_on, missing, uncertain};
+use crate::runner::{Begun, drive, follow};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Reply, cell};
 use mcpkg_store::runs::steps::{self, Step};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::answer::VERSION;
-use crate::engine::report::{Detail, whole};
+use crate::runner::report::{Detail, whole};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Asked, Completing, Contents, Resource, Shown, Validator};
 use mcpkg_store::page::Page;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::plan::Plan;
 use super::{changes, gates, reply};
-use crate::engine::{Asked, begin};
+use crate::runner::{Asked, begin};
 use mcpkg_base::error::Result;
 use mcpkg_core::consent::nonce::Held;
 use mcpkg_core::op::{Context, Reply};

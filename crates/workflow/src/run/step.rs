@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::once::Text;
 use super::plan::{self, Looked, Plan};
 use super::{effects, kept};
 use crate::check::{Slot, Sound};
-use crate::engine::earlier::Earlier;
-use crate::engine::program::Program;
 use crate::expression::{Root, value_at};
+use crate::runner::earlier::Earlier;
+use crate::runner::program::Program;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
@@ -26,7 +27,7 @@ pub struct Alone {
 /// # Errors
 /// `E_NOT_FOUND` for an unknown step. `E_INPUTS_REQUIRED` if the step uses inputs or outputs that were not given; its details
 /// are `inputs_required` and `outputs_required`.
-pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone: &Alone) -> Result<Plan> {
+pub fn of_text(context: &Context, text: &Text, inputs: Map<String, Value>, alone: &Alone) -> Result<Plan> {
     let outputs: Map<String, Value> =
         alone.earlier.iter().map(|earlier| (earlier.step.clone(), earlier.output.clone())).collect();
     let Looked { sound, planned, inputs, project } = plan::looked(context, text, inputs, outputs.clone())?;
@@ -36,14 +37,14 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone:
         let names = sound.definition.steps.iter().map(|step| step.id.as_str());
         return Err(Error::new(Code::NotFound, what).suggest(&alone.step, names, ""));
     };
-    unless_missing(&sound, index, &planned.inputs, &outputs)?;
+    unless_missing(sound, index, &planned.inputs, &outputs)?;
     let definition = json!({
         "workflow": sound.definition,
         "inputs": inputs,
         "step": alone.step,
         "earlier": alone.earlier,
     });
-    let whole = Program::of_workflow(&sound, planned.inputs, planned.env);
+    let whole = Program::of_workflow(sound, planned.inputs, planned.env);
     let program = whole.of_step(&alone.step, alone.earlier.clone());
     let decides = json!({ "definition": definition, "inputs": program.inputs, "env": program.env });
     Ok(Plan {
@@ -54,7 +55,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone:
         effects: effects::of(&program),
         may_be_confirmed: false,
         hash: plan::hash(&decides, [&*sound.specs[index]], &project),
-        definition: kept::of_workflow(&sound, &program, &definition)?,
+        definition: kept::of_workflow(sound, &program, &definition)?,
         program,
         project,
     })

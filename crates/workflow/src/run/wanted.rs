@@ -3,11 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::kept::IS_HIDDEN;
+use super::once::Text;
 use super::plan::{self, Plan};
 use super::step::{self, Alone};
 use crate::draft;
-use crate::engine::earlier::{Earlier, answers};
 use crate::passwords::holds_hidden;
+use crate::runner::earlier::{Earlier, answers};
 use crate::saved::model;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
@@ -16,9 +17,9 @@ use mcpkg_store::runs::{self, Run, steps};
 use mcpkg_store::workflows;
 use mcpkg_store::{Db, blobs};
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Wanted {
-    pub text: String,
+    pub text: Text,
     pub inputs: Map<String, Value>,
     /// The single step to run; `None` runs all.
     pub alone: Option<Alone>,
@@ -36,7 +37,7 @@ pub fn drafted(context: &Context, id: &str) -> Result<String> {
 impl Wanted {
     /// Selects all steps of a text.
     pub fn of_text(text: String, inputs: Map<String, Value>) -> Self {
-        Self { text, inputs, alone: None }
+        Self { text: Text::new(text), inputs, alone: None }
     }
 
     /// Selects one step of this text. `outputs` are the outputs of other steps; they override those of an earlier `run`.
@@ -46,7 +47,7 @@ impl Wanted {
         earlier.retain(|earlier| !outputs.contains_key(&earlier.step));
         let given = outputs.into_iter().map(|(step, output)| Earlier { step, output, taken_out: Vec::new() });
         earlier.extend(given);
-        let text = if self.text.is_empty() { of_run.text } else { self.text };
+        let text = if self.text.text.is_empty() { of_run.text } else { self.text };
         let mut inputs = of_run.inputs;
         inputs.extend(self.inputs);
         Ok(Self { text, inputs, alone: Some(Alone { step: step.to_owned(), earlier }) })

@@ -9,11 +9,9 @@ use serde_json::{Map, Value};
 use super::arguments::Typed;
 use super::start::start;
 use super::wanted::{self, Wanted};
-use super::{RUNS, ask, gates, named};
+use super::{RUNS, ask, gates, named, once};
 use crate::GROUP;
 use crate::answer::VERSION;
-use crate::check::checked;
-use crate::commands::reachable;
 use crate::completions::{DRAFTS, WORKFLOWS};
 use crate::given::typed;
 use crate::text::argument::{Object, Text, object, text};
@@ -112,8 +110,8 @@ impl Run {
 }
 
 /// Parses typed inputs according to their types.
-fn inputs(context: &Context, text: &str, given: &[Typed]) -> Result<Map<String, Value>> {
-    let checked = checked(text, &reachable(context))?;
+fn inputs(context: &Context, text: &once::Text, given: &[Typed]) -> Result<Map<String, Value>> {
+    let checked = text.checked(context)?;
     let mut inputs = Map::new();
     for Typed { name, value } in given {
         let value = match checked.definition() {

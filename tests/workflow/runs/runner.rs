@@ -1,4 +1,4 @@
-//! The engine: order, conditions, rounds, and what a killed process leaves.
+//! The runner: order, conditions, rounds, and what a killed process leaves.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
