@@ -23,8 +23,8 @@ pub(super) struct Call {
 
 impl Call {
     /// Runs the tool. Later requests of its client continue when it has ended, even if its client has given up.
-    pub(super) fn run(self) -> Result<CallToolResult, ErrorData> {
-        let result = tools::call(&self.tool, self.arguments, &self.context, &self.notes, self.era);
+    pub(super) fn answer(self) -> Result<CallToolResult, ErrorData> {
+        let result = tools::answer(&self.tool, self.arguments, &self.context, &self.notes, self.era);
         self.held.release();
         result
     }

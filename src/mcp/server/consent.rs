@@ -15,7 +15,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::read::blocking;
-use super::{Server, era, run};
+use super::{Server, era, schedule};
 use crate::mcp::Config;
 use crate::mcp::elicitation::{self, Answer};
 use crate::mcp::era::Era;
@@ -34,7 +34,7 @@ const KEY: &str = "consent";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Runs a tool for an agent. If it needs consent, the client asks its user.
-pub(super) async fn call(
+pub(super) async fn with_consent(
     server: &Server,
     tool: Tool,
     params: CallToolRequestParams,
@@ -44,7 +44,7 @@ pub(super) async fn call(
     let CallToolRequestParams { arguments, input_responses, request_state, .. } = params;
     let operation = match tool.consent(config) {
         Some(operation) if elicitation::is_trusted(config, request) => operation.to_owned(),
-        _ => return run::run(server, tool, arguments, config, request, run::Asking::default()).await,
+        _ => return schedule::schedule(server, tool, arguments, config, request, schedule::Asking::default()).await,
     };
     let era = era(request);
     let answered = match (era, request_state) {
@@ -57,7 +57,7 @@ pub(super) async fn call(
         }
         _ => None,
     };
-    let (result, wanted) = run(server, tool.clone(), arguments.clone(), config, request, answered).await;
+    let (result, wanted) = attempt(server, tool.clone(), arguments.clone(), config, request, answered).await;
     let Some(wanted) = wanted.filter(|_| answered.is_none()) else { return result };
     let asked = load(server, &operation, config, request, wanted).await?;
     let question = elicitation::question(&asked);
@@ -82,12 +82,12 @@ pub(super) async fn call(
         return result;
     }
     decide(server, &operation, config, request, wanted, answer).await?;
-    run(server, tool, arguments, config, request, Some(wanted)).await.0
+    attempt(server, tool, arguments, config, request, Some(wanted)).await.0
 }
 
 /// Runs the tool. If it needs consent, returns the id of the consent request. A call that has become a task reports
 /// this in its result instead.
-async fn run(
+async fn attempt(
     server: &Server,
     tool: Tool,
     arguments: Option<rmcp::model::JsonObject>,
@@ -100,8 +100,8 @@ async fn run(
         let wanted = Arc::clone(&wanted);
         Arc::new(move |id| *wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(id))
     };
-    let asking = run::Asking { elicit: Some(elicit), answered };
-    let result = run::run(server, tool, arguments, config, request, asking).await;
+    let asking = schedule::Asking { elicit: Some(elicit), answered };
+    let result = schedule::schedule(server, tool, arguments, config, request, asking).await;
     let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
     (result, wanted)
 }

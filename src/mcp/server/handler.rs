@@ -129,6 +129,6 @@ impl ServerHandler for Server {
     }
 
     async fn call_tool(&self, params: CallToolRequestParams, request: Request) -> Result<CallToolResponse> {
-        tools::call(self, params, request).await
+        tools::dispatch(self, params, request).await
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Request<'a> {
 
 /// Runs a long call. While it writes at its start or end, other requests of its client wait. It holds no permit to run
 /// and no thread of the blocking pool.
-pub(super) async fn run(
+pub(super) async fn schedule(
     server: &Server,
     call: Call,
     origin: Request<'_>,
@@ -96,7 +96,7 @@ fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken
     let deliver = move |answered| delivery.deliver(answered);
     let tool = call.tool.name().to_owned();
     if let Some(permit) = server.long.try_take(&asker, &tool) {
-        return long_calls::run(permit, move || call.run(), deliver);
+        return long_calls::run(permit, move || call.answer(), deliver);
     }
     call.held.release();
     let long = Arc::clone(&server.long);
@@ -106,7 +106,7 @@ fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken
             () = cancelled.cancelled() => None,
         };
         match permit {
-            Some(permit) => long_calls::run(permit, move || call.run(), deliver),
+            Some(permit) => long_calls::run(permit, move || call.answer(), deliver),
             None => {
                 drop(call);
                 deliver(Err(error_data(&Error::new(Code::Cancelled, "The call was cancelled before it started"))));

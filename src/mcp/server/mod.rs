@@ -16,7 +16,7 @@ mod prompts;
 mod rates;
 mod read;
 mod resources;
-mod run;
+mod schedule;
 mod skills;
 mod subscriptions;
 mod tasks;

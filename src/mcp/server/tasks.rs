@@ -64,7 +64,7 @@ async fn with_tasks<T: Send + 'static>(
 }
 
 /// Runs a program's tool, as a task if it is one.
-pub(super) async fn call(
+pub(super) async fn begin_or_talk(
     server: &Server,
     tool: &TaskTool,
     params: CallToolRequestParams,

@@ -34,7 +34,8 @@ pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
     }
 }
 
-pub(super) async fn call(
+/// Finds the tool and passes the request to what answers it.
+pub(super) async fn dispatch(
     server: &Server,
     params: CallToolRequestParams,
     request: RequestContext<RoleServer>,
@@ -68,9 +69,9 @@ pub(super) async fn call(
         && let Answer::Task(long) = &projected.answer
     {
         let_others_read(&request);
-        return tasks::call(server, long, params, &config, request).await;
+        return tasks::begin_or_talk(server, long, params, &config, request).await;
     }
-    consent::call(server, tool, params, &config, &request).await
+    consent::with_consent(server, tool, params, &config, &request).await
 }
 
 fn unknown_tool(name: &str, config: &Config) -> ErrorData {

@@ -30,7 +30,7 @@ use mcpkg_store::{Store, projects};
 ///
 /// # Errors
 /// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
-pub(in crate::mcp) fn call(
+pub(in crate::mcp) fn answer(
     tool: &Tool,
     arguments: Option<JsonObject>,
     context: &Context,
@@ -45,7 +45,7 @@ pub(in crate::mcp) fn call(
             if entry.shape == Shape::Rpc {
                 tracing::debug!(tool = entry.tool, %arguments, "tools/call asks");
             }
-            let (command, outcome) = run(tool, entry, arguments, context);
+            let (command, outcome) = operate(tool, entry, arguments, context);
             (ResultForm::from(*entry), command, outcome)
         }
         Tool::Projected(projected) => {
@@ -132,7 +132,7 @@ pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply
 }
 
 /// Runs an operation. Returns the command name for the envelope, and the outcome.
-fn run(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Reply>) {
+fn operate(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Reply>) {
     let shown = asks(tool, context).then(|| arguments.clone());
     // Contract 004 does not refuse unknown arguments.
     let taken = match context.caller.identity() {

@@ -6,7 +6,7 @@ mod find;
 mod hot;
 mod list;
 
-pub(super) use call::{call, context, failed};
+pub(super) use call::{answer, context, failed};
 pub(super) use find::{Tool, find, may_write, operation, writes};
 pub(super) use hot::{HotCall, log_again, named, push_failed};
 pub use list::listed_tools;

@@ -29,8 +29,8 @@ pub(super) struct Asking {
     pub(super) answered: Option<Uuid>,
 }
 
-/// Runs a tool for an agent, after the client's earlier writes.
-pub(super) async fn run(
+/// Starts a tool for an agent after the client's earlier writes, and waits for its result.
+pub(super) async fn schedule(
     server: &Server,
     tool: Tool,
     arguments: Option<JsonObject>,
@@ -68,8 +68,13 @@ pub(super) async fn run(
     let asker = config.asker();
     let call = Call { tool, arguments, context, notes, era: era(request), held };
     if call.tool.is_long() {
-        return long::run(server, call, long::Request { asker, cancelled, task, config, context: request }, sending)
-            .await;
+        return long::schedule(
+            server,
+            call,
+            long::Request { asker, cancelled, task, config, context: request },
+            sending,
+        )
+        .await;
     }
     let working = async {
         let _permit = if call.tool.one_at_a_time() { server.searching.take(&asker).await } else { None };
@@ -77,7 +82,7 @@ pub(super) async fn run(
         if !changes {
             call.held.keep(Arc::clone(&**server.reading).acquire_owned().await.ok());
         }
-        blocking(move || call.run()).await
+        blocking(move || call.answer()).await
     };
     let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
     sending.end().await;
