@@ -8,7 +8,7 @@
 //! | 2 files recognized | [`recognise::recognise`] | [`recognise::Recognised`]: open files with their destinations |
 //! | 3 items | [`read::read`] | [`read::Drafts`]: what each file says on its own |
 //! | 4 placed | [`place::place`] | [`place::Placed`]: items with names, each content once |
-//! | 5 merged | [`merge::plan::plan`] | a [`merge::plan::Action`] for each item |
+//! | 5 merged | [`merge::plan`] | a [`merge::Action`] for each item |
 //! | 6 written | [`merge::write`] | rows in the project, in one transaction |
 //! | 7 reported | [`report`] | the reply |
 //!

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::account::Account;
-use super::merge::plan::Action;
+use super::merge::Action;
 use super::merge::servers;
 use super::place::servers::Found;
 use crate::item::Item;

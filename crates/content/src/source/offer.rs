@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::contents::{Contents, Taken, mode};
 use super::mirror::shown;
-use crate::import::merge::plan::{Action, plan};
+use crate::import::merge::{Action, plan};
 use crate::item::What;
 use crate::stored;
 use mcpkg_base::error::{Code, Error, Result};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::plan::Action;
+use super::Action;
 use crate::item::Item;
 use crate::stored::{self, module, put_origin};
 use mcpkg_base::clock::Clock;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::plan::Action;
+use super::Action;
 use crate::item::{Item, What};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
@@ -23,12 +23,12 @@ pub struct Bulk<'c> {
 }
 
 impl<'c> Bulk<'c> {
-    /// Stores the contents that a plan needs, including those of `forms`. If there are many new items, also indexes their
+    /// Stores the contents that a plan needs, including those of `variants`. If there are many new items, also indexes their
     /// words. If the user cancels, fails with `cancelled`.
     pub fn store<'i>(
         context: &'c Context,
         planned: impl Iterator<Item = (&'i Item, &'i Action)> + Clone,
-        forms: impl IntoIterator<Item = &'i NewContent>,
+        variants: impl IntoIterator<Item = &'i NewContent>,
         cancelled: fn() -> Error,
     ) -> Result<Self> {
         let between = |doing: &'static str| {
@@ -40,7 +40,7 @@ impl<'c> Bulk<'c> {
                 Ok(())
             }
         };
-        let contents = planned.clone().filter_map(content).chain(forms);
+        let contents = planned.clone().filter_map(content).chain(variants);
         let contents = context.store.store_ahead(contents, between("Storing"))?;
         let (indexed, words): (Vec<_>, Vec<_>) =
             planned.enumerate().filter_map(|(at, planned)| Some((at, words(planned)?))).unzip();

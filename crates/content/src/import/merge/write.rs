@@ -2,8 +2,7 @@
 
 use super::super::recognise::cancelled;
 use super::bulk::Bulk;
-use super::plan::{self, Action};
-use super::{apply, servers};
+use super::{Action, apply, plan, refuse_conflicts, servers};
 use crate::import::place::servers::Found;
 use crate::item::Item;
 use crate::same::record::{self, Duplicates};
@@ -41,7 +40,7 @@ impl Content<'_> {
     fn plan_in(self, db: &Db<'_>, project: &Project) -> Result<Plan> {
         let known = links::all(db, project.id)?;
         Ok(Plan {
-            actions: plan::plan(db, project, self.items, self.duplicates.same, self.update)?,
+            actions: plan(db, project, self.items, self.duplicates.same, self.update)?,
             of_servers: servers::plan(db, project, self.servers, self.update)?,
             project: project.clone(),
             changes_duplicates: record::changes(&known, self.duplicates, self.items),
@@ -83,7 +82,7 @@ impl Content<'_> {
     }
 
     fn refuse_conflicts(self, plan: &Plan) -> Result<()> {
-        plan::refuse_conflicts(self.items, &plan.actions)?;
+        refuse_conflicts(self.items, &plan.actions)?;
         servers::refuse_conflicts(self.servers, &plan.of_servers)
     }
 }

@@ -48,25 +48,25 @@ impl Servers {
             }
             return;
         }
-        for (at, Found { server: twin, file: first }) in self.found.iter_mut().enumerate() {
-            if twin.origin.entry.as_ref().unwrap_or(&twin.name) != &entry {
+        for (at, Found { server: other, file: first }) in self.found.iter_mut().enumerate() {
+            if other.origin.entry.as_ref().unwrap_or(&other.name) != &entry {
                 continue;
             }
             if at < self.listed {
-                if covers(twin, &server) {
+                if covers(other, &server) {
                     return;
                 }
                 continue;
             }
-            if twin.enabled != server.enabled {
+            if other.enabled != server.enabled {
                 continue;
             }
-            if covers(twin, &server) {
+            if covers(other, &server) {
                 return;
             }
-            if covers(&server, twin) {
-                let name = std::mem::take(&mut twin.name);
-                *twin = Server { name, ..server };
+            if covers(&server, other) {
+                let name = std::mem::take(&mut other.name);
+                *other = Server { name, ..server };
                 file.clone_into(first);
                 return;
             }

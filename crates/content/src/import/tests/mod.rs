@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::export::Export;
-use crate::import::merge::plan::Action;
+use crate::import::merge::Action;
 use crate::item::What;
 use crate::item::manifest;
 use mcpkg_base::error::Code;
