@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
 use super::homes::named;
-use super::imports::{Also, At, Form, Imports, InFolder, Kept, Role};
+use super::imports::{Also, At, Form, Imports, InFolder, InPlugins, Kept, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::CLAUDE_CODE;
 use crate::forms::subagent;
@@ -134,7 +134,9 @@ pub(super) static AGENT: Agent = Agent {
     imports: Imports {
         folders: &[".claude"],
         plugins: &[".claude-plugin"],
+        in_plugins: Some(InPlugins { commands: "commands", subagents: "agents", hooks: "hooks" }),
         also: &[Also([".claude", "rules"], Role::Instructions, Form::Unread, ".mdc")],
+        needs_subagent_name: true,
         files: &[InFolder { folder: ".claude", name: "CLAUDE.md", names_folder: true }],
         instructions: &["CLAUDE.md", "CLAUDE.local.md"],
         kept: &[

@@ -34,11 +34,15 @@ pub struct Imports {
     pub folders: &'static [&'static str],
     /// The folders of its plugins' manifests.
     pub plugins: &'static [&'static str],
+    /// The folders in a plugin, if the agent's plugins have a layout that others follow too.
+    pub in_plugins: Option<InPlugins>,
     /// Places in its folders where a deploy writes nothing: older ones, other names of the same folder, files that it does not
     /// read.
     pub also: &'static [Also],
     /// Whether its commands number their arguments from one, also in the older folders among `also`.
     pub counts_from_one: bool,
+    /// Whether it does not load a subagent without a name and a description.
+    pub needs_subagent_name: bool,
     /// Files of instructions in its folders that are not in a folder of rules.
     pub files: &'static [InFolder],
     /// The names of files of instructions that it reads in any folder.
@@ -56,8 +60,10 @@ impl Imports {
     pub const NONE: Self = Self {
         folders: &[],
         plugins: &[],
+        in_plugins: None,
         also: &[],
         counts_from_one: false,
+        needs_subagent_name: false,
         files: &[],
         instructions: &[],
         at_root: &[],
@@ -68,6 +74,13 @@ impl Imports {
 
 /// A place that no deploy writes to: the folder, what the agent takes there, and how the files' names end.
 pub struct Also(pub [&'static str; 2], pub Role, pub Form, pub &'static str);
+
+/// The folders in a plugin.
+pub struct InPlugins {
+    pub commands: &'static str,
+    pub subagents: &'static str,
+    pub hooks: &'static str,
+}
 
 /// A file of instructions in an agent's folder.
 pub struct InFolder {

@@ -7,12 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::account::Account;
-use super::find::only::Only;
 use super::find::root::{self, relative};
-use super::find::{Candidate, FolderLink, Found, links};
+use super::find::{Candidate, FolderLink, Found, links, only::Only};
 use super::open::{Opened, Opener};
-use super::paths::destination::Destination;
-use super::paths::{Kind, Places};
+use super::paths::{Kind, Places, destination::Destination};
 use super::reason::{LeftOut, Reason};
 use crate::item::server::Server;
 use crate::item::{Entry, File};

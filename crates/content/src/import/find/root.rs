@@ -24,7 +24,8 @@ pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     }
     // A plugin's `commands`, `agents` or `hooks` folder, or a file in it.
     let of_plugin = |folder: &Path| {
-        let is_one = folder.file_name().is_some_and(|name| name == "commands" || name == "agents" || name == "hooks");
+        let (_, known) = agents::in_plugins()?;
+        let is_one = [known.commands, known.subagents, known.hooks].contains(&name_of(folder)?);
         folder.parent().filter(|parent| is_one && is_plugin(parent)).map(Path::to_path_buf)
     };
     above_agents_folder(path, is_file).or_else(|| path.ancestors().find_map(of_plugin))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::place::servers::{Found, covers};
+use crate::import::place::servers::{Found, covers};
 use crate::item::server::Server;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};

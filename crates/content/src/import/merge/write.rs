@@ -1,9 +1,9 @@
 //! Stage 6 of an import: stores what it found, content and search index first, then all rows in one transaction.
 
-use super::super::recognise::cancelled;
 use super::bulk::Bulk;
 use super::{Action, apply, plan, refuse_conflicts, servers};
 use crate::import::place::servers::Found;
+use crate::import::recognise::cancelled;
 use crate::item::Item;
 use crate::same::record::{self, Duplicates};
 use mcpkg_base::error::Result;

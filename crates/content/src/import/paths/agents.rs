@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use mcpkg_agents::agents::imports::{Also, At, Kept};
+use mcpkg_agents::agents::imports::{Also, At, InPlugins, Kept};
 use mcpkg_agents::agents::places::{Commands, OwnInstructions};
 use mcpkg_agents::agents::{ALL, Agent, cline};
 use mcpkg_store::agent_files::Kind;
@@ -111,6 +111,11 @@ pub fn is_plugin(name: &str) -> bool {
     ALL.iter().any(|agent| agent.imports.plugins.contains(&name))
 }
 
+/// Returns the folders in a plugin, and the agent that defined them.
+pub fn in_plugins() -> Option<(&'static str, &'static InPlugins)> {
+    ALL.iter().find_map(|agent| Some((agent.id, agent.imports.in_plugins.as_ref()?)))
+}
+
 /// A file of instructions in an agent's folder that is not in a folder of rules.
 pub struct OwnFile {
     pub agent: &'static str,
@@ -191,7 +196,10 @@ pub fn for_agent(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<
         .map(|agent| (Kind::Plugin, agent.id))
         .or_else(|| folder_of(Kind::Plugin))
         .or_else(|| folder_of(Kind::Hook))
-        .or_else(|| in_plugin(&["hooks"]).then_some((Kind::Hook, "claude_code")))
+        .or_else(|| {
+            let (agent, folders) = in_plugins()?;
+            in_plugin(&[folders.hooks]).then_some((Kind::Hook, agent))
+        })
         .or_else(|| folder_of(Kind::Permission))
         .or_else(|| find(&|kept| !matches!(kept.at, At::Below(_))))
         .or_else(|| ALL.iter().find(|agent| is_servers(agent, name, last)).map(|agent| (Kind::Servers, agent.id)))

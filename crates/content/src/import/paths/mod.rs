@@ -259,18 +259,20 @@ fn by_ending(parts: &[&str], inside: Option<&str>) -> Option<Destination> {
 /// Returns the place of a file in a plugin; `inside` is the path within the plugin.
 fn in_plugins_folder(inside: &str) -> Option<Destination> {
     let label = inside.strip_suffix(".md").filter(|label| !label.ends_with("README"))?;
-    let agent = Some("claude_code");
-    if let Some(label) = label.strip_prefix("commands/") {
+    let (agent, folders) = agents::in_plugins()?;
+    let agent = Some(agent);
+    if let Some(label) = below(label, folders.commands) {
         let file = Some(format!("{label}.md"));
         return Some(Destination { agent, file, ..Destination::plain(Role::Prompt, label.to_owned()) });
     }
-    let label = label.strip_prefix("agents/")?;
+    let label = below(label, folders.subagents)?;
     Some(Destination { agent, ..Destination::plain(Role::Subagent, label.to_owned()) })
 }
 
 /// Returns the place of a file in a folder `commands` at the root, as in published collections.
 fn in_roots_folder(relative: &str) -> Option<Destination> {
-    relative.strip_prefix("commands/").and_then(|_| in_plugins_folder(relative))
+    let (_, folders) = agents::in_plugins()?;
+    below(relative, folders.commands).and_then(|_| in_plugins_folder(relative))
 }
 
 fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {

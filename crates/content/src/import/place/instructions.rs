@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::super::paths::agents::{Form, Role};
-use super::super::paths::destination::Destination;
-use super::super::read::IMPORTED;
-use super::super::read::text::{Block, Text};
 use super::{Placing, origin};
+use crate::import::paths::agents::{Form, Role};
+use crate::import::paths::destination::Destination;
+use crate::import::read::IMPORTED;
+use crate::import::read::text::{Block, Text};
 use crate::item::name;
 use crate::item::{File, Item, Origin, What};
 use crate::media;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::paths::agents::Role;
+use crate::import::paths::agents::Role;
 use crate::item::{Entry, Item, What};
 use crate::same::variants::{self, Rule};
 use crate::uri;

@@ -15,8 +15,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::account::Account;
-use super::paths::agents::Role;
-use super::paths::destination::Destination;
+use super::paths::{agents::Role, destination::Destination};
 use super::read::{Draft, Drafts, Listed, Says};
 use super::reason::{LeftOut, Reason, naming};
 use crate::item::server::Server;

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::paths::destination::Destination;
-use super::super::read::skill::{Skill, SkillFile};
-use super::super::reason::{Reason, naming};
 use super::Placing;
+use crate::import::paths::destination::Destination;
+use crate::import::read::skill::{Skill, SkillFile};
+use crate::import::reason::{Reason, naming};
 use crate::item::name;
 use crate::item::{Item, Origin, What};
 use crate::same::variants;

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::paths::destination::{Destination, ForAgent};
-use super::super::reason::{Note, Reason};
 use super::stray::{self, MAX_READ};
+use crate::import::paths::destination::{Destination, ForAgent};
+use crate::import::reason::{Note, Reason};
 use crate::item::File;
 use crate::item::server::Server;
 use mcpkg_agents::agents;

@@ -3,12 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use super::super::paths::agents::{self, Role};
-use super::super::paths::destination::{Destination, InSkill};
-use super::super::reason::{Note, naming};
 use super::stray;
 use super::text::{MAX_DESCRIBED, front_matter};
 use crate::answer;
+use crate::import::paths::agents::{self, Role};
+use crate::import::paths::destination::{Destination, InSkill};
+use crate::import::reason::{Note, naming};
 use crate::item::File;
 use crate::skills::MAIN;
 use mcpkg_agents::commands::skill::MAX_DESCRIPTION;

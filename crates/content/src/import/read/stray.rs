@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::super::reason::{Note, Reason};
+use crate::import::reason::{Note, Reason};
 use crate::item::File;
 use mcpkg_agents::agents;
 use mcpkg_agents::forms::matter;

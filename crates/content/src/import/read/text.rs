@@ -1,11 +1,12 @@
 //! Reads instructions and subagents: their text, and when they apply.
 
-use super::super::paths::agents::{Form, Role};
-use super::super::paths::destination::Destination;
-use super::super::reason::Note;
 use crate::answer;
+use crate::import::paths::agents::{Form, Role};
+use crate::import::paths::destination::Destination;
+use crate::import::reason::Note;
 use crate::item::File;
 use crate::same::variants::{self, Rule};
+use mcpkg_agents::agents;
 use mcpkg_agents::forms::Scope;
 use mcpkg_agents::forms::matter::{self, Matter};
 use mcpkg_agents::forms::read::unread;
@@ -77,8 +78,9 @@ fn scope(file: &File, to: &Destination, text: &str) -> (Scope, Vec<Note>) {
     };
     if to.form == Form::Plain {
         let keys = front_matter(file, text, &mut notes);
-        if to.role == Role::Subagent && to.agent == Some("claude_code") && !is_subagent(text) {
-            let why = "lacks a `name` or `description`, so Claude Code does not load the file";
+        let agent = to.agent.and_then(agents::with_id).filter(|agent| agent.imports.needs_subagent_name);
+        if let Some(agent) = agent.filter(|_| to.role == Role::Subagent && !is_subagent(text)) {
+            let why = format!("lacks a `name` or `description`, so {} does not load the file", agent.title);
             notes.push(Note::of(file, None, why));
         }
         scope.description = keys.description;
