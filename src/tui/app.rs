@@ -22,8 +22,7 @@ pub enum Typing {
     #[default]
     Nothing,
     Filter,
-    /// A note, and the action that takes it.
-    Note(Invocation, String),
+    Note,
     /// The selected field of a form.
     Field,
     Editor,
@@ -43,6 +42,8 @@ pub struct App {
     /// Questions of other operations that wait.
     later: VecDeque<Question>,
     pub message: Option<(Tone, String)>,
+    /// What goes with the next yes or no, to whoever asked.
+    pub note: String,
     /// How many items wait in the inbox, once that is known.
     pub waiting: Option<usize>,
     /// The changes since the feed was last on the screen.
@@ -74,6 +75,7 @@ impl App {
             asking: None,
             later: VecDeque::new(),
             message: None,
+            note: String::new(),
             waiting: None,
             unseen: 0,
             state: "",
@@ -289,6 +291,11 @@ impl App {
         if self.state == "LOST" {
             return;
         }
+        let note = std::mem::take(&mut self.note);
+        let invocation = match invocation.decides() && !note.is_empty() {
+            true => invocation.option("--note", &note),
+            false => invocation,
+        };
         self.destroys.clone_from(&invocation.destroys);
         self.running += 1;
         // An editor takes over the terminal, so the console steps aside while it runs.
@@ -363,8 +370,11 @@ impl App {
         match action.does {
             Does::Call(invocation) => self.run(*invocation, tasks),
             Does::Open(place) => self.open(place, tasks),
-            Does::Note(invocation) if self.is_read_only => self.run(*invocation, tasks),
-            Does::Note(invocation) => self.typing = Typing::Note(*invocation, String::new()),
+            Does::Replace(place) => {
+                self.level_mut().place = place;
+                self.load(tasks);
+            }
+            Does::Note => self.typing = Typing::Note,
         }
         true
     }

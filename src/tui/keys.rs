@@ -104,18 +104,16 @@ impl App {
             }
             return;
         }
-        match &mut self.typing {
+        match self.typing {
             Typing::Nothing => {}
             Typing::Filter => self.filter_key(key, tasks),
-            Typing::Note(invocation, note) => match key.code {
+            Typing::Note => match key.code {
                 KeyCode::Enter => {
-                    let call =
-                        if note.is_empty() { invocation.clone() } else { invocation.clone().option("--note", note) };
                     self.typing = Typing::Nothing;
-                    self.run(call, tasks);
+                    self.say(Tone::Plain, &format!("a or d sends this note: {}", self.note.clone()));
                 }
-                KeyCode::Backspace => drop(note.pop()),
-                KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => note.push(c),
+                KeyCode::Backspace => drop(self.note.pop()),
+                KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.note.push(c),
                 _ => {}
             },
             Typing::Field => self.field_key(key),
@@ -176,11 +174,11 @@ impl App {
             return;
         }
         let line = text.replace(['\n', '\r'], " ");
-        match &mut self.typing {
+        match self.typing {
             // Pasted text is never a key.
             Typing::Nothing => {}
             Typing::Filter => self.level_mut().filter.push_str(&line),
-            Typing::Note(_, note) => note.push_str(&line),
+            Typing::Note => self.note.push_str(&line),
             Typing::Field => {
                 let at = self.level().field;
                 if let Some(field) = self.form().and_then(|form| form.fields.get_mut(at)) {
@@ -427,8 +425,8 @@ impl App {
         let command = match self.form() {
             Some(form) => Some(form.invocation()),
             None => self.level().actions().iter().find_map(|action| match &action.does {
-                Does::Call(invocation) | Does::Note(invocation) => Some((**invocation).clone()),
-                Does::Open(_) => None,
+                Does::Call(invocation) => Some((**invocation).clone()),
+                Does::Open(_) | Does::Replace(_) | Does::Note => None,
             }),
         };
         if let Some(command) = command.as_ref().map(Invocation::command) {

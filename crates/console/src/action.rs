@@ -20,8 +20,10 @@ pub struct Action {
 pub enum Does {
     Call(Box<Invocation>),
     Open(Place),
-    /// Ask for a note, then do the given action with it.
-    Note(Box<Invocation>),
+    /// Show this place instead, such as the same one with a row out.
+    Replace(Place),
+    /// Ask for a note, which goes with the next yes or no.
+    Note,
 }
 
 impl Action {
@@ -33,17 +35,20 @@ impl Action {
         Self { key, label, does: Does::Open(place) }
     }
 
-    pub fn note(invocation: Invocation) -> Self {
-        Self { key: 'n', label: "note", does: Does::Note(Box::new(invocation)) }
+    /// An action of `space`, which takes a row in or out.
+    pub fn switch(place: Place) -> Self {
+        Self { key: ' ', label: "in or out", does: Does::Replace(place) }
+    }
+
+    pub fn note() -> Self {
+        Self { key: 'n', label: "note", does: Does::Note }
     }
 
     /// Whether the action changes something, so that a read-only console does not offer it.
     pub fn changes(&self, domains: Domains) -> bool {
         match &self.does {
-            Does::Call(invocation) | Does::Note(invocation) => {
-                invocation.entry(domains).is_none_or(|entry| !entry.effect.reads())
-            }
-            Does::Open(_) => false,
+            Does::Call(invocation) => invocation.entry(domains).is_none_or(|entry| !entry.effect.reads()),
+            Does::Open(_) | Does::Replace(_) | Does::Note => false,
         }
     }
 }
@@ -73,6 +78,12 @@ impl Invocation {
         self
     }
 
+    /// Adds an option once for each value.
+    #[must_use]
+    pub fn options(self, name: &str, values: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        values.into_iter().fold(self, |call, value| call.option(name, value.as_ref()))
+    }
+
     /// Adds an option with its value.
     #[must_use]
     pub fn option(mut self, name: &str, value: &str) -> Self {
@@ -97,6 +108,12 @@ impl Invocation {
     #[must_use]
     pub fn destroying(self, name: impl Into<String>) -> Self {
         Self { destroys: Some(name.into()), ..self }
+    }
+
+    /// Whether it decides about what somebody else asked for or proposed, so that a note can go with it.
+    pub fn decides(&self) -> bool {
+        let (noun, verb) = self.words.split_once(' ').unwrap_or_default();
+        matches!(noun, "consent" | "draft" | "evolve") && matches!(verb, "approve" | "deny" | "accept" | "reject")
     }
 
     /// Returns the operation, unless this build has none of that name.

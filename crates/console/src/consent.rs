@@ -47,9 +47,8 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     if text(&data, "state") == "pending" {
         lines.push(Line::plain("A yes is good once, for 10 minutes, for exactly these values."));
     }
-    if let note @ 1.. = text(&data, "note").len() {
-        let _ = note;
-        lines.push(Line::plain("Note: ").then(Tone::Plain, text(&data, "note")));
+    if !text(&data, "note").is_empty() {
+        lines.push(Line::plain(&format!("Your note: {}", text(&data, "note"))));
     }
     Ok(Screen::text(format!("Inbox > {what}"), lines).with(actions(&data)))
 }
@@ -64,7 +63,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
             if let (_, Tone::Bad) = summary(data).1 {
                 approve = approve.destroying(name_to_type(data));
             }
-            vec![Action::call('a', "approve", approve), deny, Action::note(Invocation::new("consent deny").with(id))]
+            vec![Action::call('a', "approve", approve), deny, Action::note()]
         }
         "approved" => vec![Action { label: "take back", ..deny }],
         _ => Vec::new(),

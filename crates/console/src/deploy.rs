@@ -8,7 +8,7 @@ use mcpkg_core::op::Context;
 use crate::action::{Action, Invocation};
 use crate::data::{count, rows, text, texts, time};
 use crate::diff;
-use crate::place::Place;
+use crate::place::{Choice, Place};
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
 use crate::time::until;
 
@@ -55,13 +55,17 @@ fn counted(changes: &[Change]) -> String {
     format!("{} create, {} update, {} delete", of("create"), of("update"), of("delete"))
 }
 
-pub fn screen(context: &Context) -> Result<Screen> {
+pub fn screen(context: &Context, choice: &Choice) -> Result<Screen> {
     let changes = changes(context)?;
-    let adopted = changes.iter().filter(|change| change.is_changed_on_disk).count();
-    let title = match (changes.is_empty(), adopted) {
+    let is_in = |change: &Change| match change.is_changed_on_disk {
+        true => choice.adopted.contains(&change.path),
+        false => !choice.out.contains(&change.path),
+    };
+    let (chosen, left): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| is_in(change));
+    let title = match (changes.is_empty(), left.len()) {
         (true, _) => "Deploy: every agent's files are current".to_owned(),
         (false, 0) => format!("Deploy: {}", counted(&changes)),
-        (false, n) => format!("Deploy: {}; {} changed on disk", counted(&changes), count(n as u64, "file")),
+        (false, out) => format!("Deploy: {}; {} out", counted(&changes), count(out as u64, "file")),
     };
     let row = |change: &Change| {
         let (sign, tone) = match change.op.as_str() {
@@ -73,32 +77,51 @@ pub fn screen(context: &Context) -> Result<Screen> {
         Row {
             id: change.path.clone(),
             cells: vec![
+                if is_in(change) { Span::plain("in") } else { Span::new(Tone::Warning, "out") },
                 Span::new(tone, if change.is_changed_on_disk { "!" } else { sign }),
-                Span::new(Tone::Name, &change.agents),
                 Span::plain(&change.shown),
+                Span::new(Tone::Name, &change.agents),
                 Span::new(Tone::Dim, why),
             ],
             look: Some(Place::File(change.path.clone())),
-            ..Row::default()
+            actions: vec![Action::switch(Place::Chosen(choice.with(change)))],
+            is_heading: false,
         }
     };
     let list = List {
-        columns: &["", "AGENTS", "FILE", "WHY"],
+        columns: &["", "", "FILE", "AGENTS", "WHY"],
         rows: changes.iter().map(row).collect(),
         empty: "Nothing to deploy. b shows earlier deploys.",
         is_narrow: false,
     };
-    let apply = Invocation::new("deploy").flag("--apply");
+    let mut apply = Invocation::new("deploy").flag("--apply");
+    if !left.is_empty() {
+        apply = apply.options("--only", chosen.iter().map(|change| &change.path));
+    }
+    apply = apply.options("--adopt", &choice.adopted);
     let mut actions = Vec::new();
-    if !changes.is_empty() {
+    if !chosen.is_empty() {
         actions.push(Action::call('a', "apply", apply));
     }
-    if adopted > 0 {
+    if changes.iter().any(|change| change.is_changed_on_disk) {
         let find = Invocation::new("evolve propose").asking("Record the changes on disk as proposals?");
         actions.push(Action::call('f', "find changes", find));
     }
     actions.push(Action::open('b', "bring back", Place::Snapshots));
     Ok(Screen::list(title, list).with(actions))
+}
+
+impl Choice {
+    /// Returns the choice with one file switched: out or in, and for a file of the user's, adopted or left.
+    fn with(&self, change: &Change) -> Self {
+        let mut choice = self.clone();
+        let list = if change.is_changed_on_disk { &mut choice.adopted } else { &mut choice.out };
+        match list.iter().position(|path| *path == change.path) {
+            Some(at) => drop(list.remove(at)),
+            None => list.push(change.path.clone()),
+        }
+        choice
+    }
 }
 
 /// What a deploy would change in one file.
@@ -135,7 +158,7 @@ pub fn proposal_actions(id: &str) -> Vec<Action> {
     vec![
         Action::call('a', "accept", accept),
         Action::call('d', "reject", Invocation::new("evolve reject").with(id)),
-        Action::note(Invocation::new("evolve reject").with(id)),
+        Action::note(),
     ]
 }
 

@@ -60,7 +60,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
             Invocation::new("draft approve").with(id).asking(format!("Save draft {name} as a workflow?")),
         ),
         Action::call('d', "reject", Invocation::new("draft reject").with(id)),
-        Action::note(Invocation::new("draft reject").with(id)),
+        Action::note(),
     ]
 }
 

@@ -67,8 +67,13 @@ fn row(event: &Value, now: i64) -> Row {
         "ok" => Span::plain(""),
         refused => Span::new(Tone::Bad, refused),
     };
-    let mut actions = vec![Action::open('u', "undo", Place::Undo(Undo::Event(seq)))];
-    let all = Undo::By { actor: text(event, "actor").to_owned(), since: text(event, "at").to_owned() };
+    let can_undo = text(event, "outcome") == "ok";
+    let mut actions: Vec<Action> = Vec::new();
+    if can_undo {
+        actions.push(Action::open('u', "undo", Place::Undo(Undo::Event(seq))));
+    }
+    let all =
+        Undo::By { actor: text(event, "actor").to_owned(), since: text(event, "at").to_owned(), except: Vec::new() };
     actions.push(Action::open('U', "undo all of this agent since here", Place::Undo(all)));
     Row {
         id: seq.to_string(),
@@ -126,15 +131,62 @@ fn details(context: &Context, event: &Value) -> Vec<Line> {
     lines
 }
 
-/// What undoing would do, from the operation's own preview.
+/// What undoing would do, from the operation's own preview. `space` takes a change out.
 pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let (title, call) = match undo {
         Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
-        Undo::By { actor, since } => (
+        Undo::By { actor, since, except } => (
             format!("Feed > Undo what {actor} did since {since}"),
-            Invocation::new("undo").option("--by", actor).option("--since", since),
+            Invocation::new("undo")
+                .option("--by", actor)
+                .option("--since", since)
+                .options("--except", except.iter().map(ToString::to_string)),
         ),
     };
-    let preview = call.clone().flag("--dry-run").run(context)?;
-    Ok(Screen::text(title, reply::lines(&preview)).with([Action::call('a', "undo", call)]))
+    let found = call.clone().flag("--dry-run").run(context)?;
+    let data = found.data.clone();
+    if rows(&data, "changes").is_empty() {
+        // A deploy is undone by a rollback, which has a preview of its own.
+        return Ok(Screen::text(title, reply::lines(&found)).with([Action::call('a', "undo", call)]));
+    }
+    let row = |change: &Value| {
+        let (word, tone) = match text(change, "status") {
+            "in" => ("IN", Tone::Good),
+            "stop" => ("STOP", Tone::Warning),
+            _ => ("--", Tone::Dim),
+        };
+        let event = change["event"].as_i64().unwrap_or_default();
+        let switch = match undo {
+            Undo::By { actor, since, except } if word == "IN" => {
+                let except = except.iter().copied().chain([event]).collect();
+                vec![Action::switch(Place::Undo(Undo::By { actor: actor.clone(), since: since.clone(), except }))]
+            }
+            _ => Vec::new(),
+        };
+        Row {
+            id: event.to_string(),
+            cells: vec![Span::new(tone, word), Span::plain(text(change, "subject")), Span::plain(text(change, "undo"))],
+            look: Some(Place::Event(event)),
+            actions: switch,
+            is_heading: false,
+        }
+    };
+    let list = List {
+        columns: &["", "CHANGE", "UNDO"],
+        rows: rows(&data, "changes").iter().map(row).collect(),
+        empty: "There is nothing to undo.",
+        is_narrow: false,
+    };
+    let undone = rows(&data, "changes").iter().any(|change| text(change, "status") == "in");
+    let mut actions = Vec::new();
+    if undone {
+        actions.push(Action::call('a', "undo", call));
+    }
+    if let Undo::By { actor, since, except } = undo
+        && !except.is_empty()
+    {
+        let all = Undo::By { actor: actor.clone(), since: since.clone(), except: Vec::new() };
+        actions.push(Action { key: 'r', label: "all in again", does: crate::Does::Replace(Place::Undo(all)) });
+    }
+    Ok(Screen::list(title, list).with(actions))
 }

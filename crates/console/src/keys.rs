@@ -25,7 +25,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "c", meaning: "copy the shell command" },
     Meaning { keys: "a", meaning: "yes: approve, accept, apply" },
     Meaning { keys: "d", meaning: "no: deny, reject" },
-    Meaning { keys: "n", meaning: "no, with a note to whoever asked" },
+    Meaning { keys: "n", meaning: "a note to whoever asked; a or d sends it" },
     Meaning { keys: "y", meaning: "yes to the question line" },
     Meaning { keys: "u", meaning: "undo this change; in the editor, the last edit" },
     Meaning { keys: "U", meaning: "undo all changes of this agent since here" },

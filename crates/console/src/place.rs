@@ -13,6 +13,8 @@ pub enum Place {
     Feed,
     Content,
     Deploy,
+    /// A deploy of the files that are in.
+    Chosen(Choice),
     Workflows,
     /// All lists of the operations.
     All,
@@ -75,7 +77,17 @@ pub enum Undo {
     By {
         actor: String,
         since: String,
+        /// The events that stay.
+        except: Vec<i64>,
     },
+}
+
+/// Which files a deploy writes: all that mcpkg wrote before, without those that are out, and those of the user's that are
+/// adopted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Choice {
+    pub out: Vec<String>,
+    pub adopted: Vec<String>,
 }
 
 /// The places of the keys 1 to 6.
@@ -95,7 +107,8 @@ impl Place {
             Place::Inbox => inbox::screen(context),
             Place::Feed => feed::screen(context, view),
             Place::Content => content::screen(context),
-            Place::Deploy => deploy::screen(context),
+            Place::Deploy => deploy::screen(context, &Choice::default()),
+            Place::Chosen(choice) => deploy::screen(context, choice),
             Place::Workflows => workflows::screen(context),
             Place::All => lists::all(context),
             Place::Consent(id) => consent::screen(context, id),

@@ -155,7 +155,7 @@ fn keys(app: &App, width: usize) -> Line<'static> {
             return typing(&format!(": {}_   enter open  esc stop", app.level().filter));
         }
         Typing::Filter => return typing(&format!("/ {}_   enter keep  esc stop", app.level().filter)),
-        Typing::Note(_, note) => return typing(&format!("note: {note}_   enter send  esc stop")),
+        Typing::Note => return typing(&format!("note: {}_   enter keep  esc stop", app.note)),
         Typing::Field => return typing("enter next field  esc stop"),
         Typing::Editor => return typing("esc stop  F4 fix  Ctrl-S save  Ctrl-R redo"),
         Typing::Nothing => {}
@@ -175,7 +175,7 @@ fn keys(app: &App, width: usize) -> Line<'static> {
             keys.push(("enter".to_owned(), "look"));
         }
         let offered = level.actions().into_iter().filter(|action| !(app.is_read_only && action.changes(app.domains)));
-        keys.extend(offered.map(|action| (action.key.to_string(), action.label)));
+        keys.extend(offered.map(|action| (key_name(action.key), action.label)));
         if level.shown.screen().is_some_and(|screen| !screen.views.is_empty()) {
             keys.push(("v".to_owned(), "view"));
         }
@@ -189,6 +189,10 @@ fn keys(app: &App, width: usize) -> Line<'static> {
         0 => Line::raw(cut(&left, width, app.is_ascii)),
         gap => Line::raw(format!("{left}{}{right}", " ".repeat(gap))),
     }
+}
+
+fn key_name(key: char) -> String {
+    if key == ' ' { "space".to_owned() } else { key.to_string() }
 }
 
 fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {

@@ -36,7 +36,7 @@ fn inbox() -> App {
         actions: vec![
             Action::call('a', "approve", Invocation::new("consent approve").with("1").destroying("app_91c")),
             Action::call('d', "deny", Invocation::new("consent deny").with("1")),
-            Action::note(Invocation::new("consent deny").with("1")),
+            Action::note(),
         ],
         is_heading: false,
     };

@@ -61,6 +61,6 @@ impl Undoable for Requests {
 
     fn put(&self, context: &Context, db: &Db<'_>, _: Author<'_>, item: &str, _: &str) -> Result<()> {
         let Some(request) = find(db, item)? else { return Ok(()) };
-        consents::deny(db, request.uuid, context.clock.now()).map(drop)
+        consents::deny(db, request.uuid, context.clock.now(), None).map(drop)
     }
 }

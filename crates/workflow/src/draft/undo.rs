@@ -6,7 +6,7 @@ use super::kept::overtaken;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Undoable};
 use mcpkg_store::Db;
-use mcpkg_store::drafts::{self, Draft, State};
+use mcpkg_store::drafts::{self, Decision, Draft, State};
 use mcpkg_store::revisions::Author;
 
 /// Drafts. Their states are words; `open` has the key of the draft's text, so that an edit counts as a change.
@@ -51,7 +51,12 @@ impl Undoable for Drafts {
         let Some(draft) = find(db, item)? else { return Ok(()) };
         let done = match to.starts_with(State::Open.word()) {
             true => drafts::reopen(db, draft.uuid)?,
-            false => drafts::decide(db, draft.uuid, draft.blob, false, (author.actor, author.now))?,
+            false => drafts::decide(
+                db,
+                draft.uuid,
+                draft.blob,
+                Decision { approved: false, actor: author.actor, now: author.now, note: None },
+            )?,
         };
         if done { Ok(()) } else { Err(overtaken(draft.uuid)) }
     }

@@ -57,7 +57,7 @@ const MIGRATIONS: &[Migration] = migrations![
     "V018__spaceless" => "38a7cefaa3f62d4118f643b868d458c6ca47e950dd5122d8769fc5a38d1af1d5",
     "V019__forms" => "bc73a6f4f19d0fdf63bda46a2e98c7e5d53157236da1dc59874c4913b8bfd703",
     "V020__undo" => "80a872b1fa1eb24c2802bae9969d6e2f913ab11f7ac366f5c54e94ffc3f8e703",
-    "V021__notes" => "1ecb34ed3b6a2b585c25afd842eea26c2f79e84c325a877c66b8b4d75015394c",
+    "V021__notes" => "452f7264f1efeb7d6904aa9d174b0ab2e9141b26f674909db807b78aacb37ad3",
 ];
 
 /// The newest schema version that this program knows. A file has its version in `user_version`.
