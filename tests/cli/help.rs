@@ -59,7 +59,7 @@ fn mcpkg_alone_is_one_screen() {
       Workflows             command, catalog, plugin, workflow, template, draft,
                             consent
       Server and database   serve, access, limit, backup, restore, move, check,
-                            compact, events, prune
+                            compact, events, undo, prune
 
     mcpkg help              all commands and topics
     mcpkg help COMMAND      a command, such as `mcpkg help prompt create`

@@ -443,23 +443,24 @@ fn events_and_clients_are_a_line_each() {
         Ok(shown) => shown,
         Err(why) => return skipped(why),
     };
+    let shown = Regex::new(" [0-9a-f]{12}\\b").expect("a pattern").replace_all(&shown, " XXXXXXXXXXXX").into_owned();
     assert_snapshot!(shown, @r#"
     --- 40
     SEQ  WHAT           SUBJECT            …
     1    project.crea…  p
     2    import         .claude CLAUDE.md
     --- 80
-    SEQ  AT               BY     PROJECT  WHAT            SUBJECT            OUTCOME
-    1    0000-00-00T00:…  shell  p        project.create  p                  ok
-    2    0000-00-00T00:…  shell  p        import          .claude CLAUDE.md  ok
+    SEQ  AT            BY     PROJECT  WHAT            SUBJECT            OUTCOME  …
+    1    0000-00-00T…  shell  p        project.create  p                  ok
+    2    0000-00-00T…  shell  p        import          .claude CLAUDE.md  ok
     --- 100
-    SEQ  AT                    BY     PROJECT  WHAT            SUBJECT            OUTCOME
-    1    0000-00-00T00:00:00Z  shell  p        project.create  p                  ok
-    2    0000-00-00T00:00:00Z  shell  p        import          .claude CLAUDE.md  ok
+    SEQ  AT                    BY     PROJECT  WHAT            SUBJECT            OUTCOME  SESSION
+    1    0000-00-00T00:00:00Z  shell  p        project.create  p                  ok       XXXXXXXXXXXX
+    2    0000-00-00T00:00:00Z  shell  p        import          .claude CLAUDE.md  ok       XXXXXXXXXXXX
     --- 160
-    SEQ  AT                    BY     PROJECT  WHAT            SUBJECT            OUTCOME
-    1    0000-00-00T00:00:00Z  shell  p        project.create  p                  ok
-    2    0000-00-00T00:00:00Z  shell  p        import          .claude CLAUDE.md  ok
+    SEQ  AT                    BY     PROJECT  WHAT            SUBJECT            OUTCOME  SESSION
+    1    0000-00-00T00:00:00Z  shell  p        project.create  p                  ok       XXXXXXXXXXXX
+    2    0000-00-00T00:00:00Z  shell  p        import          .claude CLAUDE.md  ok       XXXXXXXXXXXX
     "#);
     let entry = r#"{"mcpServers":{"mcpkg":{"command":"/usr/local/lib/mcpkg/bin/mcpkg","args":["serve"]}}}"#;
     scratch.file(".cursor/mcp.json", entry);

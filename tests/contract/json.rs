@@ -210,7 +210,7 @@ fn every_command_keeps_to_the_schema() {
         &["prune", "--dry-run"],
         &["events"],
         &["inbox"],
-        &["undo", "1", "--dry-run"],
+        &["undo", "--by", "mcp:nobody", "--since", "1h", "--dry-run"],
         &["check"],
         &["compact"],
         &["backup", "copy.db"],

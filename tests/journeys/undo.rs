@@ -80,7 +80,7 @@ fn what_an_agent_did_is_undone_and_what_another_changed_later_stays() {
             "in: prompt changelog: delete it; its history stays",
             "stop: prompt review: mcp:codex changed it",
             "in: prompt commit-message: bring back revision 1",
-            "in: resource tidy/SKILL.md: delete it; its history stays",
+            "in: skill tidy/SKILL.md: delete it; its history stays",
         ]
     );
     assert_eq!((status, &shown["event"], &shown["undone"]), (3, &Value::Null, &json!(0)), "nothing was changed");
@@ -237,7 +237,9 @@ fn a_proposed_draft_is_rejected_and_a_request_denied() {
     let scratch = Scratch::with_project();
     let mut codex = agent(&scratch, "codex");
     call(&mut codex, "propose_workflow", json!({ "yaml": crate::workflow::saved::NOTE }));
-    let asked = codex.call("execute", json!({ "command": "mcpkg:prompt:history", "args": { "name": "x" } })).0;
+    scratch.ok(&["prompt", "create", "x", "one"]);
+    let restore = json!({ "command": "mcpkg:prompt:restore", "args": { "name": "x", "revision": 1 } });
+    let asked = codex.call("execute", restore).0;
     assert!(asked.contains("E_CONSENT_REQUIRED"), "{asked}");
     let named = scratch.json(&["events", "--by", "mcp:codex"]);
     let name = |at: usize| named["events"][at]["subject_name"].as_str().expect("a name").to_owned();
@@ -248,7 +250,7 @@ fn a_proposed_draft_is_rejected_and_a_request_denied() {
     assert_eq!((status, shown[0].as_str()), (0, "in: draft keep_note: reject it"), "{done:#}");
     assert!(shown[1].starts_with("in: request ") && shown[1].ends_with(": deny it"), "{done:#}");
     assert_eq!(scratch.json(&["draft", "list", "--all"])["drafts"][0]["state"], "rejected");
-    assert_eq!(scratch.json(&["consent", "list", "--all"])["requests"][0]["state"], "denied");
+    assert_eq!(scratch.json(&["consent", "list", "--all"])["consents"][0]["state"], "denied");
     // A draft can be opened again; a denial is final.
     let (status, again) = undo(&scratch, &[&done["event"].to_string(), "--yes"]);
     assert_eq!(status, 3);

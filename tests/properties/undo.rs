@@ -17,12 +17,13 @@ fn content(context: &Context) -> Value {
         let list = run(context, &[kind, "list"], json!({})).expect("a list");
         let rows = list[rows].as_array().expect("rows");
         let show = |row: &Value| {
-            let mut shown =
-                run(context, &[kind, "show"], json!({ "name": row["name"], "raw": true })).expect("an item");
-            for key in ["revision", "created_at", "updated_at"] {
-                shown.as_object_mut().expect("an object").remove(key);
+            let which = if kind == "prompt" { "name" } else { "uri" };
+            let shown = run(context, &[kind, "show"], json!({ which: row[which] })).expect("an item");
+            let mut row = row.clone();
+            for key in ["revision", "created_at", "updated_at", "id"] {
+                row.as_object_mut().expect("an object").shift_remove(key);
             }
-            shown
+            json!([row, shown])
         };
         rows.iter().map(show).collect::<Vec<_>>()
     };

@@ -89,7 +89,14 @@ impl Undoable for Item {
     }
 
     fn name(&self, db: &Db<'_>, item: &str, state: &str) -> Result<Option<String>> {
-        Ok(revision(db, item, state)?.map(|(_, revision)| format!("{} {}", self.0.word(), revision.name)))
+        let Some((_, revision)) = revision(db, item, state)? else { return Ok(None) };
+        if self.0 == Kind::Resource {
+            let uri = resources::attributes(&revision.attributes)?.uri;
+            if let Some(file) = uri.strip_prefix("skill://") {
+                return Ok(Some(format!("skill {file}")));
+            }
+        }
+        Ok(Some(format!("{} {}", self.0.word(), revision.name)))
     }
 
     fn going(&self, db: &Db<'_>, item: &str, from: &str, to: &str) -> Result<Result<String, String>> {

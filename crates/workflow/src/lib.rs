@@ -136,6 +136,8 @@ pub const DOMAIN: Domain = Domain {
             ("command.run", "a run's effects outside cannot be undone"),
             ("execute", "a run's effects outside cannot be undone"),
             ("workflow", "restore an earlier revision with `mcpkg workflow restore`"),
+            ("workflow.env", "set it again with `mcpkg workflow env`"),
+            ("workflow.policy", "set it again with `mcpkg workflow policy`"),
             ("workflow.run", "a run's effects outside cannot be undone"),
         ],
         ..Undo::NOTHING

@@ -162,5 +162,5 @@ fn table(preview: &Preview) -> Table {
             line.undo.clone(),
         ]
     });
-    Table { columns: &["", "SEQ", "AT", "BY", "SUBJECT", "UNDO"], rows: rows.collect(), empty: String::new() }
+    Table { columns: &["STATUS", "SEQ", "AT", "BY", "SUBJECT", "UNDO"], rows: rows.collect(), empty: String::new() }
 }

@@ -56,7 +56,7 @@ pub struct Line {
 pub enum Status {
     /// The undo takes it back.
     In,
-    /// Somebody changed the item later, so it stays.
+    /// Somebody changed the item later, or took its name, so it stays.
     Stop,
     /// It cannot be undone, or there is nothing to undo.
     Out,
@@ -246,11 +246,13 @@ impl Planner<'_, '_> {
             }
             let later = events::last_about(db, event.seq, kind, id, &self.mine)?;
             let later = later.map(|event| Later { event: event.seq, at: event.at, actor: event.actor });
-            let why = match &later {
-                Some(later) => format!("{} changed it at {} (event {})", later.actor, rfc3339(later.at), later.event),
-                None => "somebody changed it later".to_owned(),
+            let (status, why) = match &later {
+                Some(Later { event, at, actor }) => {
+                    (Status::Stop, format!("{actor} changed it at {} (event {event})", rfc3339(*at)))
+                }
+                None => (Status::Out, "a later change of it is not undone".to_owned()),
             };
-            return Ok((Line { later, ..made(Status::Stop, why) }, None));
+            return Ok((Line { later, ..made(status, why) }, None));
         }
         Ok(match how.going(db, id, after, before)? {
             Err(why) => (made(Status::Out, why), None),
