@@ -1,8 +1,7 @@
 //! Changes that wait for a person's decision, because a source, a synced folder or a deployed file changed in a way that
 //! conflicts with the project.
 
-use super::item::Entry;
-use super::item::server;
+use super::item::{Entry, server};
 use super::stored::{self, Stored};
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Code, Error, Result};

@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::answer::text;
-use super::item::{self, server};
-use super::item::{Entry, Origin, What};
+use super::item::{self, Entry, Origin, What, server};
 use crate::uri::decode;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Error, Result};
@@ -341,6 +340,14 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Store
         Item::Resource(resource) => resources::delete(db, author, project, &resource.name).map(drop),
         Item::AgentFile(file) => agent_files::delete(db, project, &file.path).map(drop),
         Item::Server(server) => servers::delete(db, project, &server.name).map(drop),
+    }
+}
+
+/// Returns whether the project's item has the content `blob`; `None` stands for no item.
+pub fn is_at(db: &Db<'_>, stored: Option<&Stored>, blob: Option<i64>) -> Result<bool> {
+    match (stored, blob) {
+        (Some(stored), Some(blob)) => stored.holds(db, blob),
+        (stored, blob) => Ok(stored.is_none() && blob.is_none()),
     }
 }
 

@@ -4,10 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::answer;
-use crate::item::File;
-use crate::item::manifest;
-use crate::item::name::digest;
-use crate::item::{Entry, What};
+use crate::item::{Entry, File, What, manifest, name::digest};
 use crate::uri::decode;
 use mcpkg_agents::commands;
 use mcpkg_agents::commands::dialect::Dialect;
@@ -64,8 +61,7 @@ impl Layout {
     /// Returns whether a skill's file may be at this path: a skill's files share one folder without files of other skills.
     /// Files of other items may be anywhere.
     fn is_of_skill(&mut self, entry: &Entry, path: &str) -> bool {
-        let inside = entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
-        let Some((name, below)) = inside else { return true };
+        let Some((name, below)) = entry.what.in_skill() else { return true };
         let folder = decode(below).and_then(|below| path.strip_suffix(&below).map(str::to_lowercase));
         folder.is_none_or(|folder| self.skills.entry(folder).or_insert_with(|| name.to_owned()) == name)
     }

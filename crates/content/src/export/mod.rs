@@ -23,9 +23,7 @@ use serde_json::json;
 
 use super::GROUP;
 use super::import::find::walk::{self, Take};
-use super::item::manifest::{self, Manifest};
-use super::item::server::Server;
-use super::item::{Entry, File};
+use super::item::{Entry, File, manifest, manifest::Manifest, server::Server};
 use super::stored;
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;

@@ -2,8 +2,7 @@
 //! cannot express everything.
 
 use crate::import::place::servers::{Found, covers, without_inputs};
-use crate::item::server::Server;
-use crate::item::{Entry, What};
+use crate::item::{Entry, What, server::Server};
 use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Change, Fault};

@@ -60,8 +60,7 @@ mod tests;
 
 pub use operation::Import;
 
-use crate::item::File;
-use crate::item::server::Server;
+use crate::item::{File, server::Server};
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::Result;
 use paths::destination::Destination;

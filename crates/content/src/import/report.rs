@@ -138,11 +138,10 @@ fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<Stri
 
 /// Returns whether an item is a skill's SKILL.md.
 pub fn is_main(item: &Item) -> bool {
-    let inside = item.entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
-    inside.is_some_and(|(_, path)| path == MAIN)
+    item.entry.what.in_skill().is_some_and(|(_, path)| path == MAIN)
 }
 
 /// Returns the name of the skill that an item belongs to.
 fn skill_of(item: &Item) -> Option<&str> {
-    item.entry.what.uri()?.strip_prefix("skill://")?.split('/').next()
+    item.entry.what.in_skill().map(|(name, _)| name)
 }

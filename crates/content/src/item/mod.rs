@@ -85,6 +85,14 @@ pub struct Entry {
     pub origin: Origin,
 }
 
+impl Entry {
+    /// Serializes it for the database.
+    pub fn json(&self) -> Result<String> {
+        serde_json::to_string(self)
+            .map_err(|error| Error::internal("an item cannot be written as JSON").with_source(error))
+    }
+}
+
 /// Where an item came from, and when it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
@@ -146,6 +154,11 @@ impl What {
             What::AgentFile { .. } => "agent_file",
             What::Server => "mcp_server",
         }
+    }
+
+    /// For a skill's file, returns the name of the skill and the path in it, both as in the URI.
+    pub fn in_skill(&self) -> Option<(&str, &str)> {
+        self.uri()?.strip_prefix("skill://")?.split_once('/')
     }
 
     pub fn uri(&self) -> Option<&str> {

@@ -3,6 +3,8 @@
 //! Versions are compared by name, attributes and SHA-256; content is loaded only if both sides changed it. No line of either side is lost: if two changes do not merge, the result is
 //! [`Outcome::Conflict`]. Then our version stays, and the caller proposes theirs ([`crate::proposals`]).
 
+pub mod sides;
+
 mod attributes;
 mod lines;
 

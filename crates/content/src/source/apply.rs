@@ -5,7 +5,7 @@ use super::contents::{Contents, Digest};
 use super::plan::{Done, Extent, Step, plan};
 use super::write;
 use crate::item::Entry;
-use crate::merge::{Content, Side};
+use crate::merge::sides::Sides;
 use crate::proposals::{self, New, Proposed};
 use crate::stored::{self, Stored};
 use mcpkg_base::error::{Code, Error, Result};
@@ -67,15 +67,17 @@ impl Applying<'_> {
         let mut row = write::row(self.db, taken, step.row.as_ref().map_or_else(String::new, |row| row.item.clone()))?;
         let theirs =
             step.theirs.clone().ok_or_else(|| Error::internal("a source's file was not turned into an item"))?;
-        row.entry = write::json(&theirs)?;
+        row.entry = theirs.json()?;
         let written = match &step.done {
             Done::Created | Done::Taken => Some(self.put(step, &theirs, &taken.item.content)),
             Done::Merged(merged) => {
-                let content = match &merged.content {
-                    Content::New(bytes) => NewContent::from(bytes.clone()),
-                    Content::Of(Side::Theirs) => taken.item.content.clone(),
-                    Content::Of(_) => NewContent::from(self.ours(step)?),
+                let sides = Sides {
+                    db: self.db,
+                    base: None,
+                    theirs: Some((&theirs, &taken.item.content)),
+                    ours: step.ours.as_ref().map(|ours| (&ours.entry, ours)),
                 };
+                let content = sides.content(&merged.content)?;
                 Some(self.put(step, &merged.entry, &content))
             }
             _ => None,
@@ -87,14 +89,14 @@ impl Applying<'_> {
         }
         let before = step.row.as_ref().and_then(|row| row.proposal).zip(step.base.as_ref());
         if let (Done::Pending, Some((proposal, base))) = (&step.done, before) {
-            (row.entry, row.blob, row.proposal) = (write::json(&base.entry)?, base.blob, Some(proposal));
+            (row.entry, row.blob, row.proposal) = (base.entry.json()?, base.blob, Some(proposal));
         } else if let Done::Proposed(_) = step.done {
             let key = step.ours.as_ref().map(Stored::key).or_else(|| step.row.as_ref().map(|row| row.item.clone()));
             let Some(key) = key else { return Ok(()) };
             row.proposal = Some(self.propose(step, &key, Proposed::Change { entry: &theirs, blob: row.blob })?);
             // Without a base, the item does not belong to the source yet: wait for the decision. Otherwise keep the former base.
             let Some(base) = &step.base else { return Ok(()) };
-            (row.entry, row.blob) = (write::json(&base.entry)?, base.blob);
+            (row.entry, row.blob) = (base.entry.json()?, base.blob);
         } else if row.item.is_empty() {
             let Some(ours) = &step.ours else {
                 return Err(Error::internal("an item that the merge keeps does not exist"));
@@ -130,7 +132,7 @@ impl Applying<'_> {
     /// Moves the module row of a skill, with its tags and so on, to the new name if an update renames the skill.
     fn follow_skill(&self, step: &Step, entry: &Entry) -> Result<()> {
         let skill = |entry: &Entry| {
-            let (name, _) = entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
+            let (name, _) = entry.what.in_skill()?;
             Some(format!("skill:{name}"))
         };
         let (Some(old), Some(new)) = (step.ours.as_ref().and_then(|ours| skill(&ours.entry)), skill(entry)) else {
@@ -143,11 +145,6 @@ impl Applying<'_> {
             modules::put(self.db, self.project.id, &modules::Row { item: new, ..row })?;
         }
         Ok(())
-    }
-
-    fn ours(&self, step: &Step) -> Result<Vec<u8>> {
-        let ours = step.ours.as_ref().ok_or_else(|| Error::internal("one side of a merge has no content"))?;
-        ours.content(self.db)
     }
 
     fn propose(&self, step: &Step, item: &str, proposed: Proposed<'_>) -> Result<i64> {

@@ -13,16 +13,12 @@ use super::listing::Listed;
 use super::mirror::{Mirror, Wanted};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
-use crate::import;
 use crate::import::account::Account;
-use crate::import::find;
 use crate::import::paths::Kind as As;
-use crate::import::place;
 use crate::import::reason::Reason;
 use crate::import::recognise::{self, Choice};
-use crate::item::File;
-use crate::item::Item;
-use crate::item::{manifest, server};
+use crate::import::{self, find, place};
+use crate::item::{File, Item, manifest, server};
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
@@ -31,7 +27,7 @@ use mcpkg_store::sources::{self, Kind, Origin};
 
 /// A file of a source, and the item that it becomes.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct SourceFile {
     /// The path in the source, with `/` separators.
     pub path: String,
     /// The item, under its name in the project.
@@ -49,7 +45,7 @@ pub struct Contents {
     /// The commit; `None` for a folder.
     pub commit: Option<String>,
     /// The files that become items, by path.
-    pub items: Vec<Taken>,
+    pub items: Vec<SourceFile>,
     /// What happened to all other files.
     pub account: Account,
     /// The paths of licence files at the top of the source.
@@ -197,7 +193,7 @@ pub fn some(
         let Some((file, path)) = by_path.get(item.path.as_str()) else { return Ok(None) };
         naming::set_name(&mut item, origin.choice.prefix.as_deref(), &origin.name, false);
         let (sha256, executable, path) = (file.content.sha256(), file.executable, (*path).to_owned());
-        items.insert(path.clone(), Taken { path, item, sha256, executable, shared: false });
+        items.insert(path.clone(), SourceFile { path, item, sha256, executable, shared: false });
     }
     // A file that did not become an item may be a duplicate of a file that was not read.
     if items.len() < changed.len() {
@@ -251,7 +247,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, file.listed.is_some());
         let shared = originals.contains(item.path.as_str());
         let (sha256, executable) = (file.content.sha256(), file.executable);
-        items.insert(path.clone(), Taken { path, item, sha256, executable, shared });
+        items.insert(path.clone(), SourceFile { path, item, sha256, executable, shared });
     }
     for found in placed.servers {
         let mut server = found.server;
@@ -262,7 +258,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         let mut item = Item { path: server::path(&entry.name), entry, content };
         let (path, sha256) = (item.path.clone(), item.content.sha256());
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, false);
-        items.insert(path.clone(), Taken { path, item, sha256, executable: false, shared: true });
+        items.insert(path.clone(), SourceFile { path, item, sha256, executable: false, shared: true });
     }
     Ok(Contents { items: items.into_values().collect(), account, ..Contents::default() })
 }

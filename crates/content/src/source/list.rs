@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::mirror::shown;
 use super::offer::{self, short};
+use super::reference::shown;
 use crate::GROUP;
 use mcpkg_base::clock;
 use mcpkg_base::error::Result;

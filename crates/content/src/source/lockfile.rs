@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::address::Address;
 use super::changed;
 use super::contents::{Contents, mode};
-use super::mirror::is_commit;
+use super::reference::is_commit;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::hex;

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::cancelled;
 use super::git_output::{FetchProgress, contents, lost, odd};
 use super::listing::{self, Listed};
+use super::reference::{is_commit, mirrored, shown};
 use super::tree::{Change, Entry};
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
@@ -184,7 +185,7 @@ impl<'c> Mirror<'c> {
 
     /// Fetches a branch or tag, and returns the ref in the mirror under which it is stored.
     fn fetch_ref(&self, reference: &str) -> Result<String> {
-        let kept = kept(reference);
+        let kept = mirrored(reference);
         self.fetch_specs(&[&format!("+{reference}:{kept}")]).map_err(|error| self.gone(reference, error))?;
         Ok(kept)
     }
@@ -207,7 +208,7 @@ impl<'c> Mirror<'c> {
     /// Fetches a branch or tag. Returns its commit, and whether `old` is known to be in its history. If the mirror's branch is at
     /// `old`, a fetch without force proves that; otherwise one further git process checks it.
     pub fn fetch_after(&self, reference: &str, old: &str) -> Result<(String, bool)> {
-        let at = kept(reference);
+        let at = mirrored(reference);
         if reference.starts_with("refs/heads/") && self.loose(&at).as_deref() == Some(old) {
             match self.fetch_specs(&[&format!("{reference}:{at}")]) {
                 Ok(()) => {
@@ -384,37 +385,4 @@ fn cache() -> Result<PathBuf> {
             .with_source(error)
     })?;
     Ok(strategy.cache_dir().join("mcpkg").join("sources"))
-}
-
-/// Returns whether a text is a complete commit hash.
-pub fn is_commit(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
-}
-
-/// Returns the mirror's ref for a branch or tag. It contains a hash, because two names such as `a` and `a/b` exclude each
-/// other as refs.
-fn kept(reference: &str) -> String {
-    format!("refs/mcpkg/{}", &hex::encode(&Sha256::digest(reference))[..32])
-}
-
-/// Formats a ref for people: `refs/heads/main` -> `branch 'main'`.
-pub fn shown(reference: &str) -> String {
-    match (reference.strip_prefix("refs/heads/"), reference.strip_prefix("refs/tags/")) {
-        (Some(branch), _) => format!("branch '{branch}'"),
-        (_, Some(tag)) => format!("tag '{tag}'"),
-        _ => format!("ref '{reference}'"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refs_have_words() {
-        assert_eq!(shown("refs/heads/main"), "branch 'main'");
-        assert_eq!(shown("refs/tags/v1"), "tag 'v1'");
-        assert_ne!(kept("refs/heads/a"), kept("refs/heads/a/b"));
-        assert!(is_commit(&"a".repeat(40)) && !is_commit("abc"));
-    }
 }

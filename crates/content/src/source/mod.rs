@@ -23,6 +23,7 @@ mod naming;
 mod offer;
 mod outdated;
 mod plan;
+mod reference;
 mod remove;
 mod renames;
 mod show;

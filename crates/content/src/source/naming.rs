@@ -5,8 +5,7 @@
 //! keep their names. Files of one agent always go below the source's name, so that they are never where an agent reads
 //! them.
 
-use crate::item::Item;
-use crate::item::What;
+use crate::item::{Item, What};
 
 /// Changes an item's name to the one that it gets in the project.
 pub fn set_name(item: &mut Item, prefix: Option<&str>, source: &str, is_listed: bool) {

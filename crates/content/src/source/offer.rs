@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::contents::{Contents, Taken, mode};
-use super::mirror::shown;
+use super::contents::{Contents, SourceFile, mode};
+use super::reference::shown;
 use crate::import::merge::{Action, plan};
 use crate::item::What;
 use crate::stored;
@@ -181,7 +181,7 @@ impl Offer {
 }
 
 /// Counts the items by kind, as part of a sentence: "3 skills and 1 prompt".
-pub fn counted(items: &[Taken]) -> String {
+pub fn counted(items: &[SourceFile]) -> String {
     let counts = KINDS.iter().map(|(word, noun)| (names(items, word).len(), *noun)).filter(|(count, _)| *count > 0);
     let mut counts: Vec<_> = counts.map(|(count, noun)| format!("{count} {}", plural_of(count, noun))).collect();
     match (counts.pop(), counts.is_empty()) {
@@ -200,12 +200,12 @@ fn plural_of(count: usize, noun: &str) -> String {
 }
 
 /// Counts the files that became items; MCP servers are not counted.
-fn files(items: &[Taken]) -> usize {
+fn files(items: &[SourceFile]) -> usize {
     items.iter().filter(|taken| taken.item.entry.what != What::Server).count()
 }
 
 /// Returns the names of the items of a kind. All files of a skill count as one item.
-fn names(items: &[Taken], word: &str) -> BTreeSet<String> {
+fn names(items: &[SourceFile], word: &str) -> BTreeSet<String> {
     let of_kind = items.iter().filter(|taken| taken.item.word() == word);
     of_kind
         .map(|taken| match (&taken.item.entry.what, word) {
@@ -219,8 +219,8 @@ fn names(items: &[Taken], word: &str) -> BTreeSet<String> {
 }
 
 /// Returns the paths of files that can be run.
-fn programs(items: &[Taken]) -> Vec<&str> {
-    let is_script = |taken: &&Taken| {
+fn programs(items: &[SourceFile]) -> Vec<&str> {
+    let is_script = |taken: &&SourceFile| {
         let ending = taken.path.rsplit_once('.').map(|(_, ending)| ending);
         taken.executable || ending.is_some_and(|ending| SCRIPTS.contains(&ending))
     };
@@ -267,6 +267,6 @@ pub fn data(origin: &Origin) -> Value {
 }
 
 /// Stores an item's content and returns its key. Fails with `E_FILE_FAILED` if the file on disk changed since it was read.
-pub fn blob(db: &Db<'_>, taken: &Taken) -> Result<i64> {
+pub fn blob(db: &Db<'_>, taken: &SourceFile) -> Result<i64> {
     blobs::put_source(db, &taken.item.content)
 }

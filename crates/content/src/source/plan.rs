@@ -4,14 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::contents::{Contents, Taken};
+use super::contents::{Contents, SourceFile};
 use super::renames;
 use super::show;
 use crate::item::{Entry, What};
-use crate::merge::{self, Content, Merged, Outcome, Side, Version};
+use crate::merge::{Content, Merged, Outcome, Side, sides::Sides};
 use crate::stored::{self, Stored};
-use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_store::new_content::NewContent;
+use mcpkg_base::error::{Code, Result};
 use mcpkg_store::projects::Project;
 use mcpkg_store::proposals::{self, Proposal, State};
 use mcpkg_store::sources::{self, ItemRow, SourceRow};
@@ -49,7 +48,6 @@ pub struct Step {
 pub struct Base {
     pub entry: Entry,
     pub blob: i64,
-    sha256: [u8; 32],
 }
 
 /// What an update does with an item.
@@ -155,10 +153,10 @@ pub fn plan(
 }
 
 /// Returns the current names of the skills whose SKILL.md did not move, by the path of the SKILL.md.
-fn skill_names(before: &[(ItemRow, Entry)], after: &[Taken]) -> HashMap<String, String> {
+fn skill_names(before: &[(ItemRow, Entry)], after: &[SourceFile]) -> HashMap<String, String> {
     let mains: HashSet<&str> = after.iter().filter_map(|taken| taken.item.entry.origin.path.as_deref()).collect();
     let known = before.iter().filter_map(|(_, entry)| {
-        let (name, _) = entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
+        let (name, _) = entry.what.in_skill()?;
         let main = entry.origin.path.as_deref().filter(|main| mains.contains(main))?;
         Some((main.to_owned(), name.to_owned()))
     });
@@ -178,26 +176,24 @@ impl Planning<'_> {
         let (base, open) = self.base(&row, entry)?;
         let theirs = taken.map(|at| {
             let taken = &self.contents.items[at];
-            let entry = if taken.path == row.path {
-                keep_name(&taken.item.entry, &base.entry)
-            } else {
-                taken.item.entry.clone()
-            };
-            (entry, taken.item.content.sha256())
+            match taken.path == row.path {
+                true => keep_name(&taken.item.entry, &base.entry),
+                false => taken.item.entry.clone(),
+            }
         });
-        let ours_sha256 = ours.as_ref().map(|ours| stored::sha256(self.db, ours)).transpose()?;
-        let outcome = merge::merge(
-            Some(Version { entry: &base.entry, sha256: base.sha256 }),
-            theirs.as_ref().map(|(entry, sha256)| Version { entry, sha256: *sha256 }),
-            ours.as_ref().zip(ours_sha256).map(|(ours, sha256)| Version { entry: &ours.entry, sha256 }),
-            |side| self.load(side, Some(&base), taken, ours.as_ref()),
-        )?;
-        let done = match outcome {
+        let content = taken.map(|at| &self.contents.items[at].item.content);
+        let sides = Sides {
+            db: self.db,
+            base: Some((&base.entry, base.blob)),
+            theirs: theirs.as_ref().zip(content),
+            ours: ours.as_ref().map(|ours| (&ours.entry, ours)),
+        };
+        let done = match sides.merge()? {
             Outcome::Unchanged | Outcome::Kept | Outcome::DeletedHere { changed: false } => Done::Kept,
             Outcome::Taken => Done::Taken,
-            Outcome::Merged(merged) => self.checked(merged, taken)?,
+            Outcome::Merged(merged) => checked(merged, sides)?,
             Outcome::Conflict(_) | Outcome::DeletedHere { changed: true }
-                if self.is_pending(open.as_ref(), theirs.as_ref(), ours.as_ref())? =>
+                if self.is_pending(open.as_ref(), sides)? =>
             {
                 Done::Pending
             }
@@ -209,7 +205,6 @@ impl Planning<'_> {
         let name = ours.as_ref().map_or_else(|| base.entry.name.clone(), |ours| ours.entry.name.clone());
         let path = taken.map_or_else(|| row.path.clone(), |at| self.contents.items[at].path.clone());
         let moved_from = (path != row.path).then(|| row.path.clone());
-        let theirs = theirs.map(|(entry, _)| entry);
         Ok(Some(Step { path, moved_from, name, done, row: Some(row), base: Some(base), taken, theirs, ours }))
     }
 
@@ -248,50 +243,29 @@ impl Planning<'_> {
             Some((text, blob)) => (show::entry(&ItemRow { entry: text, ..row.clone() })?, blob),
             None => (entry, row.blob),
         };
-        Ok((Base { entry, blob, sha256: blobs::sha256(self.db, blob)? }, open))
+        Ok((Base { entry, blob }, open))
     }
 
     /// Returns whether the open proposal already contains this change, for the project's current version.
-    fn is_pending(
-        &self,
-        open: Option<&Proposal>,
-        theirs: Option<&(Entry, [u8; 32])>,
-        ours: Option<&Stored>,
-    ) -> Result<bool> {
-        let (Some(open), Some((entry, sha256))) = (open, theirs) else { return Ok(false) };
+    fn is_pending(&self, open: Option<&Proposal>, Sides { theirs, ours, .. }: Sides<'_>) -> Result<bool> {
+        let (Some(open), Some((entry, content))) = (open, theirs) else { return Ok(false) };
         let (Some(blob), Some(text)) = (open.blob, &open.entry) else { return Ok(false) };
-        let is_base = match (ours, open.base) {
-            (Some(ours), Some(base)) => ours.holds(self.db, base)?,
-            (ours, base) => ours.is_none() && base.is_none(),
-        };
         let is_same = serde_json::from_str::<Entry>(text).is_ok_and(|proposed| proposed == *entry);
-        Ok(is_same && is_base && blobs::sha256(self.db, blob)? == *sha256)
+        Ok(is_same
+            && stored::is_at(self.db, ours.map(|(_, ours)| ours), open.base)?
+            && blobs::sha256(self.db, blob)? == content.sha256())
     }
+}
 
-    fn load(&self, side: Side, base: Option<&Base>, taken: Option<usize>, ours: Option<&Stored>) -> Result<Vec<u8>> {
-        let none = || Error::internal("one side of a merge has no content");
-        match side {
-            Side::Base => blobs::get(self.db, base.ok_or_else(none)?.blob),
-            Side::Ours => ours.ok_or_else(none)?.content(self.db),
-            Side::Theirs => Ok(self.contents.items[taken.ok_or_else(none)?].item.content.bytes()?.into_owned()),
-        }
+/// Turns a merge into a proposal if the result cannot be stored, such as a template that no longer parses.
+fn checked(merged: Box<Merged>, sides: Sides<'_>) -> Result<Done> {
+    if merged.content == Content::Of(Side::Ours) {
+        return Ok(Done::Merged(merged));
     }
-
-    /// Turns a merge into a proposal if the result cannot be stored, such as a template that no longer parses.
-    fn checked(&self, merged: Box<Merged>, taken: Option<usize>) -> Result<Done> {
-        let content = match &merged.content {
-            Content::New(bytes) => NewContent::from(bytes.clone()),
-            Content::Of(Side::Theirs) => match taken {
-                Some(at) => self.contents.items[at].item.content.clone(),
-                None => return Err(Error::internal("one side of a merge has no content")),
-            },
-            Content::Of(_) => return Ok(Done::Merged(merged)),
-        };
-        match stored::check(&merged.entry, &content) {
-            Ok(()) => Ok(Done::Merged(merged)),
-            Err(error) if error.code() == Code::FileFailed => Err(error),
-            Err(_) => Ok(Done::Proposed(vec!["content"])),
-        }
+    match stored::check(&merged.entry, &sides.content(&merged.content)?) {
+        Ok(()) => Ok(Done::Merged(merged)),
+        Err(error) if error.code() == Code::FileFailed => Err(error),
+        Err(_) => Ok(Done::Proposed(vec!["content"])),
     }
 }
 

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use similar::TextDiff;
 
-use super::contents::Taken;
+use super::contents::SourceFile;
 use crate::item::Entry;
+use crate::skills::MAIN;
 use mcpkg_base::error::Result;
 use mcpkg_store::sources::ItemRow;
 
@@ -21,7 +22,7 @@ const LIKE: f32 = 0.5;
 /// Returns the new path of each file that moved, by its former path. `load` returns the former content of a row.
 pub fn find(
     before: &[(ItemRow, Entry)],
-    after: &[Taken],
+    after: &[SourceFile],
     load: impl Fn(&ItemRow) -> Result<Vec<u8>>,
 ) -> Result<BTreeMap<String, String>> {
     let old_paths: BTreeSet<&str> = before.iter().map(|(row, _)| row.path.as_str()).collect();
@@ -34,10 +35,10 @@ pub fn find(
     }
     follow_skills(&gone, &new, load, &mut moved)?;
     let mut by_bytes: HashMap<(&str, [u8; 32]), Vec<&str>> = HashMap::new();
-    for file in new.iter().filter(|file| in_skill(&file.item.entry).is_none()) {
+    for file in new.iter().filter(|file| file.item.entry.what.in_skill().is_none()) {
         by_bytes.entry((scheme(&file.item.entry), file.sha256)).or_default().push(&file.path);
     }
-    for (row, entry) in gone.iter().filter(|(_, entry)| in_skill(entry).is_none()) {
+    for (row, entry) in gone.iter().filter(|(_, entry)| entry.what.in_skill().is_none()) {
         let same = by_bytes.get_mut(&(scheme(entry), row.sha256)).filter(|paths| !paths.is_empty());
         if let Some(path) = same.map(|paths| paths.remove(0)) {
             moved.insert(row.path.clone(), path.to_owned());
@@ -49,19 +50,19 @@ pub fn find(
 /// Matches missing skills with new ones.
 fn follow_skills(
     gone: &[&(ItemRow, Entry)],
-    new: &[&Taken],
+    new: &[&SourceFile],
     load: impl Fn(&ItemRow) -> Result<Vec<u8>>,
     moved: &mut BTreeMap<String, String>,
 ) -> Result<()> {
     let mut old_skills: BTreeMap<&str, BTreeMap<&str, &ItemRow>> = BTreeMap::new();
     for (row, entry) in gone {
-        if let Some((name, below)) = in_skill(entry) {
+        if let Some((name, below)) = entry.what.in_skill() {
             old_skills.entry(name).or_default().insert(below, row);
         }
     }
-    let mut new_skills: BTreeMap<&str, BTreeMap<&str, &Taken>> = BTreeMap::new();
+    let mut new_skills: BTreeMap<&str, BTreeMap<&str, &SourceFile>> = BTreeMap::new();
     for taken in new {
-        if let Some((name, below)) = in_skill(&taken.item.entry) {
+        if let Some((name, below)) = taken.item.entry.what.in_skill() {
             new_skills.entry(name).or_default().insert(below, taken);
         }
     }
@@ -86,12 +87,10 @@ fn follow_skills(
     Ok(())
 }
 
-const MAIN: &str = "SKILL.md";
-
 /// Returns how similar two skills are: above 1 if files are equal, otherwise the share of equal lines in SKILL.md.
 fn likeness(
     old: &BTreeMap<&str, &ItemRow>,
-    new: &BTreeMap<&str, &Taken>,
+    new: &BTreeMap<&str, &SourceFile>,
     load: impl Fn(&ItemRow) -> Result<Vec<u8>>,
 ) -> Result<f32> {
     let same = old.iter().filter(|(below, row)| new.get(**below).is_some_and(|file| file.sha256 == row.sha256)).count();
@@ -106,11 +105,6 @@ fn likeness(
         }
         _ => Ok(0.0),
     }
-}
-
-/// Returns the skill's name and the path within the skill, if the item is a skill's file.
-fn in_skill(entry: &Entry) -> Option<(&str, &str)> {
-    entry.what.uri()?.strip_prefix("skill://")?.split_once('/')
 }
 
 /// Returns the scheme of an item's URI, which tells its kind.

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::approval::Fetch;
 use super::contents::{self, Contents};
-use super::mirror::{Mirror, shown};
+use super::mirror::Mirror;
 use super::offer::short;
 use super::outdated::{Standing, standing};
 use super::plan::{self, Done, Extent, Step};
+use super::reference::shown;
 use super::tree::{Change, Entry};
 use super::{apply, changed};
 use crate::GROUP;
@@ -287,7 +288,7 @@ pub(super) fn deletions(steps: &[&Step]) -> Vec<String> {
     let deleted: Vec<&Stored> =
         steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.ours.as_ref()).collect();
     let skill = |stored: &Stored| {
-        let (name, path) = stored.entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
+        let (name, path) = stored.entry.what.in_skill()?;
         Some((name.to_owned(), path == MAIN))
     };
     let skills: BTreeSet<String> =

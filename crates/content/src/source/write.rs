@@ -1,11 +1,10 @@
 //! Adds a new source and its items to a project.
 
 use super::cancelled;
-use super::contents::{Contents, Taken};
+use super::contents::{Contents, SourceFile};
 use super::offer::{self, Offer};
 use crate::import::merge::apply;
 use crate::import::merge::bulk::Bulk;
-use crate::item::Entry;
 use crate::stored;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
@@ -54,21 +53,15 @@ pub fn store_bulk<'c>(context: &'c Context, offer: &Offer, contents: &Contents) 
 }
 
 /// Returns the row that records what a file became. It is the base of the next update.
-pub fn row(db: &Db<'_>, taken: &Taken, item: String) -> Result<ItemRow> {
+pub fn row(db: &Db<'_>, taken: &SourceFile, item: String) -> Result<ItemRow> {
     Ok(ItemRow {
         path: taken.path.clone(),
         item,
-        entry: json(&taken.item.entry)?,
+        entry: taken.item.entry.json()?,
         blob: offer::blob(db, taken)?,
         sha256: taken.sha256,
         executable: taken.executable,
         shared: taken.shared,
         proposal: None,
     })
-}
-
-/// Serializes an entry for the database.
-pub fn json(entry: &Entry) -> Result<String> {
-    serde_json::to_string(entry)
-        .map_err(|error| Error::internal("an item cannot be written as JSON").with_source(error))
 }

@@ -7,8 +7,7 @@ use super::contents::{Contents, There};
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
-use crate::item::server;
-use crate::item::{Entry, Origin, What};
+use crate::item::{Entry, Origin, What, server};
 use crate::proposals::{self, New, Proposed};
 use crate::stored::{self, Stored};
 use mcpkg_base::clock::Clock;
@@ -74,7 +73,7 @@ impl Change<'_> {
         self.follow(plan, contents)?;
         for write in &plan.changes.writes {
             let blob = write.bytes.as_ref().map(|bytes| blobs::put_source(self.db, bytes)).transpose()?;
-            let listed = write.listed.as_ref().map(json).transpose()?;
+            let listed = write.listed.as_ref().map(Entry::json).transpose()?;
             let write =
                 Write { path: write.path.clone(), before: write.before, blob, executable: write.executable, listed };
             syncs::begin_write(self.db, self.sync, &write)?;
@@ -110,21 +109,21 @@ impl Change<'_> {
         let known = || key().ok_or_else(|| Error::internal("a step does not belong to any item"));
         let theirs = |item: String| -> Result<Base> {
             let version = match there {
-                Some(there) => Some((json(&plain(&there.entry))?, blobs::put_source(self.db, &there.content)?)),
+                Some(there) => Some((plain(&there.entry).json()?, blobs::put_source(self.db, &there.content)?)),
                 None => None,
             };
             let listed = there.is_some_and(|there| there.listed);
             Ok(Base { path: step.path.clone(), item, version, listed, proposal: None })
         };
         let both = |item: String, entry: &Entry, content: &NewContent| -> Result<Base> {
-            let version = Some((json(&plain(entry))?, blobs::put_source(self.db, content)?));
+            let version = Some((plain(entry).json()?, blobs::put_source(self.db, content)?));
             Ok(Base { path: step.path.clone(), item, version, listed: false, proposal: None })
         };
         let waiting = |proposed: Proposed<'_>| -> Result<Base> {
             let item = known()?;
             let new = New { origin: From::Sync, item: &item, ours, path: &step.path, proposed };
             let id = proposals::propose(self.db, self.author, self.project, new)?;
-            let version = step.base.as_ref().map(|(entry, blob)| Ok::<_, Error>((json(entry)?, *blob))).transpose()?;
+            let version = step.base.as_ref().map(|(entry, blob)| Ok::<_, Error>((entry.json()?, *blob))).transpose()?;
             let listed =
                 there.map_or(step.recorded.as_ref().is_some_and(|recorded| recorded.listed), |there| there.listed);
             Ok(Base { path: step.path.clone(), item, version, listed, proposal: Some(id) })
@@ -232,9 +231,4 @@ fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
         }
         None => theirs.clone(),
     }
-}
-
-fn json(entry: &Entry) -> Result<String> {
-    serde_json::to_string(entry)
-        .map_err(|error| Error::internal("an entry cannot be written as JSON").with_source(error))
 }

@@ -5,7 +5,7 @@ use super::contents::{Contents, There};
 use super::servers;
 use super::step::{Act, Step};
 use crate::item::{Entry, Origin, What, conflict};
-use crate::merge::{self, Content, Outcome, Side, Version};
+use crate::merge::{Outcome, sides::Sides};
 use crate::stored::{self, Stored};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::new_content::NewContent;
@@ -110,22 +110,9 @@ fn act(
         return Ok(Act::Skip(format!("is a {ours} in the project, but a {theirs} in the folder")));
     }
     let entries = (there.map(|there| plain(&there.entry)), ours.map(|ours| plain(&ours.entry)));
-    let theirs = there.zip(entries.0.as_ref());
-    let theirs = theirs.map(|(there, entry)| Version { entry, sha256: there.content.sha256() });
-    let here = match ours.zip(entries.1.as_ref()) {
-        Some((ours, entry)) => Some(Version { entry, sha256: stored::sha256(db, ours)? }),
-        None => None,
-    };
-    let before = match base {
-        Some((entry, blob)) => Some(Version { entry, sha256: blobs::sha256(db, *blob)? }),
-        None => None,
-    };
-    let load = |side| match (side, there, ours, base) {
-        (Side::Theirs, Some(there), ..) => Ok(there.content.bytes()?.into_owned()),
-        (Side::Ours, _, Some(ours), _) => ours.content(db),
-        (Side::Base, .., Some((_, blob))) => blobs::get(db, *blob),
-        _ => Ok(Vec::new()),
-    };
+    let theirs = entries.0.as_ref().zip(there.map(|there| &there.content));
+    let base = base.map(|(entry, blob)| (entry, *blob));
+    let sides = Sides { db, base, theirs, ours: entries.1.as_ref().zip(ours) };
     // Returns whether an open proposal already contains the same change to the same version.
     let waits = |action: Action, what: Option<(&Entry, [u8; 32])>| -> Result<bool> {
         let Some(open) = proposal.filter(|proposal| proposal.state == State::Open && proposal.action == action) else {
@@ -136,15 +123,11 @@ fn act(
             (None, None) => true,
             _ => false,
         };
-        let is_base = match (ours, open.base) {
-            (Some(ours), Some(base)) => ours.holds(db, base)?,
-            (ours, base) => ours.is_none() && base.is_none(),
-        };
-        Ok(same && is_base)
+        Ok(same && stored::is_at(db, ours, open.base)?)
     };
-    let what = theirs.map(|version| (version.entry, version.sha256));
+    let what = theirs.map(|(entry, content)| (entry, content.sha256()));
     let or_wait = |action, what, act| Ok::<_, Error>(if waits(action, what)? { Act::Wait } else { act });
-    Ok(match merge::merge(before, theirs, here, load)? {
+    Ok(match sides.merge()? {
         Outcome::Unchanged if there.is_none() => Act::Forget,
         Outcome::Unchanged => Act::Same,
         Outcome::Taken => Act::Take,
@@ -153,11 +136,7 @@ fn act(
             None => Act::Same,
         },
         Outcome::Merged(merged) => {
-            let content = match (merged.content, there) {
-                (Content::Of(Side::Theirs), Some(there)) => there.content.clone(),
-                (Content::New(bytes), _) => NewContent::from(bytes),
-                _ => NewContent::from(load(Side::Ours)?),
-            };
+            let content = sides.content(&merged.content)?;
             let origin = ours.map(|ours| ours.entry.origin.clone()).unwrap_or_default();
             let origin = Origin { applies: merged.entry.origin.applies.clone(), ..origin };
             let entry = Entry { origin, ..merged.entry };

@@ -7,9 +7,7 @@ use super::listing::Listing;
 use super::servers;
 use super::step::{Act, Step};
 use crate::export::{self, back, layout};
-use crate::item::Entry;
-use crate::item::File;
-use crate::item::server;
+use crate::item::{Entry, File, server};
 use mcpkg_base::error::Result;
 use mcpkg_store::new_content::NewContent;
 

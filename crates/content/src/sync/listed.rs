@@ -5,9 +5,7 @@ use std::path::Path;
 
 use super::base::entry_of;
 use super::disk::is_file_below;
-use crate::item::manifest::Manifest;
-use crate::item::server::{self, Server};
-use crate::item::{Entry, Origin};
+use crate::item::{Entry, Origin, manifest::Manifest, server, server::Server};
 use crate::stored::{Item, Stored};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;

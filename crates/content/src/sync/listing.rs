@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::item::server;
-use crate::item::server::Server;
+use crate::item::{server, server::Server};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::blobs;

@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::paths::agents;
 use super::reason::{LeftOut, Note, Reason};
-use crate::item::Entry;
-use crate::item::manifest::{self, Manifest};
-use crate::item::server::Server;
+use crate::item::{Entry, manifest, manifest::Manifest, server::Server};
 use links::{Behind, End, Reached};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;

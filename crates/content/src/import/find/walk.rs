@@ -10,6 +10,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 use crate::import::paths::{agents, entered};
 use crate::import::reason::Reason;
+use crate::skills::MAIN;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
@@ -203,7 +204,7 @@ fn holds_skills(path: &Path, top: &Path) -> bool {
     below.components().any(known)
         || top.components().any(|part| agents::is_folder(&part.as_os_str().to_string_lossy()))
         || top.file_name().is_some_and(|name| name == "skills")
-        || above.any(|folder| folder.join("SKILL.md").is_file())
+        || above.any(|folder| folder.join(MAIN).is_file())
 }
 
 /// Fails if an ignore file is a named pipe or a device, because the walker would wait for it forever.

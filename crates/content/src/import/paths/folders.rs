@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::import::paths::agents;
-
-/// The file that makes a folder a skill.
-const MAIN: &str = "SKILL.md";
+use super::agents;
+use crate::skills::MAIN;
 
 /// The subfolders in the specification of skills. A skill in a folder with other content consists of these and SKILL.md only.
 const OWN: [&str; 3] = ["assets", "references", "scripts"];

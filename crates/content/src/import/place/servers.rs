@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::item::manifest;
-use crate::item::name::{self, letters};
-use crate::item::server::Server;
+use crate::item::{manifest, name, name::letters, server::Server};
 use mcpkg_agents::agents;
 use mcpkg_store::servers::Definition;
 

@@ -1,0 +1,38 @@
+//! Names of branches, tags and commits.
+
+use sha2::{Digest, Sha256};
+
+use mcpkg_base::hex;
+
+/// Returns whether a text is a complete commit hash.
+pub fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Returns the mirror's ref for a branch or tag. It contains a hash, because two names such as `a` and `a/b` exclude each
+/// other as refs.
+pub fn mirrored(reference: &str) -> String {
+    format!("refs/mcpkg/{}", &hex::encode(&Sha256::digest(reference))[..32])
+}
+
+/// Formats a ref for people: `refs/heads/main` -> `branch 'main'`.
+pub fn shown(reference: &str) -> String {
+    match (reference.strip_prefix("refs/heads/"), reference.strip_prefix("refs/tags/")) {
+        (Some(branch), _) => format!("branch '{branch}'"),
+        (_, Some(tag)) => format!("tag '{tag}'"),
+        _ => format!("ref '{reference}'"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refs_have_words() {
+        assert_eq!(shown("refs/heads/main"), "branch 'main'");
+        assert_eq!(shown("refs/tags/v1"), "tag 'v1'");
+        assert_ne!(mirrored("refs/heads/a"), mirrored("refs/heads/a/b"));
+        assert!(is_commit(&"a".repeat(40)) && !is_commit("abc"));
+    }
+}
