@@ -1,0 +1,346 @@
+//! Imports of whole projects, and of parts of them.
+
+use super::*;
+
+#[test]
+fn a_project_comes_in_whole() {
+    let world = World::new();
+    let skill = "---\nname: x\ndescription: Does x\n---\n# X\n";
+    world
+        .file("CLAUDE.md", "# Rules\n")
+        .file("web/AGENTS.md", "# Web\n")
+        .file(
+            ".claude/commands/review/pr.md",
+            "---\ndescription: Review a PR\nargument-hint: [pr] \
+            [focus]\nallowed-tools: Bash\n---\nReview $ARGUMENTS as {{ this }}\n",
+        )
+        .file(".claude/commands/plain.md", "Just {{ do }} it")
+        .file(".github/prompts/explain.prompt.md", "---\nmode: agent\n---\nExplain")
+        .file(".claude/skills/x/SKILL.md", skill)
+        .file(".claude/skills/x/scripts/run.sh", "#!/bin/sh\n")
+        .file(".cursor/rules/a.mdc", "---\ndescription: TypeScript\nglobs: *.ts\n---\nUse const\n")
+        .file("docs/a b#.md", "")
+        .file("logo.png", b"\x89PNG\xff")
+        .file(".gitignore", "secret.txt\ntarget/\n")
+        .file("secret.txt", "s")
+        .file("target/out.txt", "o")
+        .file(".env", "TOKEN=x")
+        .file(".claude/settings.json", "{}")
+        .file(".claude/.credentials.json", "{}")
+        .file(".config/app.toml", "x = 1")
+        .file(".git/config", "c");
+    set_executable(&world.path(".claude/skills/x/scripts/run.sh"));
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(
+        sentence_of(&reply),
+        "Imported 1 skill, 3 commands, 3 rules, 2 other files, 1 agent's file into project 'p'"
+    );
+    let left_out = "skipped 7 files: in an agent's folder, but not \
+        a command, skill, rule or subagent: 1; hidden: 3; listed in .gitignore: 2; version control: 1; `-v` lists them";
+    assert_eq!(reply.hints, [left_out]);
+
+    let (attributes, text) = world.prompt("review.pr");
+    assert_eq!(attributes.description.as_deref(), Some("Review a PR"));
+    assert_eq!(attributes.arguments[0].description.as_deref(), Some("[pr] [focus]"));
+    assert_eq!(text, "Review $ARGUMENTS as {{ this }}\n");
+    assert_eq!(attributes.dialect, Some(prompts::Dialect::Claude));
+    assert_eq!(attributes.file.as_deref(), Some("review/pr.md"));
+    assert!(attributes.front_matter.is_some_and(|front| front.ends_with("allowed-tools: Bash\n---\n")));
+    let (attributes, text) = world.prompt("plain");
+    assert_eq!((attributes, text.as_str()), (prompts::Attributes::default(), "Just {{ do }} it"));
+    assert_eq!(world.prompt("explain").1, "Explain");
+
+    let (attributes, bytes) = world.resource("skill://x/SKILL.md");
+    assert_eq!((attributes.description.as_deref(), bytes.as_slice()), (Some("Does x"), skill.as_bytes()));
+    assert_eq!(world.resource("skill://x/scripts/run.sh").0.executable, cfg!(unix));
+    assert_eq!(world.resource("instructions://a.mdc").0.description.as_deref(), Some("TypeScript"));
+    assert!(!world.resource("file:///logo.png").0.text);
+    assert_eq!(world.resource("file:///docs/a%20b%23.md").1, b"");
+    let mut uris = world.uris();
+    uris.sort();
+    let expected = [
+        "file:///docs/a%20b%23.md",
+        "file:///logo.png",
+        "instructions://CLAUDE.md",
+        "instructions://a.mdc",
+        "instructions://web.AGENTS.md",
+        "skill://x/SKILL.md",
+        "skill://x/scripts/run.sh",
+    ];
+    assert_eq!(uris, expected);
+
+    let again = world.import(&[], &["", ".claude", "CLAUDE.md"]).unwrap();
+    assert_eq!(sentence_of(&again), "Imported nothing into project 'p' (11 unchanged)");
+}
+
+#[test]
+fn a_part_of_a_project_keeps_its_names() {
+    let world = World::new();
+    world.file(".claude/commands/dir/x.md", "x").file(".claude/skills/s/SKILL.md", "s").file("docs/a.md", "a");
+    world.import(&[], &[".claude/commands/dir/x.md", ".claude/skills/s", "docs/a.md"]).unwrap();
+    assert_eq!(world.prompt("dir.x").1, "x");
+    world.resource("skill://s/SKILL.md");
+    world.resource("file:///a.md");
+}
+
+#[test]
+fn a_gitignore_above_applies() {
+    let world = World::new();
+    world.file(".gitignore", "*.log\n").file("docs/a.md", "a").file("docs/b.log", "b");
+    world.import(&[], &["docs"]).unwrap();
+    assert_eq!(world.uris(), ["file:///a.md"]);
+}
+
+#[test]
+fn names_that_clash_say_where_they_came_from() {
+    let world = World::new();
+    world
+        .file(".claude/commands/a b.md", "1")
+        .file(".claude/commands/a-b.md", "2")
+        .file(".cursor/commands/a-b.md", "3");
+    let long = format!(".claude/commands/{}/{}.md", "d".repeat(200), "x".repeat(200));
+    world.file(&long, "4");
+    world.import(&[], &[""]).unwrap();
+    let names: Vec<String> = world.items().into_keys().map(|(_, name)| name).collect();
+    assert_eq!(names.len(), 4);
+    assert!(names.iter().all(|name| names::check("Prompt", name).is_ok()), "{names:?}");
+    assert_eq!(world.prompt("a-b").1, "1");
+    assert_eq!((world.prompt("claude-a-b").1, world.prompt("cursor-a-b").1), ("2".to_owned(), "3".to_owned()));
+    assert_eq!(sentence_of(&world.import(&[], &[""]).unwrap()), "Imported nothing into project 'p' (4 unchanged)");
+}
+
+#[test]
+fn skills_kept_twice_are_one_unless_they_differ() {
+    let world = World::new();
+    world.file(".claude/skills/x/SKILL.md", "x").file(".agents/skills/x/SKILL.md", "x");
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(sentence_of(&reply), "Imported 1 skill into project 'p'");
+    assert!(reply.hints[0].contains("`.claude/skills/x/SKILL.md` has the same content as `.agents/skills/x/SKILL.md`"));
+    world.file(".agents/skills/x/SKILL.md", "y");
+    world.import(&["--update"], &[""]).unwrap();
+    assert_eq!(world.resource("skill://x/SKILL.md").1, b"y");
+    assert_eq!(world.resource("skill://claude-x/SKILL.md").1, b"x");
+}
+
+#[test]
+fn a_command_kept_for_two_agents_is_one_unless_it_differs() {
+    let world = World::new();
+    for folder in [".claude", ".cursor"] {
+        world.file(&format!("{folder}/commands/dir/x.md"), "Do $1").file(&format!("{folder}/commands/y.md"), folder);
+    }
+    world.import(&[], &[""]).unwrap();
+    let files: Vec<_> = world
+        .items()
+        .into_iter()
+        .map(|((_, name), (what, _))| match what {
+            What::Prompt(attributes) => (name, attributes.file),
+            What::Resource(_) | What::AgentFile { .. } | What::Server => panic!("no prompt"),
+        })
+        .collect();
+    let (other, dir) = ("cursor-y".to_owned(), "dir.x".to_owned());
+    assert_eq!(files, [(other, None), (dir, Some("dir/x.md".to_owned())), ("y".to_owned(), None)]);
+}
+
+#[test]
+fn commands_go_through_import_and_export_to_the_byte() {
+    let world = World::new();
+    let files = [
+        ("a b.md", "---\r\nmodel: opus\r\ndescription: x: y\r\n---\r\nFix $ARGUMENTS, {{ x }}\r\n"),
+        ("dir/x.md", "Do $1 {% and %} $2"),
+        ("plain.md", "---\nallowed-tools: Bash\n---\n\nPlain"),
+        ("odd.md", "---\narguments: [arg1]\n---\n{{ arg1 }} and $1"),
+    ];
+    for (path, text) in files {
+        world.file(&format!(".claude/commands/{path}"), text);
+    }
+    world.import(&[], &[""]).unwrap();
+    let out = world.folder.path().join("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    for (path, text) in files {
+        assert_eq!(std::fs::read_to_string(out.join(".claude/commands").join(path)).unwrap(), text);
+    }
+}
+
+#[test]
+fn of_files_that_are_known_those_that_changed_are_read_again() {
+    let world = World::new();
+    for name in ["a.md", "b.md", "c.md", "d.md"] {
+        world.file(name, name);
+    }
+    world.import(&[], &[""]).unwrap();
+    world.file("b.md", "changed").file("e.md", "new").file("c.md", "<<<<<<< HEAD\nc\n=======\nd\n>>>>>>> main\n");
+    let choice = recognise::Choice { resources: 4, ..recognise::Choice::default() };
+    let found = find::find(&[world.path("")], false, &world.context).unwrap();
+    let found = recognise::recognise(found, &choice, &world.context).unwrap();
+    assert!(found.files.iter().all(|(file, _)| file.content.path().is_some()), "what is known is not held in memory");
+    let again = world.import(&["--update"], &[""]).unwrap();
+    assert_eq!(again.data["left_out"][0]["path"], "c.md", "{}", again.data);
+    for (name, bytes) in [("a.md", "a.md"), ("b.md", "changed"), ("c.md", "c.md"), ("e.md", "new")] {
+        assert_eq!(world.resource(&format!("file:///{name}")).1, bytes.as_bytes());
+    }
+}
+
+#[test]
+fn conflicts_are_all_listed_and_nothing_is_half_imported() {
+    let world = World::new();
+    world.file("a.md", "a").file("b.md", "b");
+    world.import(&[], &[""]).unwrap();
+    world.file("a.md", "A").file("b.md", "B").file("c.md", "c");
+    let before = world.items();
+
+    let trail = world.trail();
+    let shown = world.import(&["--dry-run"], &[""]).unwrap();
+    let Body::Table(table) = &shown.body else { panic!("{shown:?}") };
+    assert_eq!(table.rows, [["2", "conflict", "resource"], ["1", "create", "resource"]]);
+    assert_eq!(shown.details[0], "a.md: conflict resource a.md (file:///a.md)");
+    assert_eq!((world.items(), world.trail()), (before.clone(), trail));
+
+    let refused = world.import(&[], &[""]).unwrap_err();
+    assert_eq!(refused.code(), Code::ImportConflict);
+    assert_eq!(refused.details().unwrap()["conflicts"].as_array().map(Vec::len), Some(2));
+    assert!(refused.hints()[0].contains("--update"));
+    assert_eq!(world.items(), before);
+
+    let updated = world.import(&["--update"], &[""]).unwrap();
+    assert_eq!(sentence_of(&updated), "Imported 3 other files into project 'p' (2 updated)");
+    assert_eq!(world.resource("file:///a.md").1, b"A");
+    let history = world.context.read(|db, p| revisions::history(db, p.id, revisions::Kind::Resource, "a.md")).unwrap();
+    assert_eq!(history.len(), 2);
+    assert_eq!(world.trail(), ["import ok", "import E_IMPORT_CONFLICT", "import ok"]);
+}
+
+#[test]
+fn what_is_malformed_comes_in_as_it_stands() {
+    let world = World::new();
+    world
+        .file(".claude/commands/bad.md", "---\n- no\n- keys\n---\nbody")
+        .file(".claude/commands/empty.md", "---\ndescription: x\n---\n")
+        .file(
+            ".claude/commands/declared.md",
+            "---\narguments:\n  - name: file\n    required: true\n---\nLook at {{ file }}, $1",
+        );
+    let reply = world.import(&[], &[""]).unwrap();
+    assert_eq!(world.prompt("bad").1, "---\n- no\n- keys\n---\nbody");
+    let (attributes, text) = world.prompt("declared");
+    assert_eq!((attributes.arguments.len(), text.as_str()), (1, "Look at {{ file }}, $1"));
+    assert_eq!(world.items().len(), 2);
+    assert_eq!(reply.hints.len(), 2, "{:?}", reply.hints);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_stay_inside() {
+    use std::os::unix::fs::symlink;
+    let world = World::new();
+    world.file("real/a.md", "a").file("AGENTS.md", "rules");
+    symlink("AGENTS.md", world.path("CLAUDE.md")).unwrap();
+    symlink("real", world.path("linked")).unwrap();
+    symlink("..", world.path("real/loop")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("socket")).unwrap();
+    std::fs::write(world.path(".hidden.md"), "h").unwrap();
+    symlink(".hidden.md", world.path("shown.md")).unwrap();
+    let reply = world.import(&[], &[""]).unwrap();
+    let mut uris = world.uris();
+    uris.sort();
+    assert_eq!(uris, ["file:///real/a.md", "file:///shown.md", "instructions://AGENTS.md"]);
+    let of = |key: &str| serde_json::to_string(&reply.data[key]).unwrap();
+    assert_eq!(of("same"), r#"[{"path":"linked","as":"real"},{"path":"CLAUDE.md","as":"AGENTS.md"}]"#);
+    assert!(of("left_out").contains(r#"{"path":"real/loop","reason":"a link to a folder that contains the link"}"#));
+
+    std::fs::write(world.folder.path().join("outside.txt"), "o").unwrap();
+    for target in ["../outside.txt", "..", "/", "nowhere", "stray"] {
+        symlink(target, world.path("stray")).unwrap();
+        let reply = world.import(&["--update"], &[""]).unwrap();
+        let why = if target.starts_with(['.', '/']) { "a link that leads out of the folder" } else { "a broken link" };
+        assert!(
+            reply.data["left_out"].to_string().contains(&format!(r#""path":"stray","reason":"{why}""#)),
+            "{reply:?}"
+        );
+        std::fs::remove_file(world.path("stray")).unwrap();
+    }
+    assert_eq!(world.uris().len(), uris.len());
+}
+
+#[test]
+fn a_missing_path_and_a_foreign_manifest_are_refused() {
+    let world = World::new();
+    let missing = world.import(&[], &["nowhere"]).unwrap_err();
+    assert_eq!(missing.code(), Code::NotFound);
+    assert!(missing.hints().iter().any(|hint| hint.contains("mcpkg source add")), "{:?}", missing.hints());
+    let entry = r#"{"kind":"resource","name":"a","uri":"x:y","text":true}"#;
+    let manifest = |version: u32, path: &str| format!(r#"{{"version":{version},"files":{{"{path}":{entry}}}}}"#);
+    world.file("a", "a");
+    std::fs::write(world.folder.path().join("outside.txt"), "o").unwrap();
+    for (bad, code) in [
+        (manifest(2, "a"), Code::InvalidArgument),
+        (manifest(1, "../outside.txt"), Code::InvalidArgument),
+        (manifest(1, "gone"), Code::NotFound),
+        ("{}".to_owned(), Code::InvalidArgument),
+        (manifest(1, "a").replace("x:y", "no uri"), Code::InvalidArgument),
+    ] {
+        world.file(manifest::FILE, &bad);
+        assert_eq!(world.import(&[], &[""]).unwrap_err().code(), code, "{bad}");
+    }
+    world.file(manifest::FILE, manifest(1, "a"));
+    world.import(&[], &[""]).unwrap();
+    assert_eq!(world.uris(), ["x:y"]);
+}
+
+#[test]
+fn an_import_that_was_given_up_changes_nothing() {
+    let world = World::new();
+    world.file("a.md", "a");
+    world.context.cancelled.cancel();
+    assert_eq!(world.import(&[], &[""]).unwrap_err().code(), Code::Cancelled);
+    assert!(world.items().is_empty());
+}
+
+#[test]
+fn an_export_is_plain_where_it_can_be() {
+    let world = World::new();
+    world
+        .file(".claude/commands/pr.md", "---\ndescription: Review\n---\nReview it\n")
+        .file(".claude/skills/x/run.sh", "#!/bin/sh\n")
+        .file("CLAUDE.md", "# Rules\n")
+        .file("docs/a b.md", "a");
+    set_executable(&world.path(".claude/skills/x/run.sh"));
+    world.import(&[], &[""]).unwrap();
+    let out = world.folder.path().join("deep/out");
+    let reply = world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    assert!(sentence_of(&reply).starts_with("Exported 1 prompt and 3 resources of project 'p' to "));
+    let read = |relative: &str| std::fs::read_to_string(out.join(relative)).unwrap();
+    assert_eq!(read(".claude/commands/pr.md"), "---\ndescription: Review\n---\nReview it\n");
+    assert_eq!(read("CLAUDE.md"), "# Rules\n");
+    assert_eq!(read("docs/a b.md"), "a");
+    assert_eq!(serde_json::from_str::<Value>(&read(manifest::FILE)).unwrap(), json!({ "version": 1, "files": {} }));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |relative: &str| std::fs::metadata(out.join(relative)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(".claude/skills/x/run.sh"), mode("CLAUDE.md")), (0o755, 0o644));
+    }
+    assert_eq!(world.run::<Export>(&[], &[out]).unwrap_err().code(), Code::AlreadyExists);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_file_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    world.file("a.md", "a").file("locked.md", "l");
+    std::fs::set_permissions(world.path("locked.md"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    // Root can read the file despite its mode, so there is nothing to test then.
+    if std::fs::read(world.path("locked.md")).is_err() {
+        let refused = world.import(&[], &[""]).unwrap_err();
+        assert!(refused.message().contains("locked.md`"), "{refused}");
+        assert!(world.items().is_empty());
+    }
+}
+
+#[test]
+fn the_database_is_not_imported_into_itself() {
+    let world = World::new();
+    std::fs::write(world.folder.path().join("a.md"), "a").unwrap();
+    world.run::<Import>(&[], &[world.folder.path().to_path_buf()]).unwrap();
+    assert_eq!(world.uris(), ["file:///a.md"]);
+}
