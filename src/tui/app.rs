@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use mcpkg_base::error::Error;
 use mcpkg_console::place::{Place, ROOTS};
-use mcpkg_console::screen::{Body, Line, Tone};
+use mcpkg_console::screen::{Body, Tone};
 use mcpkg_console::{Does, Invocation, Screen, reply};
 use mcpkg_core::op::{Domains, Reply};
 
@@ -307,21 +307,19 @@ impl App {
         self.running = self.running.saturating_sub(1);
         match result {
             Ok(found) => {
+                self.say(Tone::Good, &reply::sentence(found));
+                // What a form ran may print more than a sentence.
                 let lines = reply::lines(found);
-                let is_short = lines.len() <= 1;
-                let first = lines.first().map(Line::text).unwrap_or_default();
-                self.say(Tone::Good, &if first.is_empty() { "Done".to_owned() } else { first });
-                if !is_short {
-                    let screen = Screen::text(invocation.command(), lines);
-                    let mut level = Level::new(Place::Help);
-                    level.shown = Shown::Screen(Box::new(screen));
-                    self.stacks[self.root].push(level);
+                if matches!(self.level().place, Place::Form(_)) {
+                    self.stacks[self.root].pop();
+                    if lines.len() > 1 {
+                        let mut level = Level::new(Place::Printed);
+                        level.shown = Shown::Screen(Box::new(Screen::text(invocation.command(), lines)));
+                        self.stacks[self.root].push(level);
+                    }
                 }
             }
             Err(error) => self.say(Tone::Bad, &failed(error)),
-        }
-        if matches!(self.level().place, Place::Form(_)) && result.is_ok() {
-            self.stacks[self.root].pop();
         }
         self.level_mut().previewed = None;
         if self.level().place.is_live() {
@@ -341,8 +339,7 @@ impl App {
         self.running = self.running.saturating_sub(1);
         match result {
             Ok(found) => {
-                let text = reply::lines(found).first().map(Line::text).unwrap_or_default();
-                self.say(Tone::Good, &text);
+                self.say(Tone::Good, &reply::sentence(found));
                 if let Some(editor) = &mut self.level_mut().editor {
                     let text = editor.text();
                     editor.document.text.clone_from(&text);

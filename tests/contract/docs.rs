@@ -42,6 +42,25 @@ fn docs_of_the_errors_are_current() {
 }
 
 #[test]
+fn docs_of_the_keys_are_current() {
+    let mut page = String::from(
+        "# Keys of the console\n\nA key has the same meaning on every screen where it appears. `?` in `mcpkg console` shows this table, and the last\n\
+         row of the screen names the keys that matter there. While the last row says TYPING, letters are text; esc ends that.\n\n\
+         | keys | meaning |\n| --- | --- |\n",
+    );
+    let mut known = Vec::new();
+    for key in mcpkg_console::keys::KEYS {
+        writeln!(page, "| `{}` | {} |", key.keys, key.meaning).expect("text");
+        known.extend(key.keys.split([' ', ',']).filter(|key| !key.is_empty()));
+    }
+    let mut once = known.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), known.len(), "a key has two meanings: {known:?}");
+    check("keys.md", &page);
+}
+
+#[test]
 fn docs_of_the_findings_are_current() {
     let mut page = String::from(
         "# Findings\n\n`mcpkg workflow validate` and the tool `validate_workflow` report these about a [workflow](workflows.md). A workflow\n\

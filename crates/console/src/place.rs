@@ -58,6 +58,8 @@ pub enum Place {
     /// Every screen, operation and item, narrowed by what the user types.
     Palette,
     Help,
+    /// What an operation printed. It is shown once and cannot be loaded again.
+    Printed,
 }
 
 /// The text that an editor shows.
@@ -132,11 +134,12 @@ impl Place {
             Place::Undo(undo) => feed::undo(context, undo),
             Place::Palette => palette::screen(context),
             Place::Help => Ok(crate::keys::screen()),
+            Place::Printed => Ok(Screen::text("", Vec::new())),
         }
     }
 
     /// Whether a change of the database can change its screen. The text of an editor stays as the user left it.
     pub fn is_live(&self) -> bool {
-        !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Palette | Place::Help)
+        !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Palette | Place::Help | Place::Printed)
     }
 }

@@ -7,12 +7,29 @@ use mcpkg_core::present;
 use crate::diff;
 use crate::screen::{Line, Tone, quoted};
 
+/// The width of a table within a text: what an 80-column terminal has beside the bar.
+const WIDTH: u16 = 76;
+
 /// Returns the lines of a reply. Its text may be somebody else's, so it is quoted.
 pub fn lines(reply: &Reply) -> Vec<Line> {
     let mut lines = Vec::new();
     push(&reply.body, &mut lines);
     lines.extend(reply.warnings.iter().map(|warning| Line::of(Tone::Warning, "warning: ").then(Tone::Plain, warning)));
     lines
+}
+
+/// Returns the sentence that says what an operation did.
+pub fn sentence(reply: &Reply) -> String {
+    fn first(body: &Body) -> Option<&str> {
+        match body {
+            Body::Sentence(text) => Some(text),
+            Body::Several(bodies) => bodies.iter().find_map(first),
+            Body::Below(_, body) => first(body),
+            Body::Text(text) => text.lines().find(|line| !line.is_empty()),
+            Body::Table(_) | Body::Diff(_) | Body::Media(_) => None,
+        }
+    }
+    first(&reply.body).unwrap_or("Done").to_owned()
 }
 
 /// Returns the lines of a body, such as what a question is about.
@@ -34,7 +51,7 @@ fn push(body: &Body, lines: &mut Vec<Line>) {
         Body::Sentence(text) | Body::Text(text) => lines.extend(quoted(text)),
         Body::Diff(text) => lines.extend(diff::lines(text)),
         Body::Table(table) => {
-            let text = present::aligned(table, None);
+            let text = present::aligned(table, Some(WIDTH));
             lines.extend(if table.rows.is_empty() { vec![Line::plain(&table.empty)] } else { quoted(&text).collect() });
         }
         Body::Several(bodies) => bodies.iter().for_each(|body| push(body, lines)),

@@ -12,12 +12,13 @@ use mcpkg_core::op::{Names, first_clause};
 pub(crate) const EXAMPLES: &str = "Examples:\n";
 
 /// The commands to begin with, and what each is for.
-pub(crate) const BEGIN: [(&str, &str); 5] = [
+pub(crate) const BEGIN: [(&str, &str); 6] = [
     ("mcpkg demo", "try mcpkg in a scratch folder"),
     ("mcpkg init", "create your database"),
     ("mcpkg import . --create-project app", "import a folder's rules and skills"),
     ("mcpkg client add claude-code", "let an agent read your content over MCP"),
     ("mcpkg deploy", "show what a deploy would write to disk"),
+    ("mcpkg console", "see what agents did and ask for, and decide"),
 ];
 
 /// The most important environment variables, for `mcpkg --help` and its man page.
