@@ -9,7 +9,8 @@ use anstyle_svg::Term;
 use regex::Regex;
 use serde_json::json;
 
-use crate::support::{BINARY, Client, Scratch, skipped, typed_on};
+use crate::support::{BINARY, Client, Scratch, Screen, skipped, typed_on};
+use crate::workflow::runs::Ground;
 
 const COLUMNS: u16 = 100;
 
@@ -66,41 +67,48 @@ impl Terminal {
         true
     }
 
-    /// Draws what was shown, on a light and on a dark terminal.
+    /// Draws what was shown.
     #[track_caller]
     fn draw(self, name: &str) {
-        // What differs from run to run.
-        let home = self.scratch.path().display().to_string();
-        let mut text = self.shown.replace(&home, "~");
-        for (pattern, same) in [
-            (
-                r"\b01[0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b",
-                "01a2230f-8c8f-74f3-8e90-6f323431f323",
-            ),
-            (r"\b[0-9a-f]{12}\b", "6f323431f323"),
-            (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "2026-11-28T09:00:00Z"),
-            (r"127\.0\.0\.1:\d+", "127.0.0.1:8080"),
-            (r"mcpkg-demo-\w+", "mcpkg-demo"),
-            // A table's column of milliseconds.
-            (r"(?m)(ok +)\d+(\s*)$", "${1}4$2"),
-            (r"with \d+ variables", "with 5 variables"),
-        ] {
-            text = Regex::new(pattern).expect("a pattern").replace_all(&text, same).into_owned();
+        draw(&self.shown, &self.scratch, name);
+    }
+}
+
+/// Draws a text on a light and on a dark terminal.
+#[track_caller]
+fn draw(shown: &str, scratch: &Scratch, name: &str) {
+    // What differs from run to run.
+    let home = scratch.path().display().to_string();
+    let mut text = shown.replace(&home, "~");
+    for (pattern, same) in [
+        (
+            r"\b01[0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+            "01a2230f-8c8f-74f3-8e90-6f323431f323",
+        ),
+        (r"\b[0-9a-f]{12}\b", "6f323431f323"),
+        (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "2026-11-28T09:00:00Z"),
+        (r"127\.0\.0\.1:\d+", "127.0.0.1:8080"),
+        (r"\b[0-2]\d:[0-5]\d(:[0-5]\d)?\b", "09:00"),
+        (r"mcpkg-demo-\w+", "mcpkg-demo"),
+        // A table's column of milliseconds.
+        (r"(?m)(ok +)\d+(\s*)$", "${1}4$2"),
+        (r"with \d+ variables", "with 5 variables"),
+    ] {
+        text = Regex::new(pattern).expect("a pattern").replace_all(&text, same).into_owned();
+    }
+    let color = |[red, green, blue]: [u8; 3]| Color::Rgb(RgbColor(red, green, blue));
+    for (ending, foreground, background) in
+        [("", [0x1f, 0x23, 0x28], [0xf6, 0xf8, 0xfa]), ("-dark", [0xe6, 0xed, 0xf3], [0x16, 0x1b, 0x22])]
+    {
+        let term = Term::new().fg_color(color(foreground)).bg_color(color(background));
+        let svg = term.render_svg(text.trim_end());
+        let file = format!("{name}{ending}.svg");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures").join(&file);
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &svg).expect("a picture is written");
         }
-        let color = |[red, green, blue]: [u8; 3]| Color::Rgb(RgbColor(red, green, blue));
-        for (ending, foreground, background) in
-            [("", [0x1f, 0x23, 0x28], [0xf6, 0xf8, 0xfa]), ("-dark", [0xe6, 0xed, 0xf3], [0x16, 0x1b, 0x22])]
-        {
-            let term = Term::new().fg_color(color(foreground)).bg_color(color(background));
-            let svg = term.render_svg(text.trim_end());
-            let file = format!("{name}{ending}.svg");
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures").join(&file);
-            if std::env::var_os("UPDATE_DOCS").is_some() {
-                std::fs::write(&path, &svg).expect("a picture is written");
-            }
-            let found = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(found == svg, "docs/pictures/{file} is not current: run `UPDATE_DOCS=1 cargo test docs`\n{text}");
-        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(found == svg, "docs/pictures/{file} is not current: run `UPDATE_DOCS=1 cargo test docs`\n{text}");
     }
 }
 
@@ -197,4 +205,47 @@ fn docs_show_a_check_of_a_client() {
         return skipped(NO_SCRIPT);
     }
     terminal.draw("check");
+}
+
+/// Draws six screens of the console: what two agents did and ask for.
+#[test]
+fn docs_of_the_console_are_current() {
+    let ground = Ground::new();
+    let scratch = &ground.scratch;
+    scratch.ok(&["project", "select", "p"]);
+    scratch.ok(&["prompt", "create", "review", "Look for missing tests first."]);
+    let mut claude = Client::start(scratch, &[]).shake_hands_as("claude-code", "2025-06-18");
+    let mut call = |name: &str, arguments: serde_json::Value| {
+        claude.result("tools/call", json!({ "name": name, "arguments": arguments }));
+    };
+    call("create_prompt", json!({ "name": "changelog", "content": "List the changes by kind." }));
+    call("update_prompt", json!({ "name": "review", "content": "Look for missing tests and for unsafe SQL first." }));
+    let draft = "workflow: app_in_eu\ninputs:\n  name: {}\nsteps:\n  - id: create\n    run: hosting:apps:create\n    with:\n      name: ${{ inputs.nmae }}\n      region: eu\n";
+    call("propose_workflow", json!({ "yaml": draft }));
+    let create = json!({ "command": "hosting:apps:create", "args": { "name": "shop", "region": "eu" }, "wait_s": 0 });
+    call("execute", create);
+    let mut codex = Client::start(scratch, &[]).shake_hands_as("codex", "2025-06-18");
+    let text = "Look for missing tests and for unsafe SQL first. End with a verdict.";
+    let update = json!({ "name": "update_prompt", "arguments": { "name": "review", "content": text } });
+    codex.result("tools/call", update);
+    let mut command = scratch.command();
+    command.env("TERM", "xterm-256color").env("TZ", "UTC").arg("console");
+    let Some(mut screen) = Screen::start((90, 24), &command) else {
+        return skipped("there is no script of util-linux");
+    };
+    let mut picture = |keys: &str, awaited: &[&str], name: &str| {
+        screen.keys(keys);
+        for text in awaited {
+            screen.wait(text);
+        }
+        // The preview comes a moment after the list.
+        screen.settle();
+        draw(&screen.colored(), scratch, name);
+    };
+    picture("", &["2 wait for you", "A yes is good once"], "console-inbox");
+    picture("a", &["y yes, other keys no"], "console-question");
+    picture("n2", &["Feed, by time", "prompt update review"], "console-feed");
+    picture("GkkkkU", &["Undo what"], "console-undo");
+    picture("3", &["PROMPTS", "List the changes"], "console-content");
+    picture("1je", &["f fixes it"], "console-editor");
 }

@@ -142,6 +142,35 @@ impl Screen {
         rows.map(|row| row.trim_end().to_owned() + "\n").collect()
     }
 
+    /// The same with its colours, as codes that a picture can be drawn from.
+    pub fn colored(&self) -> String {
+        let screen = self.terminal.lock().expect("the screen");
+        let (rows, columns) = screen.0.screen().size();
+        let mut text = String::new();
+        for row in 0..rows.get() {
+            let mut line = String::new();
+            for column in 0..columns.get() {
+                let Some(cell) = screen.0.screen().cell(row, column) else { continue };
+                let mut codes = Vec::new();
+                codes.extend(cell.bold().then(|| "1".to_owned()));
+                codes.extend(cell.dim().then(|| "2".to_owned()));
+                codes.extend(cell.underline().then(|| "4".to_owned()));
+                codes.extend(cell.inverse().then(|| "7".to_owned()));
+                if let vt100::Color::Idx(color @ 0..8) = cell.fgcolor() {
+                    codes.push((30 + color).to_string());
+                }
+                let shown = if cell.has_contents() { cell.contents() } else { " " };
+                match codes.is_empty() {
+                    true => line.push_str(shown),
+                    false => line.push_str(&format!("\u{1b}[{}m{shown}\u{1b}[0m", codes.join(";"))),
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
     /// All bytes that the program has written.
     pub fn written(&self) -> Vec<u8> {
         self.terminal.lock().expect("the screen").1.clone()
@@ -164,6 +193,19 @@ impl Screen {
             }
             assert!(Instant::now() < until, "{what} is not on the screen:\n{text}");
             std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until the screen has stayed the same for a while.
+    pub fn settle(&self) {
+        let mut text = self.text();
+        for _ in 0..100 {
+            std::thread::sleep(Duration::from_millis(500));
+            let now = self.text();
+            if now == text {
+                return;
+            }
+            text = now;
         }
     }
 
