@@ -45,8 +45,7 @@
 //! deploy may have written it without a fault of the latter. When the fuller file is found, it takes over the item, and the
 //! variant becomes its duplicate. The same happens to rules and subagents, and to instructions that were first seen in a block.
 //!
-//! Files that a manifest lists always come first, and nothing takes them over. In a synced folder, the files of the last sync
-//! come before new ones.
+//! Files that a manifest lists always come first. In a synced folder, the files of the last sync come before new ones.
 //!
 //! # What becomes of duplicates
 //!

@@ -53,10 +53,11 @@ impl<'f> Skill<'f> {
         let below = if folder.folder.is_empty() { String::new() } else { format!("{}/", folder.folder) };
         let path_of = |file: &File| file.relative.strip_prefix(&below).unwrap_or(&file.relative).to_owned();
         let main = format!("{below}{MAIN}");
-        let is_manual = match files.iter().find(|file| file.relative == main) {
-            Some(file) if is_described(file) => Main::read(&answer::text(file.content.bytes()?.into_owned())?).manual,
-            _ => false,
+        let read_main = match files.iter().find(|file| file.relative == main) {
+            Some(file) if is_described(file) => Some(Main::read(&answer::text(file.content.bytes()?.into_owned())?)),
+            _ => None,
         };
+        let is_manual = read_main.as_ref().is_some_and(|main| main.manual);
         let mut skill = Self { to, folder, main, files: Vec::new(), policy: None };
         for file in files {
             let path = path_of(file);
@@ -68,7 +69,7 @@ impl<'f> Skill<'f> {
                 skill.policy = Some(file);
                 continue;
             }
-            let read = SkillFile::read(file, path, folder, secrets);
+            let read = SkillFile::read(file, path, folder, read_main.as_ref(), secrets);
             skill.files.push(read.map_err(|error| naming(&file.relative, error))?);
         }
         Ok(skill)
@@ -86,7 +87,8 @@ impl<'f> Skill<'f> {
 }
 
 impl<'f> SkillFile<'f> {
-    fn read(file: &'f File, path: String, folder: &InSkill, secrets: &Secrets) -> Result<Self> {
+    /// Reads a file. `main` is what the skill's SKILL.md says.
+    fn read(file: &'f File, path: String, folder: &InSkill, main: Option<&Main>, secrets: &Secrets) -> Result<Self> {
         let mut read = Self { file, path, description: None, mended: None, is_stray: false, notes: Vec::new() };
         if stray::holds_values(file, secrets)? {
             read.is_stray = true;
@@ -103,7 +105,7 @@ impl<'f> SkillFile<'f> {
         if has_front_matter && !read.is_stray {
             let text = answer::text(file.content.bytes()?.into_owned())?;
             read.description = front_matter(file, &text, &mut read.notes).description;
-            let notes = notes(folder, &read.path, &text).into_iter();
+            let notes = notes(folder, &read.path, &text, main).into_iter();
             read.notes.extend(notes.map(|(line, note)| Note::of(file, line, note)));
         }
         Ok(read)
@@ -116,7 +118,7 @@ fn is_described(file: &File) -> bool {
 }
 
 /// Returns notes about differences between agents in reading a skill's file, each with its line.
-fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)> {
+fn notes(skill: &InSkill, path: &str, text: &str, main: Option<&Main>) -> Vec<(Option<usize>, String)> {
     let mut notes = Vec::new();
     if path != MAIN {
         if path.ends_with("/SKILL.md") {
@@ -127,7 +129,7 @@ fn notes(skill: &InSkill, path: &str, text: &str) -> Vec<(Option<usize>, String)
         }
         return notes;
     }
-    let main = Main::read(text);
+    let Some(main) = main else { return notes };
     for fault in &main.faults {
         notes.push(match fault {
             Fault::Mark => {
