@@ -34,7 +34,7 @@ impl Workers {
         let (reader, sender) = (context.clone(), messages.clone());
         thread::spawn(move || {
             for ticket in tickets {
-                let screen = ticket.place.load(&reader, ticket.view).map(Box::new);
+                let screen = mcpkg_console::load(&ticket.place, &reader, ticket.view).map(Box::new);
                 if sender.send(Message::Loaded(ticket, screen)).is_err() {
                     return;
                 }

@@ -1,6 +1,6 @@
 //! The screens of the console as data: rows, texts, forms, actions and keys.
 //!
-//! A screen is made from what operations return ([`Place::load`]), and its actions run operations ([`Invocation`]). This
+//! A screen is made from what operations return ([`load`]), and its actions run operations ([`Invocation`]). This
 //! crate knows no terminal and no HTML; `src/tui` draws its screens.
 
 pub mod action;
@@ -21,11 +21,13 @@ mod diff;
 mod draft;
 mod feed;
 mod lists;
+mod load;
 mod run;
 mod time;
 mod workflows;
 
 pub use action::{Action, Does, Invocation};
+pub use load::load;
 pub use place::Place;
 pub use screen::Screen;
 

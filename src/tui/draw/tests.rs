@@ -277,6 +277,7 @@ fn a_read_only_console_offers_and_does_nothing_that_writes() {
 }
 
 proptest::proptest! {
+    #![proptest_config(crate::seed::config(64))]
     #[test]
     fn no_key_size_or_event_breaks_the_screen(keys in proptest::collection::vec(0_u8..64, 1..80), sizes in proptest::collection::vec((1_u16..130, 1_u16..50), 1..6)) {
         for mut app in [inbox(), editor()] {

@@ -1,0 +1,43 @@
+//! Makes the screen of a place from what operations return.
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use crate::place::{Choice, Place};
+use crate::screen::Screen;
+use crate::{consent, content, deploy, draft, editor, feed, form, inbox, keys, lists, palette, run, workflows};
+
+/// Makes the place's screen. `view` is the number of the view that `v` chose.
+pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
+    match place {
+        Place::Inbox => inbox::screen(context),
+        Place::Feed => feed::screen(context, view),
+        Place::Content => content::screen(context),
+        Place::Deploy => deploy::screen(context, &Choice::default()),
+        Place::Chosen(choice) => deploy::screen(context, choice),
+        Place::Workflows => workflows::screen(context),
+        Place::All => lists::all(context),
+        Place::Consent(id) => consent::screen(context, id),
+        Place::Draft(id) => draft::screen(context, id),
+        Place::DraftDiff(id) => draft::diff(context, id),
+        Place::Editor(text) => editor::screen(context, text),
+        Place::Prompt(name) => content::prompt(context, name, view),
+        Place::ItemDiff(noun, name) => content::diff(context, noun, name),
+        Place::History(noun, name) => content::history(context, noun, name),
+        Place::Resource(uri) => content::resource(context, uri),
+        Place::Skill(name) => content::skill(context, name),
+        Place::File(path) => deploy::file(context, path),
+        Place::Proposal(id) => deploy::proposal(context, id),
+        Place::Snapshots => deploy::snapshots(context),
+        Place::Workflow(name) => workflows::workflow(context, name),
+        Place::Run(id) => run::screen(context, id),
+        Place::List(words) => lists::list(context, words),
+        Place::Shown(noun, name) => lists::shown(context, noun, name),
+        Place::Event(seq) => feed::event(context, *seq),
+        Place::Form(words) => form::screen(context, words),
+        Place::Undo(undo) => feed::undo(context, undo),
+        Place::Palette => palette::screen(context),
+        Place::Help => Ok(keys::screen()),
+        Place::Printed => Ok(Screen::text("", Vec::new())),
+    }
+}
