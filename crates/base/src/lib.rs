@@ -2,6 +2,7 @@
 //! processes, git and HTTP. No other crate starts programs or contacts other hosts.
 
 pub mod approved;
+pub mod cache;
 pub mod clock;
 pub mod diff;
 pub mod disk;

@@ -4,8 +4,7 @@
 //! read once, and verified by its SHA-256. The checksum of each piece stays in memory and is compared when the piece is read
 //! again. A few recent pieces stay in memory themselves, for content that many clients download at once.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -13,25 +12,19 @@ use super::Db;
 use super::blobs::{self, damaged, damaged_value};
 use super::engine::{Row, params, sql};
 use super::new_content::PIECE;
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::Result;
-use mcpkg_base::sha256;
+use mcpkg_base::sha256::{self, Sha};
 
 /// The most pieces that stay in memory, each of up to a MiB.
 const MAX_RECENT: usize = 16;
 
-/// The maximum number of contents whose checksums are kept.
-const MAX_KEPT: usize = 256;
-
 /// The verified contents, by key and SHA-256. Content never changes, so entries stay valid. In a restored database, a key may
 /// belong to another content, but then its SHA-256 differs.
-static VERIFIED: LazyLock<Mutex<Verified>> = LazyLock::new(Mutex::default);
+static VERIFIED: Cache<(i64, Sha), Arc<Pieces>> = Cache::new(256);
 
-type Verified = HashMap<(i64, [u8; 32]), Arc<Pieces>>;
-
-/// Recently read pieces, the latest last: the content's key and SHA-256, the number of the piece, and its bytes.
-static RECENT: Mutex<Vec<Recent>> = Mutex::new(Vec::new());
-
-type Recent = ((i64, [u8; 32], usize), Arc<[u8]>);
+/// Recently read pieces: the content's key and SHA-256, the number of the piece, and its bytes.
+static RECENT: Cache<(i64, Sha, usize), Arc<[u8]>> = Cache::new(MAX_RECENT);
 
 /// A stored content whose SHA-256 was verified in this process.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,9 +43,8 @@ impl Pieces {
     /// Returns the pieces of the blob with this key and SHA-256. Reads and verifies the whole content first, unless this
     /// process has already done so.
     pub fn verified(db: &Db<'_>, id: i64, sha256: &[u8; 32]) -> Result<Arc<Self>> {
-        let kept = || VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pieces) = kept().get(&(id, *sha256)) {
-            return Ok(Arc::clone(pieces));
+        if let Some(pieces) = VERIFIED.get(&(id, *sha256)) {
+            return Ok(pieces);
         }
         let (mut hash, mut size, mut checksums) = (sha256::Hasher::new(), 0, Vec::new());
         blobs::stream_by_id(db, id, blobs::Verify::Checksum, |piece| {
@@ -65,11 +57,7 @@ impl Pieces {
             return Err(damaged(sha256));
         }
         let pieces = Arc::new(Self { id, sha256: *sha256, size, checksums });
-        let mut kept = kept();
-        if kept.len() >= MAX_KEPT {
-            kept.clear();
-        }
-        kept.insert((id, *sha256), Arc::clone(&pieces));
+        VERIFIED.put((id, *sha256), Arc::clone(&pieces));
         Ok(pieces)
     }
 
@@ -99,22 +87,11 @@ impl Pieces {
             return self.read(db, n);
         }
         let key = (self.id, self.sha256, n);
-        let kept = recent(|recent| {
-            let found = recent.remove(recent.iter().position(|(known, _)| *known == key)?);
-            recent.push(found.clone());
-            Some(found.1)
-        });
-        if let Some(piece) = kept.filter(|piece| self.is_intact(n, piece)) {
+        if let Some(piece) = RECENT.get(&key).filter(|piece| self.is_intact(n, piece)) {
             return Ok(piece);
         }
         let piece = self.read(db, n)?;
-        recent(|recent| {
-            recent.retain(|(known, _)| *known != key);
-            if recent.len() >= MAX_RECENT {
-                recent.remove(0);
-            }
-            recent.push((key, Arc::clone(&piece)));
-        });
+        RECENT.put(key, Arc::clone(&piece));
         Ok(piece)
     }
 
@@ -125,11 +102,6 @@ impl Pieces {
 
 fn piece(row: &Row<'_>) -> Result<Arc<[u8]>> {
     row.get::<&[u8]>(0).map(Arc::from)
-}
-
-/// Runs `look` on the recent pieces.
-fn recent<T>(look: impl FnOnce(&mut Vec<Recent>) -> T) -> T {
-    look(&mut RECENT.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[cfg(test)]
@@ -177,14 +149,11 @@ mod tests {
         let first: Vec<Arc<[u8]>> = (0..4).map(|n| shared(n).unwrap()).collect();
         assert!((0..4).all(|n| Arc::ptr_eq(&shared(n).unwrap(), &first[n])), "each is read once");
         // Flip a bit of the piece in memory: it is read again from the database.
-        super::recent(|recent| {
-            let (_, piece) = recent.iter_mut().find(|((_, of, n), _)| (of, *n) == (&sha256, 1)).unwrap();
-            let mut flipped = piece.to_vec();
-            flipped[7] ^= 1;
-            *piece = flipped.into();
-        });
+        let mut flipped = RECENT.get(&(id, sha256, 1)).unwrap().to_vec();
+        flipped[7] ^= 1;
+        RECENT.put((id, sha256, 1), flipped.into());
         assert_eq!(shared(1).unwrap(), first[1]);
         assert!(!Arc::ptr_eq(&shared(1).unwrap(), &first[1]));
-        assert_eq!(super::recent(|recent| recent.iter().filter(|((_, of, _), _)| *of == sha256).count()), 4);
+        assert!((0..4).all(|n| RECENT.get(&(id, sha256, n)).is_some()));
     }
 }

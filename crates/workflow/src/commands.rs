@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 
 use super::api::catalogs::{self, Catalogs};
 use super::index::{self, Found, Index};
-use super::kept::Kept;
 use super::operations::Operations;
 use super::plugin::plugins::Plugins;
 use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, SourceKind};
 use super::tools::Tools;
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::Result;
 use mcpkg_base::secret::Secret;
 use mcpkg_core::op::Context;
@@ -24,10 +24,10 @@ use mcpkg_store::workflows;
 pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Catalogs, &Tools, &Plugins];
 
 /// The most recently used indexes, by database, source and validator.
-static INDEXES: Kept<(PathBuf, SourceKind, String), Index> = Kept::new(8);
+static INDEXES: Cache<(PathBuf, SourceKind, String), Arc<Index>> = Cache::new(8);
 
 /// The most recently used specs, by database, source, validator and id.
-static SPECS: Kept<(PathBuf, SourceKind, String, String), CommandSpec> = Kept::new(64);
+static SPECS: Cache<(PathBuf, SourceKind, String, String), Arc<CommandSpec>> = Cache::new(64);
 
 /// Returns a view of the commands that the caller may use. It reads nothing until it is queried.
 pub fn reachable(context: &Context) -> Reachable<'_> {
@@ -81,12 +81,13 @@ impl Reachable<'_> {
         for source in SOURCES.iter().filter(|source| source.group().is_none_or(|only| only == group)) {
             let key =
                 (self.context.database().to_owned(), source.kind(), source.validator(self.context)?, id.to_owned());
-            let spec = match SPECS.find(&key) {
-                Some(kept) => kept,
-                None => match source.spec(self.context, id)? {
-                    Some(spec) => SPECS.keep(key, spec),
-                    None => continue,
-                },
+            let spec = match SPECS.get(&key) {
+                Some(known) => known,
+                None => {
+                    let Some(spec) = source.spec(self.context, id)?.map(Arc::new) else { continue };
+                    SPECS.put(key, Arc::clone(&spec));
+                    spec
+                }
             };
             return Ok(self.reaches(spec.effect).then_some(spec));
         }
@@ -120,7 +121,7 @@ impl Reachable<'_> {
 
     fn index(&self, source: &dyn CommandSource) -> Result<Arc<Index>> {
         let key = (self.context.database().to_owned(), source.kind(), source.validator(self.context)?);
-        INDEXES.get(key, || Ok(Index::new(source.briefs(self.context)?)))
+        INDEXES.get_or(key, || Ok(Arc::new(Index::new(source.briefs(self.context)?))))
     }
 
     /// Whether the caller may use commands with this effect. Sources check groups and names themselves.

@@ -21,7 +21,6 @@ mod graph;
 mod groups;
 pub mod index;
 mod infer;
-mod kept;
 mod limits;
 pub mod operations;
 mod output;

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
-use super::kept::Kept;
 use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Call, Context, Domains, Effect, Entry, Identity, Surface};
 
@@ -23,7 +23,7 @@ const NEXT_CURSOR: &str = "next_cursor";
 pub struct Operations;
 
 /// Commands by the caller's permissions. Few servers have keys with many different permissions.
-static SPECS: Kept<Surface, Vec<CommandSpec>> = Kept::new(8);
+static SPECS: Cache<Surface, Arc<Vec<CommandSpec>>> = Cache::new(8);
 
 impl CommandSource for Operations {
     fn kind(&self) -> SourceKind {
@@ -87,12 +87,12 @@ fn call(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Res
 }
 
 fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
-    SPECS.get(Surface::clone(&context.surface), || {
+    SPECS.get_or(Surface::clone(&context.surface), || {
         let served =
             named(context.domains).filter(|(entry, _)| context.surface.serves(entry.tool, entry.group, entry.effect));
         let mut specs: Vec<CommandSpec> = served.map(|(entry, id)| spec(entry, id)).collect();
         contracts::complete(&mut specs);
-        Ok(specs)
+        Ok(Arc::new(specs))
     })
 }
 

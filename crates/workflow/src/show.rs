@@ -1,5 +1,6 @@
 //! `get_command_spec`, `mcpkg command show`: shows what a command takes, returns and does.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -10,11 +11,11 @@ use super::answer::{Answer, VERSION, data, is_short, one};
 use super::argument::Argument;
 use super::commands::reachable;
 use super::completions::IDS;
-use super::kept::Kept;
 use super::resolve::require;
 use super::spec::CommandSpec;
 use super::{GROUP, word};
-use mcpkg_base::error::Result;
+use mcpkg_base::cache::Cache;
+use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
 /// Maximum number of output fields shown without `detail: full`.
@@ -39,7 +40,7 @@ pub struct Show {
 }
 
 /// How much to show of a command.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
     /// Up to sixty fields of the command's output.
@@ -50,16 +51,31 @@ pub enum Detail {
 }
 
 /// The JSON of the most recently shown commands.
-static TOLD: Kept<(Same, Detail), String> = Kept::new(64);
+static TOLD: Cache<(Same, Detail), Arc<str>> = Cache::new(64);
 
 /// A spec, compared by address: reading the command again gives a different one.
+#[derive(Clone)]
 struct Same(Arc<CommandSpec>);
+
+impl Ord for Same {
+    fn cmp(&self, other: &Self) -> Ordering {
+        Arc::as_ptr(&self.0).cmp(&Arc::as_ptr(&other.0))
+    }
+}
+
+impl PartialOrd for Same {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl PartialEq for Same {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.cmp(other).is_eq()
     }
 }
+
+impl Eq for Same {}
 
 /// A command, and what tells whether it is still the same.
 #[derive(Serialize, JsonSchema)]
@@ -96,8 +112,10 @@ impl Operation for Show {
         if context.is_shell() {
             return Ok(Reply::new(people(&spec, self.detail), told(&spec, self.detail)?));
         }
-        let json = TOLD.get((Same(Arc::clone(&spec)), self.detail), || Ok(told(&spec, self.detail)?.to_string()))?;
-        Ok(Reply { json: Some(String::clone(&json)), ..Reply::new(Body::Text(String::new()), Value::Null) })
+        let json = TOLD.get_or((Same(Arc::clone(&spec)), self.detail), || {
+            Ok::<_, Error>(told(&spec, self.detail)?.to_string().into())
+        })?;
+        Ok(Reply { json: Some(json.to_string()), ..Reply::new(Body::Text(String::new()), Value::Null) })
     }
 }
 

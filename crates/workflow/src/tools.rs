@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::kept::Kept;
 use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::{Context, Domains, Projected, Projections, Validator};
 
@@ -22,7 +22,7 @@ const PAGE: usize = 100;
 pub struct Tools;
 
 /// The most recently used commands, by database and validator.
-static SPECS: Kept<(PathBuf, String), Vec<CommandSpec>> = Kept::new(8);
+static SPECS: Cache<(PathBuf, String), Arc<Vec<CommandSpec>>> = Cache::new(8);
 
 impl CommandSource for Tools {
     fn kind(&self) -> SourceKind {
@@ -68,7 +68,7 @@ impl CommandSource for Tools {
 impl Tools {
     fn specs(&self, context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
         let key = (context.database().to_owned(), self.validator(context)?);
-        SPECS.get(key, || {
+        SPECS.get_or(key, || {
             let mut specs = Vec::new();
             for tools in projections(context.domains) {
                 for tool in all(context, tools)? {
@@ -78,7 +78,7 @@ impl Tools {
                 }
             }
             contracts::complete(&mut specs);
-            Ok(specs)
+            Ok(Arc::new(specs))
         })
     }
 }

@@ -1,12 +1,10 @@
 //! Reads and writes front matter: the YAML between two lines of `---` at the top of a Markdown file.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::template;
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_store::prompts::{Argument, Attributes};
@@ -76,30 +74,22 @@ pub fn keys(yaml: &str) -> Result<Keys> {
     if yaml.is_empty() {
         return Ok(Keys::default());
     }
-    if let Some(keys) = LATELY.with_borrow(|lately| lately.get(yaml).cloned()) {
+    if let Some(keys) = LATELY.get(yaml) {
         return Ok(keys);
     }
     let keys = parsed(yaml)?;
     if yaml.len() <= SHORT {
-        LATELY.with_borrow_mut(|lately| {
-            if lately.len() == MOST_KEPT {
-                lately.clear();
-            }
-            lately.insert(yaml.to_owned(), keys.clone());
-        });
+        LATELY.put(yaml.to_owned(), keys.clone());
     }
     Ok(keys)
 }
 
-/// The largest front matter, in bytes, that is cached, and the most entries in the cache.
+/// The largest front matter, in bytes, that is cached.
 const SHORT: usize = 1 << 10;
-const MOST_KEPT: usize = 512;
 
-thread_local! {
-    /// A cache of parsed front matter. Checking a file, converting it for several agents and counting what they load all
-    /// parse the same text, and parsing YAML takes most of that time.
-    static LATELY: RefCell<HashMap<String, Keys>> = RefCell::default();
-}
+/// Parsed front matter. Checking a file, converting it for several agents and counting what they load all parse the same
+/// text, and parsing YAML takes most of that time.
+static LATELY: Cache<String, Keys> = Cache::new(512);
 
 fn parsed(yaml: &str) -> Result<Keys> {
     if yaml.len() > MAX_YAML {

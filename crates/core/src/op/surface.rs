@@ -3,7 +3,7 @@
 use super::Effect;
 
 /// The tools that a caller may reach. The default is all of them, as in a shell.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Surface {
     /// The groups that are served. `None` means all groups except for the withheld ones.
     pub groups: Option<Vec<String>>,

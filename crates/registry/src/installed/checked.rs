@@ -1,23 +1,22 @@
 //! Reads manifests from stored archives, after verifying each archive's digest.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::backend::Resolved;
 use crate::package::archive;
 use crate::package::manifest::Manifest;
 use crate::trust::Subject;
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256::Sha;
 use mcpkg_store::Db;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::installs::Install;
 use mcpkg_store::tools::packages;
 
-const MAX_READ: usize = 2_048;
-
-/// Caches manifests by the SHA-256 of their archive, so an entry never becomes outdated. An unusable manifest is
-/// cached too, so that it is not parsed again for every list.
-static READ: LazyLock<Mutex<HashMap<[u8; 32], Read>>> = LazyLock::new(Mutex::default);
+/// Manifests by the SHA-256 of their archive. An unusable manifest is cached too, so that it is not parsed again for
+/// every list.
+static READ: Cache<Sha, Read> = Cache::new(2_048);
 
 /// A manifest, or the reason why it cannot be used.
 type Read = Result<Arc<Manifest>, String>;
@@ -49,18 +48,12 @@ pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
 /// # Errors
 /// `E_ARCHIVE_INVALID` if the manifest cannot be used.
 pub fn of_archive(sha256: &[u8; 32], archive: impl FnOnce() -> Result<NewContent>) -> Result<Arc<Manifest>> {
-    let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = kept().get(sha256).cloned();
-    let found = match found {
+    let found = match READ.get(sha256) {
         Some(found) => found,
         None => {
             let opened = archive::open(archive()?);
             let read = opened.map(|opened| Arc::new(opened.manifest)).map_err(|error| error.message().to_owned());
-            let mut kept = kept();
-            if kept.len() >= MAX_READ {
-                kept.clear();
-            }
-            kept.insert(*sha256, read.clone());
+            READ.put(*sha256, read.clone());
             read
         }
     };

@@ -1,23 +1,20 @@
 //! Describes an archive's actions for `tools/list`. The result is cached, since it depends only on the archive.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use super::checked;
 use crate::package::manifest::{Action, Manifest};
 use crate::trust::Subject;
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::Result;
+use mcpkg_base::sha256::Sha;
 use mcpkg_core::op::Hints;
 use mcpkg_store::Db;
 
-const MAX_KEPT: usize = 2_048;
-
-/// Caches actions by the SHA-256 of their archive, so an entry never becomes outdated.
-static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
-
-type Kept = HashMap<[u8; 32], Arc<[Shown]>>;
+/// Actions by the SHA-256 of their archive.
+static KEPT: Cache<Sha, Arc<[Shown]>> = Cache::new(2_048);
 
 /// An action as `tools/list` shows it.
 #[derive(Debug)]
@@ -36,18 +33,13 @@ pub struct Shown {
 
 /// Returns the actions of an archive that become MCP tools.
 pub fn of(db: &Db<'_>, subject: &Subject) -> Result<Arc<[Shown]>> {
-    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(shown) = kept().get(&subject.sha256) {
-        return Ok(Arc::clone(shown));
+    if let Some(shown) = KEPT.get(&subject.sha256) {
+        return Ok(shown);
     }
     let manifest = checked::manifest_of(db, subject)?;
     let shown: Arc<[Shown]> =
         manifest.projected().into_iter().map(|(name, action)| show(&manifest, name, action)).collect();
-    let mut kept = kept();
-    if kept.len() >= MAX_KEPT {
-        kept.clear();
-    }
-    kept.insert(subject.sha256, Arc::clone(&shown));
+    KEPT.put(subject.sha256, Arc::clone(&shown));
     Ok(shown)
 }
 

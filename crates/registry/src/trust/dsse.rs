@@ -4,15 +4,13 @@
 //! so that anybody can check an envelope. The key identifies the signer; other modules decide whether the signer is
 //! trusted.
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 
 use super::identity::{self, Identity};
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::Result;
 
 pub const STATEMENT: &str = "application/vnd.in-toto+json";
@@ -87,18 +85,14 @@ pub fn read(text: &str) -> Result<Envelope, String> {
     Ok(Envelope { payload, signers })
 }
 
-/// The most parsed keys that are cached.
-const MAX_KEYS: usize = 256;
-
-/// Caches parsed keys by their lines. Parsing a key takes an eighth of the time of checking a signature, and one
-/// author signs many tools.
-static KEYS: LazyLock<Mutex<HashMap<String, (VerifyingKey, Identity)>>> = LazyLock::new(Mutex::default);
+/// Parsed keys by their lines. Parsing a key takes an eighth of the time of checking a signature, and one author signs
+/// many tools.
+static KEYS: Cache<String, (VerifyingKey, Identity)> = Cache::new(256);
 
 /// Parses a public key line and returns the key with its identity.
 fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
-    let kept = || KEYS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = kept().get(line) {
-        return Ok(known.clone());
+    if let Some(known) = KEYS.get(line) {
+        return Ok(known);
     }
     let key = identity::public_key(line).map_err(|error| format!("the public key cannot be used: {error}"))?;
     // Accept only the canonical line of a key, without a comment: otherwise this unsigned part of the envelope
@@ -107,11 +101,7 @@ fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
         return Err("the public key is not in OpenSSH format".to_owned());
     }
     let known = (key, Identity::of(&key));
-    let mut kept = kept();
-    if kept.len() >= MAX_KEYS {
-        kept.clear();
-    }
-    kept.insert(line.to_owned(), known.clone());
+    KEYS.put(line.to_owned(), known.clone());
     Ok(known)
 }
 

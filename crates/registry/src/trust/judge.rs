@@ -1,7 +1,6 @@
 //! Computes the verdict on an archive from the attestations in the database.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::bundle::Bundle;
 use super::policy::Policy;
@@ -11,20 +10,19 @@ use super::subject::Subject;
 use super::verdict::{Status, Verdict};
 use super::weigh::Rules;
 use mcpkg_base::approved::Approved;
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::Result;
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::attestations::{self, Attestation};
 
-const MAX_READ: usize = 1_024;
-
 /// The key of the cache: the SHA-256 of the attestation, and the root that it was checked against.
 type Key = ([u8; 32], [u8; 32]);
 
-/// Caches parsed attestations. An entry never becomes outdated, since its statement and signer depend only on its
-/// bytes and on the Sigstore root. Whether it counts is decided each time.
-static READ: LazyLock<Mutex<HashMap<Key, Arc<Bundle>>>> = LazyLock::new(Mutex::default);
+/// Parsed attestations. Their statements and signers depend only on their bytes and on the Sigstore root. Whether they
+/// count is decided each time.
+static READ: Cache<Key, Arc<Bundle>> = Cache::new(1_024);
 
 /// Returns the verdict on an archive. It depends on the attestations, the identities that this user trusts on this
 /// machine, the policy, and whether a person approved the archive. Nobody is asked.
@@ -75,15 +73,10 @@ fn decide(
 /// Returns the SHA-256 of an attestation and the parsed attestation. It is parsed only once per root.
 pub fn read(text: &str, root: &Root) -> ([u8; 32], Arc<Bundle>) {
     let sha256 = sha256::of(text.as_bytes());
-    let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bundle) = kept().get(&(sha256, root.id())) {
-        return (sha256, Arc::clone(bundle));
+    if let Some(bundle) = READ.get(&(sha256, root.id())) {
+        return (sha256, bundle);
     }
     let bundle = Arc::new(Bundle::read(text, root));
-    let mut kept = kept();
-    if kept.len() >= MAX_READ {
-        kept.clear();
-    }
-    kept.insert((sha256, root.id()), Arc::clone(&bundle));
+    READ.put((sha256, root.id()), Arc::clone(&bundle));
     (sha256, bundle)
 }

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use super::offered::{PREFIX, is_offered, schema, tool_name};
 use crate::check::shaped;
-use crate::kept::Kept;
 use crate::run::{EXECUTE, called};
 use crate::saved::model;
 use crate::{GROUP, SHAPE};
-use mcpkg_base::error::Result;
+use mcpkg_base::cache::Cache;
+use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::{Audience, Effect, Hints, Projected, Projections, Validator};
 use mcpkg_store::Db;
 use mcpkg_store::workflows::exposed::{self, Exposed};
@@ -28,7 +28,7 @@ struct Offer {
 }
 
 /// The most recently read texts, by SHA-256. Tools are listed far more often than workflows change.
-static SHOWN: Kept<[u8; 32], Shown> = Kept::new(64);
+static SHOWN: Cache<[u8; 32], Arc<Shown>> = Cache::new(64);
 
 fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
     // Sorting by tool name is the same as sorting by workflow name.
@@ -74,13 +74,13 @@ fn validator(db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator> {
 }
 
 fn projected(db: &Db<'_>, row: Exposed) -> Result<Option<Projected>> {
-    let shown = SHOWN.get(row.sha256, || {
+    let shown = SHOWN.get_or(row.sha256, || {
         let (definition, _) = shaped(&model::stored(db, row.blob)?)?;
-        Ok(definition.filter(is_offered).map(|definition| Offer {
+        Ok::<_, Error>(Arc::new(definition.filter(is_offered).map(|definition| Offer {
             schema: schema(&definition),
             description: description(definition.description.as_deref(), &row.name),
             title: definition.title,
-        }))
+        })))
     })?;
     let Some(offer) = &*shown else { return Ok(None) };
     let name = row.name.clone();

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::model::Plugin;
 use super::{supervise, tool};
-use crate::kept::Kept;
 use crate::running::{Answered, Failed, Running, gone};
 use crate::source::{Brief, CommandSource};
 use crate::spec::{CommandSpec, SourceKind};
 use crate::{contracts, groups};
+use mcpkg_base::cache::Cache;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::Context;
@@ -20,7 +20,7 @@ use mcpkg_store::{plugins, projects};
 pub struct Plugins;
 
 /// The most recently used commands, by database and validator.
-static SPECS: Kept<(PathBuf, String), Vec<CommandSpec>> = Kept::new(8);
+static SPECS: Cache<(PathBuf, String), Arc<Vec<CommandSpec>>> = Cache::new(8);
 
 impl CommandSource for Plugins {
     fn kind(&self) -> SourceKind {
@@ -89,7 +89,7 @@ fn validator(context: &Context) -> Result<String> {
 }
 
 fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
-    SPECS.get((context.database().to_owned(), validator(context)?), || {
+    SPECS.get_or((context.database().to_owned(), validator(context)?), || {
         let mut specs = Vec::new();
         for plugin in all(context)? {
             let tools = context.store.read(|db| match groups::is_taken(db, plugin.name())? {
@@ -103,6 +103,6 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
             }
         }
         contracts::complete(&mut specs);
-        Ok(specs)
+        Ok(Arc::new(specs))
     })
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::kept::Kept;
 use crate::spec::CommandSpec;
+use mcpkg_base::cache::Cache;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Result};
 use mcpkg_core::op::Context;
@@ -21,7 +21,7 @@ pub(super) type Key = (PathBuf, String, String, String, String);
 /// A list with the time when it was fetched; `None` while it is fetched for the first time.
 type Answer = Mutex<Option<(Millis, Arc<Vec<Value>>)>>;
 
-static ANSWERS: Kept<Key, Answer> = Kept::new(MOST);
+static ANSWERS: Cache<Key, Arc<Answer>> = Cache::new(MOST);
 
 /// When a cached list may be used.
 #[derive(Clone, Copy, Debug)]
@@ -51,14 +51,14 @@ pub(super) fn get(
     get_of(&ANSWERS, key, now, asked, fetch)
 }
 
-fn get_of<K: PartialEq>(
-    answers: &Kept<K, Answer>,
+fn get_of<K: Ord + Clone>(
+    answers: &Cache<K, Arc<Answer>>,
     key: K,
     now: Millis,
     asked: Asked,
     fetch: impl FnOnce() -> Result<Vec<Value>>,
 ) -> Result<Arc<Vec<Value>>> {
-    let answer = answers.or_keep(key, Mutex::default());
+    let answer = answers.get_or_put(key, Arc::default());
     let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
     // If the clock was set back, a list from the future counts as expired.
     if let Some((at, elements)) = &*answer
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn x18_an_answer_is_used_again_for_its_time_and_256_are_kept() {
-        let answers: Kept<usize, Answer> = Kept::new(MOST);
+        let answers: Cache<usize, Arc<Answer>> = Cache::new(MOST);
         let fetches = AtomicUsize::new(0);
         let get = |key: usize, now: Millis, asked: Asked| {
             get_of(&answers, key, now, asked, || {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn one_fetch_serves_all_who_ask_meanwhile() {
-        let (answers, fetches): (Kept<u8, Answer>, _) = (Kept::new(MOST), AtomicUsize::new(0));
+        let (answers, fetches): (Cache<u8, Arc<Answer>>, _) = (Cache::new(MOST), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_older_answer_is_used_where_the_input_says_so() {
-        let answers: Kept<u8, Answer> = Kept::new(MOST);
+        let answers: Cache<u8, Arc<Answer>> = Cache::new(MOST);
         let fails = |code| move || Err(Error::new(code, "no"));
         get_of(&answers, 1, 0, ASKED, || Ok(vec![json!(1)])).unwrap();
         let older = Asked { or_older: true, ..ASKED };

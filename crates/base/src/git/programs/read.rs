@@ -1,17 +1,17 @@
 //! Reads the configuration of a repository without running git inside it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::setting::Setting;
+use crate::cache::Cache;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::git::failure::{ended, failed};
 use crate::git::folder::Kept;
 use crate::git::paths::parts;
 use crate::process::{Environment, Limits, Program};
-use crate::sha256;
+use crate::sha256::{self, Sha};
 
 /// The largest configuration file that is read, in bytes.
 const LARGEST: u64 = 4 << 20;
@@ -101,11 +101,9 @@ fn included(path: &Path, value: &str) -> Result<PathBuf> {
 
 /// Parses a file's settings with git itself. It runs outside any repository, where it executes nothing.
 fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>> {
-    static KNOWN: Mutex<Option<HashMap<[u8; 32], Vec<Setting>>>> = Mutex::new(None);
-    let digest: [u8; 32] = sha256::of(bytes);
-    let known =
-        KNOWN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|known| known.get(&digest).cloned());
-    if let Some(known) = known {
+    static KNOWN: Cache<Sha, Vec<Setting>> = Cache::new(1_000);
+    let digest = sha256::of(bytes);
+    if let Some(known) = KNOWN.get(&digest) {
         return Ok(known);
     }
     let args = ["config", "--file", "-", "--no-includes", "--list", "-z"];
@@ -135,11 +133,6 @@ fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>
             Setting { key: key.to_owned(), value: value.to_owned() }
         })
         .collect();
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_default();
-    if known.len() > 1_000 {
-        known.clear();
-    }
-    known.insert(digest, settings.clone());
+    KNOWN.put(digest, settings.clone());
     Ok(settings)
 }
