@@ -1,4 +1,4 @@
-//! Parses and formats durations as users write them: `90m`, `12h`, `30d`, `2w`.
+//! Reads durations in every notation that mcpkg takes, and formats those that users write: `90m`, `12h`, `30d`, `2w`.
 
 use super::Millis;
 
@@ -16,22 +16,64 @@ pub const LONGEST: Millis = 36_525 * DAY;
 /// The hint for text that [`parse`] rejects.
 pub const HINT: &str = "give a whole number and a unit: 90m (minutes), 12h (hours), 30d (days) or 2w (weeks)";
 
+/// A notation for durations.
+pub struct Notation {
+    /// The units, each with its length. If one of them is empty, numbers need no unit.
+    pub units: &'static [(&'static str, Millis)],
+    /// Whether numbers may have fractions and several parts follow each other, as in `1.5h` and `1h30m`.
+    pub is_compound: bool,
+}
+
+/// Why a text is not a duration, with the part that is wrong.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Fault<'t> {
+    Empty,
+    NoNumber(&'t str),
+    Unit(&'t str),
+    TooLong,
+}
+
+impl Notation {
+    /// Reads a duration in this notation, as a multiple of its smallest length.
+    pub fn read<'t>(&self, text: &'t str) -> Result<u128, Fault<'t>> {
+        let (mut sum, mut rest) = (0_u128, text);
+        if text.is_empty() {
+            return Err(Fault::Empty);
+        }
+        while !rest.is_empty() {
+            let is_number = |c: char| c.is_ascii_digit() || self.is_compound && c == '.';
+            let (number, after) = rest.split_at(rest.find(|c| !is_number(c)).unwrap_or(rest.len()));
+            let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+            if whole.is_empty() || fraction.contains('.') {
+                return Err(Fault::NoNumber(rest));
+            }
+            let end = if self.is_compound { after.find(is_number).unwrap_or(after.len()) } else { after.len() };
+            let (unit, after) = after.split_at(end);
+            let (_, length) = self.units.iter().find(|(name, _)| *name == unit).ok_or(Fault::Unit(unit))?;
+            let length = u128::try_from(*length).unwrap_or_default();
+            let whole = whole.parse::<u128>().ok().and_then(|whole| whole.checked_mul(length));
+            // Nineteen digits of a fraction are more than any length can show.
+            let fraction = &fraction[..fraction.len().min(19)];
+            let part = fraction.parse().unwrap_or(0_u128) * length / 10_u128.pow(fraction.len() as u32);
+            let part = whole.and_then(|whole| whole.checked_add(part));
+            sum = part.and_then(|part| sum.checked_add(part)).ok_or(Fault::TooLong)?;
+            rest = after;
+        }
+        Ok(sum)
+    }
+}
+
 /// Parses a duration into milliseconds.
 ///
 /// # Errors
 /// A phrase that says what is wrong with the text: `has no unit`.
 pub fn parse(text: &str) -> Result<Millis, &'static str> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    if digits > 0 && unit.is_empty() {
-        return Err("has no unit");
-    }
-    let Some((_, unit)) = UNITS.iter().find(|(name, _)| digits > 0 && *name == unit) else {
-        return Err("is not a duration");
-    };
-    match number.parse::<Millis>().ok().and_then(|number| number.checked_mul(*unit)) {
-        Some(span) if span <= LONGEST => Ok(span),
-        _ => Err("is longer than 100 years"),
+    const NOTATION: Notation = Notation { units: &UNITS, is_compound: false };
+    match NOTATION.read(text).map(Millis::try_from) {
+        Ok(Ok(span)) if span <= LONGEST => Ok(span),
+        Ok(_) | Err(Fault::TooLong) => Err("is longer than 100 years"),
+        Err(Fault::Unit("")) => Err("has no unit"),
+        Err(Fault::Empty | Fault::NoNumber(_) | Fault::Unit(_)) => Err("is not a duration"),
     }
 }
 

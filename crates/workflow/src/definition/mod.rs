@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::spec::OutputField;
 use fields::{is_empty_map, is_unsaid, text_or_flag, text_or_number};
+use mcpkg_base::clock::span::Notation;
 
 pub use inputs::{
     Bound, DefaultValue, Form, Input, InputType, Inputs, Join, Mode, NamedInput, OnError, OnMissing, Origin, Select,
@@ -122,16 +123,11 @@ pub fn milliseconds(value: &Value) -> Option<u64> {
         Value::String(text) => text.trim(),
         _ => return None,
     };
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let scale = match unit {
-        "ms" => 1,
-        "" | "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
+    const NOTATION: Notation = Notation {
+        units: &[("ms", 1), ("", 1_000), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)],
+        is_compound: false,
     };
-    number.parse::<u64>().ok()?.checked_mul(scale)
+    NOTATION.read(text).ok().and_then(|span| span.try_into().ok())
 }
 
 /// Whether a name is valid in expressions: up to 64 letters, digits, `_` and `-`, beginning with a letter or `_`.

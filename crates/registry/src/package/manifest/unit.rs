@@ -2,17 +2,25 @@
 
 use std::time::Duration;
 
-/// Nanoseconds per unit; both Unicode characters for µ are accepted.
-const TIMES: [(&str, f64); 8] = [
-    ("ns", 1.0),
-    ("us", 1e3),
-    ("\u{b5}s", 1e3),
-    ("\u{3bc}s", 1e3),
-    ("ms", 1e6),
-    ("s", 1e9),
-    ("m", 60e9),
-    ("h", 3600e9),
-];
+use mcpkg_base::clock::span::{Fault, Notation};
+
+/// The units of time in nanoseconds; both Unicode characters for µ are accepted.
+const TIMES: Notation = Notation {
+    units: &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("\u{b5}s", 1_000),
+        ("\u{3bc}s", 1_000),
+        ("ms", 1_000_000),
+        ("s", SECOND),
+        ("m", 60 * SECOND),
+        ("h", HOUR),
+    ],
+    is_compound: true,
+};
+
+const SECOND: i64 = 1_000_000_000;
+const HOUR: i64 = 3_600 * SECOND;
 
 /// Bytes per unit.
 const SIZES: [(&str, u64); 14] = [
@@ -34,33 +42,24 @@ const SIZES: [(&str, u64); 14] = [
 
 /// Parses a duration such as `90s`, `1.5h` or `1h30m`.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let mut nanos = 0.0;
-    let mut rest = text.trim();
-    if rest.is_empty() {
-        return Err("it is empty".to_owned());
-    }
-    while !rest.is_empty() {
-        let (number, after) = number(rest)?;
-        let length = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
-        let (unit, after) = after.split_at(length);
-        let Some((_, worth)) = TIMES.iter().find(|(name, _)| *name == unit) else {
-            return Err(match unit {
-                "" => "it has no unit; use a duration such as 30s, 5m or 1h".to_owned(),
-                unit => format!("'{}' is not a unit of time; use ns, us, ms, s, m or h", unit.escape_debug()),
-            });
-        };
-        nanos += number * worth;
-        rest = after;
-    }
-    if nanos < 1.0 {
-        return Err("it is too short".to_owned());
-    }
+    let nanos = TIMES.read(text.trim()).map_err(|fault| match fault {
+        Fault::Empty => "it is empty".to_owned(),
+        Fault::NoNumber(text) => format!("'{}' does not start with a number", text.escape_debug()),
+        Fault::Unit("") => "it has no unit; use a duration such as 30s, 5m or 1h".to_owned(),
+        Fault::Unit(unit) => format!("'{}' is not a unit of time; use ns, us, ms, s, m or h", unit.escape_debug()),
+        Fault::TooLong => TOO_LONG.to_owned(),
+    })?;
     // 100 years is far beyond the timeout of any run.
-    if nanos > 3600e9 * 24.0 * 36_525.0 {
-        return Err("it is longer than 100 years".to_owned());
+    match u64::try_from(nanos / 1_000_000_000) {
+        _ if nanos == 0 => Err("it is too short".to_owned()),
+        Ok(seconds) if seconds <= 3_600 * 24 * 36_525 => {
+            Ok(Duration::from_secs(seconds) + Duration::from_nanos((nanos % 1_000_000_000) as u64))
+        }
+        _ => Err(TOO_LONG.to_owned()),
     }
-    Ok(Duration::from_secs_f64(nanos / 1e9))
 }
+
+const TOO_LONG: &str = "it is longer than 100 years";
 
 /// Parses a size in bytes such as `512Mi` or `2GB`.
 pub fn size(text: &str) -> Result<u64, String> {
