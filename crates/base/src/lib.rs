@@ -19,6 +19,7 @@ pub mod marks;
 pub mod plural;
 pub mod process;
 pub mod quote;
+pub mod rate;
 pub mod redact;
 pub mod secret;
 #[cfg(test)]

@@ -3,20 +3,19 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::StatusCode;
 
 use super::access_control::Client;
 use super::answer::Refusal;
 use crate::mcp::Config;
+use mcpkg_base::rate::Buckets;
 
 /// A token bucket for each client, or `None` without a limit.
-pub(super) struct Rate(Option<DefaultKeyedRateLimiter<Client>>);
+pub(super) struct Rate(Option<Buckets<Client>>);
 
 impl Rate {
     pub(super) fn new(per_second: Option<NonZeroU32>) -> Self {
-        Self(per_second.map(|rate| RateLimiter::keyed(Quota::per_second(rate))))
+        Self(per_second.map(|rate| Buckets::new(rate, rate)))
     }
 
     /// Counts a request for its key, or for its address if it has no key.
@@ -25,8 +24,7 @@ impl Rate {
     /// 429 if the client has reached its limit.
     pub(super) fn check(&self, config: &Config, from: IpAddr) -> Result<(), Refusal> {
         let Some(limiter) = &self.0 else { return Ok(()) };
-        limiter.check_key(&Client::of(config, from)).map_err(|until| {
-            let wait = until.wait_time_from(DefaultClock::default().now());
+        limiter.take(Client::of(config, from)).map_err(|wait| {
             let why = "This client sent too many requests: the server's rate limit is reached";
             Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, wait.as_secs() + 1)
         })
@@ -35,7 +33,7 @@ impl Rate {
     /// Forgets clients that were quiet for a while.
     pub(super) fn sweep(&self) {
         if let Some(limiter) = &self.0 {
-            limiter.retain_recent();
+            limiter.sweep();
         }
     }
 }

@@ -2,23 +2,22 @@
 
 use std::collections::HashMap;
 
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use rmcp::model::JsonObject;
 use serde_json::json;
 
 use crate::mcp::Config;
 use crate::mcp::asker::Asker;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::rate::Buckets;
 use mcpkg_core::op::{Connection, Entry, Rate};
 
 /// For each tool with a limit, a token bucket for each requester.
-type Buckets = HashMap<&'static str, DefaultKeyedRateLimiter<Asker>>;
+type OfTools = HashMap<&'static str, Buckets<Asker>>;
 
 /// The buckets of clients over HTTP, and those of the client that started the server.
 pub(super) struct Rates {
-    network: Buckets,
-    stdio: Buckets,
+    network: OfTools,
+    stdio: OfTools,
 }
 
 impl Rates {
@@ -39,9 +38,8 @@ impl Rates {
             Connection::Stdio => self.stdio.get(entry.tool),
         };
         let Some(limiter) = limiter else { return Ok(()) };
-        limiter.check_key(&config.asker()).map_err(|until| {
-            let wait = until.wait_time_from(DefaultClock::default().now()).as_millis();
-            let wait = u64::try_from(wait).unwrap_or(u64::MAX).saturating_add(1);
+        limiter.take(config.asker()).map_err(|wait| {
+            let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
             Error::new(
                 Code::RateLimited,
                 format!("{} was called too often: the server's rate limit is reached", entry.tool),
@@ -52,10 +50,9 @@ impl Rates {
     }
 }
 
-fn buckets(rate: impl Fn(Rate) -> Rate) -> Buckets {
+fn buckets(rate: impl Fn(Rate) -> Rate) -> OfTools {
     let limited = crate::DOMAINS.operations().filter_map(|entry| entry.rate.map(|own| (entry.tool, rate(own))));
-    let limiter = |rate: Rate| RateLimiter::keyed(Quota::per_second(rate.per_second).allow_burst(rate.burst));
-    limited.map(|(tool, rate)| (tool, limiter(rate))).collect()
+    limited.map(|(tool, rate)| (tool, Buckets::new(rate.per_second, rate.burst))).collect()
 }
 
 /// Whether a call only reads mcpkg's own data.

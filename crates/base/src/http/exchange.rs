@@ -9,10 +9,9 @@ use ::http::header::{
     ACCEPT_ENCODING, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
 use ::http::{Method, Request, StatusCode};
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use super::{Client, Failure, Limits, Reach, Url, read_failure};
+use crate::rate::Buckets;
 
 /// The most redirects that are followed.
 const REDIRECTS: u32 = 5;
@@ -26,8 +25,7 @@ const PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("ten");
 const AT_ONCE: NonZeroU32 = NonZeroU32::new(20).expect("twenty");
 
 /// The rate limiter of this process, keyed by host.
-static RATE: LazyLock<DefaultKeyedRateLimiter<String>> =
-    LazyLock::new(|| RateLimiter::keyed(Quota::per_second(PER_SECOND).allow_burst(AT_ONCE)));
+static RATE: LazyLock<Buckets<String>> = LazyLock::new(|| Buckets::new(PER_SECOND, AT_ONCE));
 
 #[derive(Clone, Debug)]
 pub struct Outgoing {
@@ -149,8 +147,7 @@ pub fn wait_for_turn(url: &Url, limits: &Limits) -> Result<(), Failure> {
         return Ok(());
     }
     let client = super::client()?;
-    while let Err(until) = RATE.check_key(&url.host()) {
-        let wait = until.wait_time_from(DefaultClock::default().now());
+    while let Err(wait) = RATE.take(url.host()) {
         client.within(limits, async { tokio::time::sleep(wait).await })?;
     }
     Ok(())
@@ -175,7 +172,7 @@ mod tests {
 
     #[test]
     fn twenty_calls_of_a_host_begin_at_once_and_then_they_wait() {
-        let begun = |host: &str| (0..30).filter(|_| RATE.check_key(&host.to_owned()).is_ok()).count();
+        let begun = |host: &str| (0..30).filter(|_| RATE.take(host.to_owned()).is_ok()).count();
         // Another tenth of a second may pass during the loop, which allows more calls.
         assert!((20..25).contains(&begun("busy.invalid")));
         assert!((20..25).contains(&begun("other.invalid")));
