@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Ground, Scratch};
+use crate::support::{Client, Ground, Scratch, at_a_terminal, skipped};
 
 /// Starts a client of the agent `name`.
 fn agent(scratch: &Scratch, name: &str) -> Client {
@@ -281,4 +281,56 @@ fn a_killed_undo_did_all_or_nothing() {
             scratch.ok(&["undo", &last["seq"].to_string(), "--yes"]);
         }
     }
+}
+
+#[test]
+fn a_terminal_shows_what_would_be_undone_and_asks() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one"]);
+    scratch.ok(&["prompt", "update", "a", "--content", "two"]);
+    let seq = scratch.json(&["events", "-n", "1"])["events"][0]["seq"].to_string();
+    let Some((shown, ok)) = at_a_terminal(scratch.command().args(["undo", &seq]), "n\n") else {
+        return skipped("there is no script(1) that runs a command at a terminal");
+    };
+    assert!(!ok && shown.contains("back to revision 1") && shown.contains("Undo 1 change?"), "{shown}");
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "two");
+    let (shown, ok) = at_a_terminal(scratch.command().args(["undo", &seq]), "y\n").expect("script");
+    assert!(ok && shown.contains("Undid 1 change"), "{shown}");
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "one");
+}
+
+#[test]
+fn two_prompts_that_swapped_their_names_swap_back() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one"]);
+    scratch.ok(&["prompt", "create", "b", "two"]);
+    let last = scratch.json(&["events", "-n", "1"])["events"][0]["seq"].as_i64().expect("a number");
+    for (from, to) in [("a", "c"), ("b", "a"), ("c", "b")] {
+        scratch.ok(&["prompt", "rename", from, to]);
+    }
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "two");
+    let seqs = [1, 2, 3].map(|more| (last + more).to_string());
+    let (status, done) = undo(&scratch, &[&seqs[0], &seqs[1], &seqs[2], "--yes"]);
+    assert_eq!((status, &done["undone"]), (0, &json!(3)), "{done:#}");
+    let shown = ["a", "b"].map(|name| scratch.ok(&["prompt", "show", name]));
+    assert_eq!(shown, ["one", "two"]);
+    let (status, again) = undo(&scratch, &[&done["event"].to_string(), "--yes"]);
+    assert_eq!((status, &again["undone"]), (0, &json!(2)), "{again:#}");
+    assert_eq!(scratch.ok(&["prompt", "show", "a"]), "two");
+}
+
+#[test]
+fn an_import_is_undone_but_for_what_has_no_history() {
+    let scratch = Scratch::with_project();
+    scratch.file("from/.claude/commands/fix.md", "Fix it\n");
+    scratch.file("from/.mcp.json", r#"{ "mcpServers": { "docs": { "command": "docs-server" } } }"#);
+    scratch.ok(&["import", "from"]);
+    let seq = scratch.json(&["events", "-n", "1"])["events"][0]["seq"].to_string();
+    let (status, done) = undo(&scratch, &[&seq, "--yes"]);
+    let shown = lines(&done);
+    assert!(shown.contains(&"in: prompt fix: delete it; its history stays".to_owned()), "{done:#}");
+    assert!(shown.iter().any(|line| line.ends_with("mcpkg keeps no history of MCP servers")), "{done:#}");
+    assert_eq!(status, 3, "a part of the event that was named is left out");
+    assert_ne!(scratch.run(&["prompt", "show", "fix"]).status, 0);
+    scratch.ok(&["mcp", "show", "docs"]);
 }

@@ -1,5 +1,8 @@
 //! What an event changed, so that it can be undone: the states of each item before and after.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use serde::{Deserialize, Serialize};
 
 use mcpkg_base::error::{Code, Error, Result};
@@ -30,9 +33,22 @@ impl From<Change> for (String, String, String, String) {
     }
 }
 
-/// Returns the changes as a column; `None` if there are none.
-pub(super) fn column(changes: &[Change]) -> Option<String> {
-    if changes.is_empty() { None } else { serde_json::to_string(changes).ok() }
+/// Returns the changes as a column; `None` if there are none. Of several changes of one item, only the first state and the last
+/// one matter.
+pub(super) fn column(changes: Vec<Change>) -> Option<String> {
+    let mut merged: Vec<Change> = Vec::with_capacity(changes.len());
+    let mut places: HashMap<(String, String), usize> = HashMap::new();
+    for change in changes {
+        match places.entry((change.kind.clone(), change.item.clone())) {
+            Entry::Occupied(place) => merged[*place.get()].after = change.after,
+            Entry::Vacant(place) => {
+                place.insert(merged.len());
+                merged.push(change);
+            }
+        }
+    }
+    merged.retain(|change| change.before != change.after);
+    if merged.is_empty() { None } else { serde_json::to_string(&merged).ok() }
 }
 
 /// Reads the column of an event.

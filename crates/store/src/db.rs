@@ -76,15 +76,7 @@ impl<'c> Db<'c> {
     /// Notes that the state of an item changed, for the next event of this transaction.
     pub(super) fn note(&self, kind: &'static str, item: impl ToString, before: impl ToString, after: impl ToString) {
         let (item, before, after) = (item.to_string(), before.to_string(), after.to_string());
-        if before == after {
-            return;
-        }
-        let mut changes = self.changes.borrow_mut();
-        // Several changes of one item are one: only the first and the last state matter.
-        match changes.last_mut().filter(|last| last.kind == kind && last.item == item && last.after == before) {
-            Some(last) => last.after = after,
-            None => changes.push(Change { kind: kind.to_owned(), item, before, after }),
-        }
+        self.changes.borrow_mut().push(Change { kind: kind.to_owned(), item, before, after });
     }
 
     /// Takes the changes since the last event.

@@ -43,7 +43,7 @@ pub struct Event {
     pub subject: String,
     /// `ok`, or the error code of the refusal.
     pub outcome: String,
-    /// The connection of a client, or the shell command, that it came from.
+    /// The connection of a client, or the shell command, that it came from. Over HTTP without sessions, each request is one.
     pub session: Option<String>,
     /// The name of the subject, if `subject` is an id and its row still exists. Only [`with_names`] sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
 /// Appends an event. Do this last in a transaction, because others that append have to wait until it ends.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
     db.lock_events()?;
-    let changes = changes::column(&db.take_changes());
+    let changes = changes::column(db.take_changes());
     db.run(
         sql!(
             "INSERT INTO event (at, actor, project, kind, subject, outcome, session, changes)

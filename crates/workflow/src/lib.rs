@@ -134,6 +134,7 @@ pub const DOMAIN: Domain = Domain {
         lasting: &[
             ("command.run", "a run's effects outside cannot be undone"),
             ("execute", "a run's effects outside cannot be undone"),
+            ("plugin.check", "it recorded the tools that the plugin has"),
             ("workflow", "restore an earlier revision with `mcpkg workflow restore`"),
             ("workflow.env", "set it again with `mcpkg workflow env`"),
             ("workflow.policy", "set it again with `mcpkg workflow policy`"),
