@@ -59,7 +59,8 @@ fn scalar(value: &Value, before: &str) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_simple = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
     let is_plain = !text.ends_with(':') && text.chars().all(is_simple) && !before.starts_with(['"', '\'']);
-    match is_plain && yaml::read(text).value.as_ref() == Some(value) {
+    let read = yaml::read(text);
+    match is_plain && read.findings.is_empty() && read.value.as_ref() == Some(value) {
         true => text.clone(),
         false => json!(text).to_string(),
     }
