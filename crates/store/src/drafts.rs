@@ -213,7 +213,7 @@ pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, decision: Decision<'_>) -> Re
 /// Opens a rejected draft again, to undo the rejection. Returns whether it was rejected.
 pub fn reopen(db: &Db<'_>, uuid: Uuid) -> Result<bool> {
     let sql = sql!(
-        "UPDATE workflow_draft SET state = 'open', decided_by = NULL, decided_at = NULL
+        "UPDATE workflow_draft SET state = 'open', decided_by = NULL, decided_at = NULL, note = NULL
           WHERE uuid = ?1 AND state = 'rejected'"
     );
     Ok(db.run(sql, params![uuid])? == 1)
