@@ -18,20 +18,20 @@ pub struct Key {
     pub key_id: String,
     /// Unique in the database, including revoked keys.
     pub name: String,
-    /// The only project that it reaches; `None` for all projects.
+    /// The project that the key is limited to; `None` if it reaches all projects.
     pub project: Option<Uuid>,
-    /// Whether it may only read.
+    /// Whether the key only allows reading.
     pub read_only: bool,
-    /// Whether its holder's answers to an elicitation count as the user's consent.
+    /// Whether the key holder's answers to an elicitation count as the user's consent.
     pub consent: bool,
-    /// The namespaces of tools that its holder may publish in on a server's registry.
+    /// The namespaces of tools that the key's holder may publish in on a server's registry.
     pub publish: Vec<String>,
-    /// Whether its holder may post attestations to that registry.
+    /// Whether the key's holder may post attestations to that registry.
     pub attest: bool,
-    /// Whether its holder may run commands, if a person consents.
+    /// Whether the key's holder may run commands, if a person consents.
     pub execute: bool,
     pub created_at: Millis,
-    /// When it expires.
+    /// `None` if the key never expires.
     pub expires_at: Option<Millis>,
     pub revoked_at: Option<Millis>,
 }
@@ -97,7 +97,8 @@ pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(11)?)))
 }
 
-/// Revokes a key, and removes the installs of its clients. A key that was already revoked keeps its time.
+/// Revokes a key, and removes the installs of its clients. A key that was already revoked keeps its first revocation
+/// time.
 pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     let sql = sql!("UPDATE access_key SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL");
     db.run(sql, params![key_id, now])?;
@@ -117,7 +118,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Returns what to assume if the database cannot be read: servers require a key.
+    /// Returns the restrictions to assume if the database cannot be read: servers require a key.
     pub fn unknown() -> Self {
         Self { revoked: Vec::new(), required: true }
     }

@@ -28,7 +28,7 @@ pub enum Kind {
 impl Kind {
     const ALL: [Self; 6] = [Self::Hook, Self::Permission, Self::Ignore, Self::Plugin, Self::Settings, Self::Servers];
 
-    /// Returns the word for it in the database.
+    /// Returns the word that the database stores for this class.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Hook => "hook",
@@ -69,7 +69,7 @@ pub struct New<'a> {
     pub executable: bool,
 }
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! columns {
     () => {
         "SELECT f.id, f.path, f.kind, f.agent, f.executable, f.blob_id, b.size, f.revision, f.created_at, f.updated_at

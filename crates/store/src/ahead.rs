@@ -12,8 +12,8 @@ use super::new_content::NewContent;
 use super::{Store, blobs};
 use mcpkg_base::error::Result;
 
-/// The most contents and bytes that one transaction stores. If there are no more than that in total, they are left to the
-/// transaction that refers to them.
+/// How many contents and bytes one transaction may store. A write that stays within these limits stores nothing
+/// ahead.
 const AT_ONCE: (usize, u64) = (1000, 16 << 20);
 
 /// Contents that were stored ahead. Dropping this removes those that nothing refers to.
@@ -38,7 +38,7 @@ impl Ahead<'_> {
         Ok(())
     }
 
-    /// Leaves the contents stored, after a transaction that refers to them was committed.
+    /// Keeps the stored contents. Call this after committing the transaction that refers to them.
     pub fn keep(mut self) {
         self.stored.clear();
     }
@@ -56,13 +56,13 @@ impl Drop for Ahead<'_> {
 }
 
 impl Store {
-    /// Begins to store contents ahead one by one, for contents that are never in memory all at once.
+    /// Starts storing contents ahead one by one, so that they need not all be in memory at once.
     pub fn ahead(&self) -> Ahead<'_> {
         Ahead { store: self, stored: Vec::new() }
     }
 
-    /// Stores those of `contents` that are not stored yet, if they are too many for one short transaction. Before each
-    /// transaction, calls `between` with how many are stored and the total.
+    /// Stores the missing ones of `contents` ahead, if they are too many for one short transaction. Calls `between`
+    /// before each transaction, with the number stored so far and the total.
     ///
     /// # Errors
     /// Errors of `between`, after which the stored contents are removed; `E_FILE_FAILED` if a file cannot be read or has

@@ -44,7 +44,7 @@ impl Store {
         self.engine.check_backup(from)
     }
 
-    /// Returns where a restore keeps the replaced database: next to the file, with the time in its name.
+    /// Returns the path where a restore keeps the replaced database: next to the file, with the time in its name.
     pub fn kept_beside(&self, timestamp: &str) -> PathBuf {
         self.engine.kept_beside(timestamp)
     }

@@ -28,14 +28,14 @@ pub struct Blob<'r> {
     pub(super) head: &'r [u8],
 }
 
-/// How content is verified while it is read. Either finds every flipped bit.
+/// How content is verified while it is read. Both ways detect a single flipped bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// By its checksum, which costs a tenth of the SHA-256; for content that is only shown. Content without a checksum is
-    /// verified by its SHA-256.
+    /// By its checksum, at a tenth of the cost of the SHA-256. For content that is only shown. Content without a
+    /// checksum is verified by its SHA-256.
     Checksum,
-    /// By its SHA-256 and its checksum; for content that is passed on under its hash, such as archives and deploy images, and
-    /// for `check`.
+    /// By its SHA-256 and its checksum. For `check`, and for content that is passed on under its hash, such as
+    /// archives and deploy images.
     Sha256,
 }
 
@@ -52,7 +52,7 @@ pub(super) use blob_columns;
 pub(super) const COLUMNS: usize = 5;
 
 impl<'r> Blob<'r> {
-    /// Reads `blob_columns!`, the first of which is column `first`.
+    /// Reads the columns of `blob_columns!`, beginning at column `first`.
     pub(super) fn from_row(row: &Row<'r>, first: usize) -> Result<Self> {
         Ok(Self {
             id: row.get(first)?,
@@ -150,7 +150,7 @@ pub fn get_all(db: &Db<'_>, ids: impl IntoIterator<Item = i64>) -> Result<HashMa
     }
 }
 
-/// Returns the whole content of the blob with key `id`, verified by its checksum. For content that is only shown.
+/// Returns the content of the blob with key `id`, verified only by its checksum. For content that is only shown.
 pub fn show(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
     whole(db, id, Verify::Checksum)
 }
@@ -197,7 +197,7 @@ pub fn stream_by_id(db: &Db<'_>, id: i64, verify: Verify, each: impl FnMut(&[u8]
     by_id(db, id, |blob| stream(db, blob, verify, each))
 }
 
-/// Calls `of` with the blob with key `id`, and returns the result.
+/// Calls `of` with the blob that has the key `id`, and returns the result.
 fn by_id<T>(db: &Db<'_>, id: i64, of: impl FnOnce(Blob<'_>) -> Result<T>) -> Result<T> {
     let sql = sql!("SELECT ", blob_columns!(), " FROM blob b WHERE b.id = ?1");
     db.one(sql, params![id], |row| of(Blob::from_row(row, 0)?))?
@@ -365,7 +365,8 @@ macro_rules! unreferenced {
     };
 }
 
-/// The condition as a constant, for the test of `check`, which has to name all tables with blobs.
+/// The same condition as a constant. A test compares the tables in it with those that `check` searches for users of a
+/// blob.
 #[cfg(test)]
 pub(super) const UNREFERENCED: &str = unreferenced!();
 

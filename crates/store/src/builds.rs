@@ -46,15 +46,14 @@ pub struct Row {
     pub repo: String,
     /// `clean`, `build` or `test`.
     pub step: String,
-    /// Whether it was run and succeeded.
+    /// Whether the command ran and succeeded.
     pub success: bool,
-    /// Whether it was skipped because another one failed.
+    /// Whether the command was skipped because another command failed.
     pub skipped: bool,
     /// The exit status, if the command ended by itself.
     pub exit_code: Option<i64>,
-    /// The duration in milliseconds.
     pub duration_ms: i64,
-    /// The beginning and the end of its output.
+    /// The beginning and the end of the command's output.
     pub output: String,
 }
 
@@ -182,7 +181,8 @@ pub fn rows(db: &Db<'_>, uuid: Uuid) -> Result<Vec<Row>> {
     found.into_iter().map(with_output).collect()
 }
 
-/// Returns the last build of each repository of a workspace that was ever built, ordered by name.
+/// Returns the last build of each repository in a workspace, ordered by name. Leaves out repositories that were never
+/// built.
 pub fn last(db: &Db<'_>, workspace: i64) -> Result<Vec<Last>> {
     let sql = sql!(
         "SELECT repo, uuid, success, ended_at

@@ -65,14 +65,14 @@ pub struct CommandRow {
     pub patch: Option<String>,
     /// A summary of one line.
     pub summary: String,
-    /// The names of its arguments.
+    /// The names of the command's arguments.
     pub words: String,
     /// Aliases of the id, as JSON.
     pub aliases: String,
     /// `read`, `write` or `destroy`.
     pub effect: String,
     pub deprecated: bool,
-    /// Whether its answer is a list.
+    /// Whether the command's answer is a list.
     pub lists: bool,
 }
 
@@ -82,18 +82,18 @@ pub struct BriefRow<'r> {
     pub id: &'r str,
     /// A summary of one line.
     pub summary: &'r str,
-    /// The names of its arguments.
+    /// The names of the command's arguments.
     pub words: &'r str,
     /// Aliases of the id, as JSON.
     pub aliases: &'r str,
     /// `read`, `write` or `destroy`.
     pub effect: &'r str,
     pub deprecated: bool,
-    /// Whether its answer is a list.
+    /// Whether the command's answer is a list.
     pub lists: bool,
 }
 
-/// The query whose rows [`catalog`] reads, without its conditions.
+/// The SELECT without its conditions; [`catalog`] reads its rows.
 macro_rules! catalogs {
     () => {
         "SELECT c.id, c.name, c.prefix, c.title, c.version, c.openapi, c.source, c.sha256, c.base_url, c.servers, c.schemes,
@@ -102,7 +102,7 @@ macro_rules! catalogs {
     };
 }
 
-/// The query whose rows [`command`] reads, without its conditions.
+/// The SELECT without its conditions; [`command`] reads its rows.
 macro_rules! commands {
     () => {
         "SELECT m.method, m.path, m.given, m.id, m.spec, m.patch, m.summary, m.words, m.aliases, m.effect, m.deprecated,

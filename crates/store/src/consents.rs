@@ -12,8 +12,8 @@ use super::text::plain;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The growing table. Expired rows stay for a day, so that they can be told apart from ones that never existed. The number
-/// limits the tokens and the requests of each asker.
+/// The limits of this table. Expired rows stay for a day, so that they can be told apart from ones that never
+/// existed. The number limits the tokens and the requests of each asker.
 pub const GROWING: Growing = Growing {
     name: "consents",
     about: "confirm tokens and consent requests, per caller; pending tokens and requests are never deleted",
@@ -24,24 +24,22 @@ pub const GROWING: Growing = Growing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// The caller itself, with a token that it got.
+    /// The caller confirms by itself, with a token that it was given.
     Token,
     Person,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nobody has decided yet, or a token is unused.
+    /// No person has decided yet. For a token: it is unused.
     Pending,
-    /// A person approved it.
     Approved,
-    /// A person denied it.
     Denied,
     /// The operation was run, which uses the approval up.
     Consumed,
 }
 
-/// What an approval is bound to. It is valid for exactly this.
+/// The call that an approval is bound to. The approval is valid for exactly this call.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'a> {
     /// The tool name of the operation.
@@ -63,14 +61,13 @@ pub struct New<'a> {
     pub binding: Binding<'a>,
     /// The caller's name in the trail.
     pub caller: &'a str,
-    /// One sentence for people.
+    /// A summary for people, in one sentence.
     pub summary: &'a str,
     /// The effects, as a JSON array of lines.
     pub effects: &'a str,
     /// What it does to data: `reads`, `writes` or `destroys`. `None` for a token.
     pub effect: Option<&'a str>,
     pub asked_at: Millis,
-    /// When it expires.
     pub expires_at: Millis,
 }
 
@@ -88,7 +85,7 @@ pub struct Request {
     pub inputs: String,
     /// The SHA-256 of the plan that was shown, in hex.
     pub plan_hash: String,
-    /// One sentence for people.
+    /// A summary for people, in one sentence.
     pub summary: String,
     /// The effects, as a JSON array of lines.
     pub effects: String,
@@ -96,12 +93,11 @@ pub struct Request {
     pub effect: Option<String>,
     pub state: State,
     pub asked_at: Millis,
-    /// When it expires.
     pub expires_at: Millis,
-    /// When a person decided. For a pending request, when a client declined it.
+    /// When a person decided. While the request is pending: when a client declined it.
     pub decided_at: Option<Millis>,
     pub consumed_at: Option<Millis>,
-    /// What the person who decided says to the asker.
+    /// The note to the asker from the person who decided.
     pub note: Option<String>,
 }
 
@@ -113,8 +109,8 @@ macro_rules! columns {
     };
 }
 
-/// The rows beyond the limits: `?1` is the current time, `?2` the time before which they must have expired, `?3` how many an
-/// asker may have. A denied request stays until it expires.
+/// The rows beyond the limits: `?1` is the current time, `?2` the time before which a row must have expired to be
+/// deleted, `?3` the number of rows that each asker may have. A denied request stays until it expires.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, state, expires_at,
@@ -150,7 +146,7 @@ pub fn insert_token(db: &Db<'_>, new: &New<'_>, sha256: &[u8; 32]) -> Result<()>
     add(db, new, Needs::Token, Some(sha256))
 }
 
-/// Adds a row. Deletes rows that ended long ago, and the asker's excess rows.
+/// Adds a row. Also deletes rows that ended long ago, and the asker's rows beyond the limit.
 fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> Result<()> {
     let limits = GROWING.limits(db)?;
     let (now, most) = (new.asked_at, limits.most());
@@ -258,8 +254,8 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
     Ok(page.slice(found))
 }
 
-/// Records that a person approved a request until `expires_at`. Returns whether the request was pending, denied, or approved
-/// but unused: if its use was interrupted, it needs another approval.
+/// Records that a person approved a request until `expires_at`. Returns false if the request is not pending, denied,
+/// or approved but unused. An approved request can be approved again, in case its use was interrupted.
 pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis, note: Option<&str>) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3, note = ?4
@@ -268,7 +264,8 @@ pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis, note: O
     Ok(db.run(sql, params![uuid, now, expires_at, note])? == 1)
 }
 
-/// Records that a person denied a request. Returns whether it was pending, denied before, or approved but unused.
+/// Records that a person denied a request. Returns false if the request is not pending, denied, or approved but
+/// unused.
 pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis, note: Option<&str>) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'denied', decided_at = ?2, note = ?3
@@ -316,7 +313,7 @@ impl Needs {
 }
 
 impl State {
-    /// Returns the word for it in the database.
+    /// Returns the word that the database stores for this state.
     pub const fn word(self) -> &'static str {
         match self {
             State::Pending => "pending",

@@ -76,7 +76,7 @@ pub struct Deployed {
     pub root: String,
     /// The targets that it was deployed for.
     pub targets: Vec<String>,
-    /// The modules that it is made of.
+    /// The modules that make up the file.
     pub module_ids: Vec<String>,
     /// Whether only a block in it belongs to mcpkg.
     pub block: bool,
@@ -88,11 +88,11 @@ pub struct Deployed {
     pub pristine: Image,
     /// The other attributes of the file before the first deploy, in the form of the column.
     pub pristine_attributes: Option<String>,
-    /// The file's metadata after the last deploy, if a change would show in it.
+    /// The file's metadata after the last deploy; `None` if it would not reveal a later change of the file.
     pub stat: Option<Stat>,
 }
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! deployed_files {
     () => {
         "SELECT d.path, d.place_id, d.root, d.targets, d.module_ids, d.block, d.written,
@@ -225,7 +225,7 @@ pub fn forget(db: &Db<'_>, machine: &str, place: i64, path: &str) -> Result<()> 
     Ok(())
 }
 
-/// Returns the locations with files of a source, for a message.
+/// Returns the locations that contain files of a source, to name them in a message.
 pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
     let sql = sql!(
         "SELECT ",

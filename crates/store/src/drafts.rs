@@ -13,7 +13,7 @@ use super::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The growing table. Open drafts are never deleted. The number also limits the open drafts of a project.
+/// The limits of this table. Open drafts are never deleted. The number also limits the open drafts of a project.
 pub const GROWING: Growing = Growing {
     name: "drafts",
     about: "workflow drafts, per project; drafts that are waiting for a person are never deleted",
@@ -24,11 +24,11 @@ pub const GROWING: Growing = Growing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It waits for a person's decision.
+    /// The draft waits for a person's decision.
     Open,
-    /// It waits for a decision, but its base is outdated.
+    /// The draft waits for a decision, but its base is outdated.
     Stale,
-    /// It became a revision.
+    /// The draft became a revision.
     Approved,
     Rejected,
 }
@@ -91,7 +91,7 @@ pub struct Draft {
     pub edited_at: Option<Millis>,
     pub decided_by: Option<String>,
     pub decided_at: Option<Millis>,
-    /// What the person who decided says to the proposer.
+    /// The note to the proposer from the person who decided.
     pub note: Option<String>,
 }
 
@@ -101,11 +101,11 @@ pub struct Decision<'a> {
     pub approved: bool,
     pub actor: &'a str,
     pub now: Millis,
-    /// What the person says to the proposer.
+    /// The person's note to the proposer.
     pub note: Option<&'a str>,
 }
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! drafts {
     () => {
         "SELECT d.uuid, d.name, d.state, d.message, d.base_item, d.base_revision, d.base_blob, d.blob_id, b.size,
@@ -118,7 +118,8 @@ macro_rules! drafts {
     };
 }
 
-/// The drafts beyond the limits: `?1` is the time before which they must have been decided, `?2` how many a project keeps.
+/// The drafts beyond the limits: `?1` is the time before which a draft must have been decided, `?2` the number of
+/// drafts that a project keeps.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, state, decided_at, row_number() OVER (PARTITION BY project_id ORDER BY id DESC) AS place
@@ -178,7 +179,8 @@ pub fn insert(
     Ok(true)
 }
 
-/// Replaces the text and the base of an open draft. Returns whether it was still open and had the text with the key `was`.
+/// Replaces the text and the base of an open draft. Returns whether it was still open and its text was still the blob
+/// `was`.
 pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> Result<bool> {
     let blob = blobs::put(db, said.text.as_bytes())?;
     let (item, revision, base_blob) = columns(said.base);
@@ -195,7 +197,8 @@ pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> R
     Ok(edited)
 }
 
-/// Records a person's decision about an open draft. Returns whether it was still open and had the text with the key `shown`.
+/// Records a person's decision about an open draft. Returns whether it was still open and its text was still the blob
+/// `shown`.
 pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, decision: Decision<'_>) -> Result<bool> {
     let Decision { approved, actor, now, note } = decision;
     let word = if approved { State::Approved } else { State::Rejected }.word();

@@ -1,4 +1,5 @@
-//! The trail: one row for every change and every refused change, without contents. It is also the feed of changes for servers.
+//! The trail: one row for every change and every refused change, without contents. Servers also read it to notice
+//! changes.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -15,7 +16,7 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
     pub at: Millis,
-    /// Who did it: `shell`, or `mcp:` and the client's name.
+    /// The actor: `shell`, or `mcp:` and the client's name.
     pub actor: &'a str,
     /// The project's name, if one applied.
     pub project: Option<&'a str>,
@@ -25,7 +26,7 @@ pub struct NewEvent<'a> {
     pub subject: &'a str,
     /// `ok`, or the error code of the refusal.
     pub outcome: &'a str,
-    /// The connection or the shell command that it comes from, if there is one.
+    /// The client's connection, or the shell command, that caused the event.
     pub session: Option<&'a str>,
 }
 
@@ -43,21 +44,21 @@ pub struct Event {
     pub subject: String,
     /// `ok`, or the error code of the refusal.
     pub outcome: String,
-    /// The connection of a client, or the shell command, that it came from. Over HTTP without sessions, each request is one.
+    /// The client's connection, or the shell command, that caused the event.
     pub session: Option<String>,
     /// The name of the subject, if `subject` is an id and its row still exists. Only [`with_names`] sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject_name: Option<String>,
 }
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! events {
     () => {
         "SELECT seq, at, actor, project, kind, subject, outcome, session FROM event"
     };
 }
 
-/// The growing table. Nothing is deleted unless users set limits.
+/// The limits of this table. Nothing is deleted unless users set limits.
 pub const GROWING: Growing = Growing {
     name: "events",
     about: "the audit trail; events of the last hour are never deleted, so that all servers can read them",
@@ -69,9 +70,9 @@ pub const GROWING: Growing = Growing {
 /// How long an event stays regardless of the limits, so that a server that was suspended for a while does not miss events.
 const UNREAD: Millis = 3_600_000;
 
-/// The rows beyond the limits, which are always the oldest ones. An event stays if its time is from `?1` to `?2`, if it is
-/// among the newest `?3`, or if its time is from `?4` to `?5`, since servers may not have read it. Events whose time is in the
-/// future, because of a wrong clock, are treated like their neighbors.
+/// The rows beyond the limits, which are always the oldest ones. An event stays if its time is from `?1` to `?2`, if
+/// it is among the newest `?3`, or if its time is from `?4` to `?5`, since servers may not have read it yet. Events
+/// whose time is in the future, because of a wrong clock, are treated like their neighbors.
 macro_rules! beyond {
     () => {
         "SELECT seq FROM event, (SELECT max(seq) AS newest FROM event) AS last
@@ -100,7 +101,8 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
     db.run(sql, params![since, until, most, unread, now, batch])
 }
 
-/// Appends an event. Do this last in a transaction, because others that append have to wait until it ends.
+/// Appends an event. Do this last in a transaction, because other transactions that append have to wait until this
+/// one ends.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
     db.lock_events()?;
     let changes = changes::column(db.take_changes());
@@ -216,7 +218,7 @@ pub fn changes(db: &Db<'_>, seq: i64) -> Result<Vec<Change>> {
     Ok(found.unwrap_or_default())
 }
 
-/// Returns the last successful event after `seq` that concerns an item, except for the events in `but`.
+/// Returns the last successful event after `seq` that concerns an item, ignoring the events in `but`.
 pub fn last_about(db: &Db<'_>, seq: i64, kind: &str, item: &str, but: &[i64]) -> Result<Option<Event>> {
     let begin = serde_json::to_string(&[kind, item]).unwrap_or_default();
     let sql = sql!(

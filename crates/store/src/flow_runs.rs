@@ -12,7 +12,7 @@ use super::page::{Page, Slice};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The growing table. Unfinished runs stay, and so do runs that a user may still want to undo.
+/// The limits of this table. Unfinished runs stay, and so do runs that a user may still want to undo.
 pub const GROWING: Growing = Growing {
     name: "flow-runs",
     about: "flow runs, per workspace; unfinished runs are never deleted",
@@ -23,21 +23,21 @@ pub const GROWING: Growing = Growing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its steps are being done. After a crash they are undone.
+    /// The steps are in progress. After a crash they are undone.
     Applying,
-    /// Everything important is done. After a crash the rest is completed.
+    /// Everything important is done. After a crash the remaining steps are completed.
     Landed,
     Done,
-    /// Everything is as it was before.
+    /// Everything is as it was before the run.
     Undone,
-    /// Like `Undone`, except for refs that somebody moved in the meantime.
+    /// Like `Undone`, except that refs which somebody moved in the meantime were left alone.
     Kept,
 }
 
 impl State {
     const ALL: [State; 5] = [State::Applying, State::Landed, State::Done, State::Undone, State::Kept];
 
-    /// Returns the word for it in the table and for users.
+    /// Returns the word for this state, in the table and for users.
     pub const fn word(self) -> &'static str {
         match self {
             State::Applying => "applying",
@@ -48,7 +48,7 @@ impl State {
         }
     }
 
-    /// Whether it has ended, successfully or not.
+    /// Whether the run has ended, successfully or not.
     pub const fn is_over(self) -> bool {
         matches!(self, State::Done | State::Undone | State::Kept)
     }
@@ -59,7 +59,7 @@ pub struct FlowRun {
     pub id: i64,
     pub uuid: Uuid,
     pub operation: String,
-    /// The subject, such as a branch.
+    /// The subject of the run, such as a branch.
     pub subject: String,
     pub state: State,
     /// The actor in the trail.
@@ -82,7 +82,7 @@ pub struct New<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepRow {
     pub repo: String,
-    /// Whether it is a cleanup step, done after the run has landed.
+    /// Whether this is a cleanup step, done after the run has landed.
     pub tidies: bool,
     /// The step itself, as JSON.
     pub step: Value,
@@ -94,7 +94,8 @@ macro_rules! runs {
     };
 }
 
-/// The rows beyond the limits: `?1` is the time before which they started, `?2` how many stay.
+/// The rows beyond the limits: `?1` is the time before which a run must have started, `?2` the number of runs that
+/// stay.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, state, row_number() OVER (ORDER BY id DESC) AS place FROM flow_run)
@@ -167,7 +168,7 @@ pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
     db.one(sql, params![workspace], from_row)
 }
 
-/// Returns the run that `undo` undid: the newest one before it that is undone and matches the undo's subject.
+/// Returns the run that `undo` undid: the newest undone run before it that the undo's subject names.
 pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),
@@ -191,7 +192,7 @@ pub fn steps(db: &Db<'_>, id: i64) -> Result<Vec<StepRow>> {
     })
 }
 
-/// Records that a ref was pushed as `new_id`, or deleted on the remote if that is `None`.
+/// Records that a ref was pushed. `new_id` is `None` if the push deleted the ref on the remote.
 pub fn note_push(db: &Db<'_>, id: i64, repo: &str, ref_name: &str, new_id: Option<&str>, now: Millis) -> Result<()> {
     let sql = sql!(
         "INSERT INTO flow_push (run_id, repo, ref_name, new_id, pushed_at) VALUES (?1, ?2, ?3, ?4, ?5)

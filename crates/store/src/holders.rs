@@ -10,8 +10,8 @@ use mcpkg_base::error::Result;
 
 const DAY: Millis = 24 * 3600 * 1000;
 
-/// The growing table: the rows of holders that were not seen again. If such a holder does come back after its row was deleted,
-/// it stops, because each of its writes checks for that row.
+/// The limits of this table: the rows of holders that were not seen again. If such a holder does come back after its
+/// row was deleted, it stops, because each of its writes checks for that row.
 pub const GROWING: Growing = Growing {
     name: "locks",
     about: "processes that held PostgreSQL locks; processes seen within the last day are never deleted",
@@ -20,8 +20,8 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// The rows beyond the limits: holders last seen before `?1` that were either last seen before `?2`, or are not among the `?3`
-/// seen last. The CASE keeps other settings, which are not numbers, from being cast.
+/// The rows beyond the limits: holders last seen before `?1` that were also last seen before `?2`, or are not among
+/// the `?3` seen last. The CASE keeps other settings, which are not numbers, from being cast.
 macro_rules! beyond {
     () => {
         "SELECT key, value

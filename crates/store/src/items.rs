@@ -12,7 +12,7 @@ use super::{Db, blobs, lists, search};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A row of a prompt or a resource. `A` is everything that a user sets, except for its name and content.
+/// A row of a prompt or a resource. `A` contains everything that a user sets, except for the name and the content.
 #[derive(Clone, Debug)]
 pub struct Item<A> {
     pub id: i64,
@@ -48,7 +48,7 @@ pub(super) trait Attributes: Serialize + DeserializeOwned {
     const KIND: Kind;
 }
 
-/// Returns a new item. If a deleted item had the same name, it continues that one's id and history.
+/// Returns a new item. If a deleted item had the same name, the new one continues its id and history.
 pub(super) fn new<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -73,7 +73,8 @@ pub(super) fn new<A: Attributes>(
     })
 }
 
-/// Returns the state of `revision` to be written again: into `live` if the item exists, or else as a new row.
+/// Returns the item as it was at `revision`, ready to be written: into `live` if the item exists, or else as a new
+/// row.
 pub(super) fn restored<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -95,7 +96,7 @@ pub(super) fn restored<A: Attributes>(
     })
 }
 
-/// Deletes the row of `item`. Its revisions stay, and the deletion becomes one of them.
+/// Deletes the row of `item`. Its revisions stay, and the deletion becomes the last one.
 pub(super) fn delete<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -156,8 +157,8 @@ pub(super) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on. The name is column 1, and the id is
-/// column `id`.
+/// Returns a placeholder for a damaged row that is only shown. Passes on other errors. The name is in column 1, and
+/// the id in column `id`.
 pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usize) -> Result<Item<A>> {
     if error.code() != Code::Damaged {
         return Err(error);

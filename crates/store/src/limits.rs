@@ -17,7 +17,7 @@ pub struct Limits {
 impl Limits {
     pub const NONE: Self = Self { age: None, number: None };
 
-    /// Returns the time before which a row must have ended to be deleted.
+    /// Returns the end time before which a row may be deleted.
     pub(super) fn before(self, now: Millis) -> Millis {
         self.age.map_or(Millis::MIN, |age| now.saturating_sub(age))
     }
@@ -28,7 +28,8 @@ impl Limits {
     }
 }
 
-/// How many rows are deleted at once from a table that is pruned as it grows. The rest is deleted the next time.
+/// How many rows are deleted at once from a table that is pruned as it grows. The remaining ones are deleted the next
+/// time.
 pub(super) const SWEEP: u32 = 1_000;
 
 /// A growing table, whose size users can limit.

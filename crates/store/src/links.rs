@@ -1,5 +1,5 @@
-//! The duplicates of items' files in an imported tree, which an export writes again: links, copies, and variants, which mean the
-//! same in other bytes.
+//! Duplicates of items' files in an imported tree, which an export writes again: links, copies, and variants. A
+//! variant has other bytes than the item's file, but the same meaning.
 
 use super::engine::{params, sql};
 use super::{Db, blobs};
@@ -8,34 +8,35 @@ use mcpkg_base::error::{Error, Result};
 /// A duplicate of a file or a folder of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its path relative to the import, with `/` as separator.
+    /// The path relative to the import, with `/` as separator.
     pub path: String,
     pub target: Target,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A symbolic link with this text, relative to the link's folder. It leads to somewhere inside the import, and never begins
-    /// with `/`.
+    /// A symbolic link with this text, relative to the link's folder. It points to something inside the import, and
+    /// never begins with `/`.
     Link(String),
     /// A file with the same bytes and mode as the file at this path, which is relative to the import.
     Copy(String),
-    /// A file that means the same as another one, with other bytes or another mode.
+    /// A file with the same meaning as another one, but with other bytes or another mode.
     Variant(Variant),
 }
 
-/// A file that means the same as another one.
+/// A file with the same meaning as another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The path of the other file, relative to the import. It is this file's own path if an item has that path, but with other
-    /// bytes or another mode.
+    /// The path of the other file, relative to the import. It is this file's own path if an item at that path has
+    /// other bytes or another mode.
     pub of: String,
     /// The SHA-256 of this file's bytes, which are stored.
     pub sha256: [u8; 32],
     pub executable: bool,
 }
 
-/// The first character of the column `target` for a copy or variant. The text of a link never begins with it.
+/// The first character of the column `target` for a copy or variant. The text of a symbolic link never begins with
+/// it.
 const ABOVE: char = '/';
 
 /// Returns a project's duplicates, ordered by path.

@@ -1,7 +1,7 @@
 //! Detects whether the answers of a project's prompts/list or resources/list have changed.
 //!
-//! The settings contain a counter for each list of a project. A transaction that changes the list increments it. So every
-//! process sees the change, at the cost of one row however long the list is.
+//! The settings contain a counter for each list of a project. A transaction that changes the list increments the
+//! counter. So every process notices the change, at the cost of one row however long the list is.
 
 use uuid::Uuid;
 
@@ -15,14 +15,15 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Difference {
     None,
-    /// It differs, but not in anything that lists show; for example in its content.
+    /// A difference that lists do not show, for example in the content.
     Unlisted,
-    /// It differs in something that lists show.
+    /// A difference that lists show.
     Listed,
 }
 
 impl Difference {
-    /// Returns the difference. `listed` says whether the part that lists show is equal, and `rest` whether the rest is.
+    /// Returns the difference. `listed` says whether the values that lists show are equal, and `rest` whether all
+    /// other values are.
     pub(super) const fn of(listed: bool, rest: bool) -> Self {
         match (listed, rest) {
             (true, true) => Self::None,
@@ -32,13 +33,13 @@ impl Difference {
     }
 }
 
-/// The version of a list: the project, and how often its list has changed. `None` if the list is empty, since all empty lists
-/// are equal.
+/// The version of a list: the project, and how often its list has changed. `None` if the list is empty: all empty
+/// lists have the same version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct List(Option<(Uuid, i64)>);
 
 impl List {
-    /// The list without a project.
+    /// The version of an empty list, and of the list without a project.
     pub const EMPTY: Self = Self(None);
 }
 

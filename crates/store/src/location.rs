@@ -15,8 +15,8 @@ impl<'s> Location<'s> {
         Self { argument: path, is_file: true, has_password: false }
     }
 
-    /// Returns the location of a server's database. `address` must not contain the password; `has_password` says whether it
-    /// did.
+    /// Returns the location of a server's database. `address` must not contain the password; `has_password` says
+    /// whether the original address did.
     pub(super) fn of_server(address: &'s Path, has_password: bool) -> Self {
         Self { argument: address, is_file: false, has_password }
     }

@@ -1,4 +1,4 @@
-//! Locks on a database. A lock ends with the process that holds it, even if that is killed.
+//! Locks on a database. A lock ends with the process that holds it, even if the process is killed.
 
 use std::thread;
 use std::time::Instant;
@@ -10,14 +10,15 @@ use super::patience::{AGAIN, PATIENCE, patiently};
 use super::{Db, Store};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Announces a server of a database, so that `restore` can see it. It ends when dropped, or with the process.
+/// Announces a server of a database, so that `restore` can see it. The announcement ends when this is dropped, or
+/// with the process.
 pub struct Serving {
     held: Held,
 }
 
 impl Serving {
-    /// Notes that the database was moved while this kept servers away. A server that was not connected in the meantime can no
-    /// longer write here.
+    /// Notes that the database was moved to another place while this kept servers away. A server that was not
+    /// connected in the meantime can no longer write to the old one.
     ///
     /// # Errors
     /// `E_DB_IN_USE` if the connection with the lock was lost.
@@ -26,13 +27,14 @@ impl Serving {
     }
 }
 
-/// The right to apply a deploy. One process on this machine can have it at a time. It ends when dropped, or with the process.
+/// The right to apply a deploy. Only one process on this machine can have it. The right ends when this is dropped, or
+/// with the process.
 pub struct Applying {
     _held: Held,
 }
 
-/// Announces a server that runs tasks. It ends when dropped, or with the process. Tasks that are unfinished by then will never
-/// finish.
+/// Announces a server that runs tasks. The announcement ends when this is dropped, or with the process. Tasks that
+/// are unfinished by then will never finish.
 pub struct TaskRunner {
     id: Uuid,
     _held: Held,
@@ -45,7 +47,7 @@ impl TaskRunner {
     }
 }
 
-/// The right to work on a run. One holder can have it at a time. It ends when dropped, or with the process.
+/// The right to work on a run. Only one holder can have it. The right ends when this is dropped, or with the process.
 #[derive(Debug)]
 pub struct RunHolder {
     held: Held,
@@ -71,7 +73,8 @@ impl RunHolder {
             let failed = match (written, &stamp) {
                 (Ok(()), _) => None,
                 (Err(error), Some(stamp)) if error.code() == Code::OutcomeUnknown => {
-                    // A writing transaction, because it waits for the one with the unknown outcome.
+                    // Use a writing transaction, because it waits until the commit with the unknown outcome has
+                    // ended.
                     let look = || store.write(|db| stamp.is_there(db));
                     let is_there = match patiently(until, look) {
                         Ok(is_there) => is_there,
@@ -100,8 +103,8 @@ impl RunHolder {
 }
 
 impl Store {
-    /// Like [`Store::write`], but waits while the database server is unreachable. `f` may run twice, so it must change nothing
-    /// if it was committed before.
+    /// Like [`Store::write`], but waits while the database server is unreachable. `f` may run twice. If its first run
+    /// was committed after all, the second must change nothing.
     pub fn write_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.write(&mut f))
     }
@@ -154,7 +157,8 @@ impl Store {
         Ok(TaskRunner { id, _held })
     }
 
-    /// Returns whether the process that runs tasks as `id` is still alive. If it was killed, this removes its lock.
+    /// Returns whether the process that runs tasks as `id` is still alive. If the process was killed, removes its
+    /// lock.
     pub fn runs_tasks(&self, id: Uuid) -> Holding {
         let lives = self.engine.holding(Subject::Tasks(id));
         if lives == Holding::Free {

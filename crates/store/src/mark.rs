@@ -1,4 +1,5 @@
-//! A mark that identifies a database, so that a program recognizes its own database at the other end.
+//! A mark that identifies a database, so that a program recognizes when the other end of a connection uses its own
+//! database.
 
 use super::Store;
 use super::engine::{params, sql};

@@ -1,4 +1,5 @@
-//! The settings of a project's modules. A module without a row has defaults that follow from its prompt or resources.
+//! The settings of a project's modules. A module without a row has defaults, which follow from its prompt or
+//! resources.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,8 +24,8 @@ pub enum Applies {
     Manual,
 }
 
-/// The settings of a module. The row stays when its prompt or resources are deleted, so that a restore brings the settings
-/// back. A row alone is not a module: lists start from the prompts and resources.
+/// The settings of a module. The row stays when its prompt or resources are deleted, so that restoring them brings
+/// the settings back. A row alone is not a module: modules are listed from the prompts and resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// `prompt:<uuid>`, `resource:<uuid>` or `skill:<name>`.
@@ -113,9 +114,9 @@ pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM module WHERE project_id = ?1 AND item = ?2"), params![project, item])? > 0)
 }
 
-/// Returns a SHA-256 that changes whenever a project's modules do. It covers the revisions of all prompts, MCP servers and kept
-/// files, of resources that have a row or a URI that begins with `skill://`, `instructions://` or `subagent://`, and the rows
-/// themselves. No content is read.
+/// Returns a SHA-256 that changes whenever a project's modules do. It covers these, without reading any content: the
+/// revisions of all prompts, MCP servers and kept files; the revisions of resources that have a row or a URI that
+/// begins with `skill://`, `instructions://` or `subagent://`; and the rows themselves.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     let rows = all(db, project)?;
     let mut items: Vec<(Uuid, i64)> = db.all(

@@ -85,7 +85,7 @@ impl NewContent {
         }
     }
 
-    /// Reads a file that was opened at `path`. When needed, it is opened again at that path.
+    /// Reads a file that was opened at `path`. When needed, the file is opened again at that path.
     #[cfg(not(unix))]
     pub fn open(_: File, path: &Path) -> Result<Self> {
         Self::file(path)
@@ -130,8 +130,8 @@ impl NewContent {
         self.is_text
     }
 
-    /// Whether the content has a word that occurs in every configuration of MCP servers. This is a filter: other files may have
-    /// such a word too, but files without one need not be read again to look for servers.
+    /// Whether the content has a word that occurs in every configuration of MCP servers. Other files may have such a
+    /// word too, but files without one need not be searched for servers.
     pub fn names_servers(&self) -> bool {
         self.names_servers
     }
@@ -313,7 +313,7 @@ impl<'s> Iterator for Again<'s> {
     }
 }
 
-/// Returns the next piece. Only the last one is shorter than a piece; after it, they are empty.
+/// Returns the next piece. Only the last piece is shorter than the others; after it, this returns empty pieces.
 fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut piece = Vec::new();
     from.take(PIECE as u64).read_to_end(&mut piece)?;
@@ -359,7 +359,7 @@ impl Survey {
 #[derive(Default)]
 struct ServerWords {
     seen: bool,
-    /// The last bytes so far, since a word may begin in them and continue in the next piece.
+    /// The last bytes so far, because a word may begin in them and continue in the next piece.
     end: Vec<u8>,
 }
 
@@ -396,7 +396,7 @@ impl ServerWords {
 #[derive(Default)]
 pub(super) struct Text {
     broken: bool,
-    /// The beginning of a character that was cut by the end of a piece.
+    /// The first bytes of a character that continues in the next piece.
     cut: Vec<u8>,
 }
 

@@ -1,11 +1,11 @@
 //! Pages of lists ordered by name. The cost of a page does not depend on how many rows come before it.
 
-/// The wanted part of a list that is ordered by name.
+/// Selects the part of a list, ordered by name, that a page shows.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The name after which the page begins; empty for the first page.
     pub after: String,
-    /// The most rows on the page.
+    /// The maximum number of rows on the page.
     pub limit: usize,
 }
 
@@ -28,8 +28,8 @@ impl Page {
         Self::first(i32::MAX as usize - 1)
     }
 
-    /// Returns the number of rows to query: one more than the limit, which shows whether there are more rows without counting
-    /// them.
+    /// Returns the number of rows to query: one more than the limit. The extra row shows that there are more, without
+    /// counting them.
     pub(super) fn fetch(&self) -> i64 {
         i64::try_from(self.limit).unwrap_or(i64::MAX).saturating_add(1)
     }

@@ -8,7 +8,7 @@ use mcpkg_base::error::{Code, Result};
 /// How long work that has begun keeps trying to store its result.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The pause between two tries.
+/// The pause between two attempts.
 pub(super) const AGAIN: Duration = Duration::from_millis(100);
 
 /// Repeats `f` while the database server is unreachable. `f` must not change anything, or have no further effect when repeated.

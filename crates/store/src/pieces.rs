@@ -1,8 +1,9 @@
 //! Sends stored content slowly: piece by piece, each in its own transaction.
 //!
-//! A slow client must not keep a transaction open, and no unverified content may leave the store. So the whole content is first
-//! read once, and verified by its SHA-256. The checksum of each piece stays in memory and is compared when the piece is read
-//! again. A few recent pieces stay in memory themselves, for content that many clients download at once.
+//! A slow client must not keep a transaction open, and no unverified content may leave the store. So the whole
+//! content is first read once, and verified by its SHA-256. The checksum of each piece stays in memory and is
+//! compared when the piece is read again. A few recent pieces stay in memory as well, for content that many clients
+//! download at the same time.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use mcpkg_base::cache::Cache;
 use mcpkg_base::error::Result;
 use mcpkg_base::sha256::{self, Sha};
 
-/// The most pieces that stay in memory, each of up to a MiB.
+/// How many pieces stay in memory, each of up to 1 MiB.
 const MAX_RECENT: usize = 16;
 
 /// The verified contents, by key and SHA-256. Content never changes, so entries stay valid. In a restored database, a key may
@@ -79,9 +80,9 @@ impl Pieces {
         if self.is_intact(n, &piece) { Ok(piece) } else { Err(damaged(&self.sha256)) }
     }
 
-    /// Like [`Pieces::read`], but keeps recent pieces in memory, so that a piece that many clients ask for is read only once. A
-    /// piece from memory is compared with its checksum each time. Nothing is kept of a content that is larger than all of this
-    /// memory.
+    /// Like [`Pieces::read`], but keeps recent pieces in memory, so that a piece that many clients ask for is read
+    /// only once. A piece from memory is compared with its checksum each time. Pieces of a content that is too large
+    /// for this memory are not kept.
     pub fn read_shared(&self, db: &Db<'_>, n: usize) -> Result<Arc<[u8]>> {
         if self.checksums.len() > MAX_RECENT {
             return self.read(db, n);

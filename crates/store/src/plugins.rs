@@ -24,7 +24,7 @@ pub struct Facts {
     pub providers: String,
 }
 
-/// A plugin's row, joined with that of its server.
+/// A plugin's row, joined with the row of its MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginRow {
     pub server: Server,
@@ -35,16 +35,16 @@ pub struct PluginRow {
     /// The times of its failures, as JSON.
     pub failures: String,
     pub reason: Option<String>,
-    /// When it last listed its tools.
+    /// When the plugin last listed its tools.
     pub listed_at: Option<Millis>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRow {
     pub name: String,
-    /// The server's description of it, as JSON; `None` if it is no longer listed.
+    /// The server's current description of the tool, as JSON; `None` if the server no longer lists it.
     pub listed: Option<String>,
-    /// The server's description of it when a person last looked, as JSON.
+    /// The server's description of the tool when a person last looked at it, as JSON.
     pub accepted: Option<String>,
 }
 
@@ -142,7 +142,7 @@ pub fn is_plugin(db: &Db<'_>, server: i64) -> Result<bool> {
     Ok(db.one(sql, params![server], |row| row.get::<i64>(0))?.is_some())
 }
 
-/// Returns a text that changes whenever something about the project's plugins does that the index of commands shows.
+/// Returns a text that changes whenever the index of commands would show the project's plugins differently.
 pub fn validator(db: &Db<'_>, project: i64) -> Result<String> {
     let sql = sql!(
         "SELECT s.uuid, s.revision, p.added_at, p.changes FROM plugin p JOIN mcp_server s ON s.id = p.server_id
@@ -205,7 +205,7 @@ pub fn set_listed(db: &Db<'_>, id: i64, listed: &[(String, String)], now: Millis
     }
     for gone in before.iter().filter(|tool| !listed.iter().any(|(name, _)| *name == tool.name)) {
         let sql = match gone.accepted {
-            // A tool that nobody has looked at can be deleted: nobody will miss it.
+            // Nobody has looked at this tool yet, so nobody will miss it.
             None => sql!("DELETE FROM plugin_tool WHERE server_id = ?1 AND name = ?2"),
             Some(_) => sql!("UPDATE plugin_tool SET listed = NULL WHERE server_id = ?1 AND name = ?2"),
         };

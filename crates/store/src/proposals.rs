@@ -17,7 +17,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Returns the word for it in the database and for programs.
+    /// Returns the word for this value in the database and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Origin::Deploy => "deploy",
@@ -45,7 +45,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the word for it in the database and for programs.
+    /// Returns the word for this value in the database and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Action::Change => "change",
@@ -61,7 +61,7 @@ impl Action {
     }
 }
 
-/// The person's decision about a proposal, or that it is still open.
+/// Whether a proposal is open, or how a person decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Open,
@@ -70,7 +70,7 @@ pub enum State {
 }
 
 impl State {
-    /// Returns the word for it in the database, for people and for programs.
+    /// Returns the word for this value in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -126,7 +126,7 @@ pub struct Proposal {
     pub state: State,
     pub actor: String,
     pub created_at: Millis,
-    /// What the person who decided says to the proposer.
+    /// The note to the proposer from the person who decided.
     pub note: Option<String>,
 }
 
@@ -137,14 +137,14 @@ macro_rules! columns {
     };
 }
 
-/// The setting with the highest number that any proposal ever had.
+/// The setting that stores the highest number that any proposal ever had.
 const LAST: &str = "proposal.last";
 
-/// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item, which came from
-/// an earlier state of the same file. The number is new, so that accepting the old number, which a person may have looked at,
-/// does not accept the new proposal.
+/// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item, which
+/// came from an earlier state of the same file. The number is always new: a person may have looked at the old
+/// proposal, and accepting its number must not accept the new one.
 pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
-    // Insert before deleting the old proposal, because otherwise its number could be reused.
+    // Insert before deleting the old proposal. Otherwise the old number could be reused.
     let id = db.insert(
         sql!(
             "INSERT INTO proposal (project_id, origin, action, item, module_id, path, base_blob, blob_id, entry, state,
@@ -172,8 +172,9 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
     never_given(db, id)
 }
 
-/// Returns a number that no proposal ever had for the new proposal `id`. SQLite may reuse the number of a deleted proposal, for
-/// example of one that was withdrawn or whose project was deleted. In that case the row gets another number.
+/// Gives the new proposal `id` a number that no proposal ever had, and returns it. SQLite may reuse the number of a
+/// deleted proposal, for example of one that was withdrawn or whose project was deleted. In that case the row gets
+/// another number.
 fn never_given(db: &Db<'_>, id: i64) -> Result<i64> {
     let last = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
     let last: i64 = db.one(last, params![LAST], |row| row.get(0))?.unwrap_or(0);
@@ -205,7 +206,7 @@ pub fn get(db: &Db<'_>, project: i64, id: i64) -> Result<Option<Proposal>> {
     db.one(sql, params![project, id], from_row)
 }
 
-/// Returns the newest decided proposal for the same content of an item that has a note.
+/// Returns the newest decided proposal that has a note, among those that proposed the same content for an item.
 pub fn noted(db: &Db<'_>, project: i64, item: &str, blob: i64) -> Result<Option<Proposal>> {
     let sql = sql!(
         "SELECT ",

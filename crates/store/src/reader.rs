@@ -65,7 +65,8 @@ impl Reader {
         }
     }
 
-    /// Runs `f`, which must execute only one statement. That is its own transaction, without the cost of beginning one.
+    /// Runs `f`, which must execute only one statement. The statement is its own transaction, which saves the cost of
+    /// beginning one.
     ///
     /// # Errors
     /// Errors of `f`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Sources of a project's content, and the items that their files became when they were last read.
+//! Sources of a project's content, and the items that were made from their files at the last reading.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word for it, for people and programs.
+    /// Returns the word for this value, for people and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Git => "git",
@@ -56,9 +56,9 @@ pub struct Origin {
     /// The folder in the repository, with `/` as separator; empty for all of it.
     pub path: String,
     pub choice: Choice,
-    /// The commit from which its items were last read; `None` for a folder.
+    /// The commit from which the items were last read; `None` for a folder.
     pub commit: Option<String>,
-    /// A SHA-256 of the paths, modes and SHA-256 of all files that became items.
+    /// A SHA-256 that covers the paths, modes and SHA-256 of all files that became items.
     pub digest: [u8; 32],
 }
 
@@ -77,7 +77,7 @@ pub struct ItemRow {
     pub path: String,
     /// The key of the item: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: String,
-    /// The name, the attributes and when it applies, as JSON. They are from the last version that was merged or decided on.
+    /// The item's name, attributes and when it applies, as JSON, from the last version that was merged or decided on.
     pub entry: String,
     /// The key of that version's content.
     pub blob: i64,
@@ -86,7 +86,7 @@ pub struct ItemRow {
     pub executable: bool,
     /// Whether other files became the same item, or the file was reached through a link.
     pub shared: bool,
-    /// The open proposal about it.
+    /// The open proposal about the item.
     pub proposal: Option<i64>,
 }
 
@@ -192,7 +192,7 @@ pub fn count(db: &Db<'_>, id: i64) -> Result<i64> {
     db.single(sql!("SELECT count(*) FROM source_item WHERE source_id = ?1"), params![id], |row| row.get(0))
 }
 
-/// Returns the name of a source that an item came from, other than the source `but`.
+/// Returns the name of a source that an item came from, ignoring the source `but`.
 pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT s.name FROM source_item i JOIN source s ON s.id = i.source_id

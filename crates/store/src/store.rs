@@ -15,7 +15,8 @@ use super::patience::{AGAIN, PATIENCE};
 use super::{Db, Location, Reader};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A handle of the open database, with limits on what it may do. Cheap to clone, and shared between threads.
+/// A handle of the open database, with limits on what it may do. It is cheap to clone, and can be shared between
+/// threads.
 ///
 /// # Errors
 /// Every function that reads may return `E_DB_BUSY`, `E_DB_UNAVAILABLE` and `E_STORAGE` for the database as a whole, and
@@ -24,7 +25,7 @@ use mcpkg_base::error::{Code, Error, Result};
 #[derive(Clone)]
 pub struct Store {
     pub(super) engine: Arc<Engine>,
-    /// Set to end reads with a deadline, when the server ends.
+    /// Set when the server ends, to end reads that have a deadline.
     ended: Arc<AtomicBool>,
     rights: Rights,
 }
@@ -33,11 +34,11 @@ pub struct Store {
 #[derive(Clone, Debug, Default)]
 struct Rights {
     may_write: bool,
-    /// When its reads end; `None` for no limit.
+    /// When the handle's reads end; `None` for no limit.
     deadline: Option<Deadline>,
-    /// The version that its first read saw, once that read has reported it.
+    /// The version that the handle's first read saw, once that read has reported it.
     seen: Option<Arc<OnceLock<Version>>>,
-    /// Whether it waits while the database server is unreachable.
+    /// Whether the handle waits while the database server is unreachable.
     is_patient: bool,
 }
 
@@ -52,8 +53,8 @@ impl Store {
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
     }
 
-    /// Like [`Store::open`], but also migrates an older schema on a server. Only for commands by which a user asks for that,
-    /// since other programs may be using the database.
+    /// Like [`Store::open`], but also migrates an older schema on a server. Use this only for commands that say so to
+    /// the user, because other programs may be using the database.
     pub fn open_up_to_date(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open_up_to_date(path)?), ended: Arc::default(), rights })
@@ -69,8 +70,8 @@ impl Store {
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })
     }
 
-    /// Whether `path` exists, so that [`Store::open`] does not create a database. It may not be a database, though. A server
-    /// always exists.
+    /// Whether `path` exists, so that [`Store::open`] does not create a database. What exists there may not be a
+    /// database. A server always counts as existing.
     pub fn is_at(path: &Path) -> bool {
         Engine::is_at(path)
     }
@@ -117,8 +118,8 @@ impl Store {
         self.with_rights(Rights { is_patient: false, ..self.rights.clone() })
     }
 
-    /// On a patient handle, repeats `work` until it can begin. `work` takes `f` out of its argument once it has begun, and is
-    /// not repeated after that.
+    /// Calls `work`, and on a patient handle repeats it until it can begin. `work` takes `f` out of its argument once
+    /// it has begun, and is not repeated after that.
     fn begun<F, T>(&self, f: F, work: impl Fn(&mut Option<F>) -> Result<T>) -> Result<T> {
         let (mut f, until) = (Some(f), Instant::now() + PATIENCE);
         loop {
@@ -192,8 +193,8 @@ impl Store {
         }
     }
 
-    /// Runs `f`, which executes one statement, on the connection with which the database was opened, if no [`Reader`] and no
-    /// pool has taken it. Every start does this, so it saves opening a second connection.
+    /// Runs `f`, which executes one statement, on the connection with which the database was opened, unless a
+    /// [`Reader`] or a pool has taken it. This saves opening a second connection at every start.
     pub fn read_once<T>(&self, f: impl Fn(&Db<'_>) -> Result<T>) -> Result<T> {
         let first = self.engine.with_first(|connection| f(&Db::new(connection, None)));
         first.unwrap_or_else(|| self.read(f))
@@ -233,8 +234,8 @@ impl Store {
         Ok(Reader::new(Arc::clone(&self.engine), connection, watch))
     }
 
-    /// Moves the content of the WAL into the file as far as other connections allow, so that a server that ends leaves a single
-    /// complete file. Nothing is lost if this fails.
+    /// Moves the content of the WAL into the file, as far as other connections allow. A server that ends thus leaves
+    /// a single complete file. Nothing is lost if this fails.
     pub fn checkpoint(&self) {
         self.engine.checkpoint();
     }

@@ -36,8 +36,9 @@ impl Checksums {
         Self { head: bytes.len(), bytes }
     }
 
-    /// Returns the project of a row, and the `Checksums` for rows that all begin with it. Takes both from `known` if a previous
-    /// row has set it, because all rows of the query have the same project. `column` is the project's column.
+    /// Returns the project of a row, and the `Checksums` for rows that begin with that project. All rows of a query
+    /// have the same project, so both come from `known` if an earlier row has set it. `column` is the project's
+    /// column.
     pub(super) fn of_project<'k>(
         known: &'k mut Option<(i64, Self)>,
         row: &Row<'_>,
@@ -111,7 +112,7 @@ mod tests {
         assert_ne!(checksum(params!["ab", "c"]), checksum(params!["a", "bc"]));
         assert_ne!(checksum(params!["a"]), checksum(params![*b"a"]));
         assert_ne!(checksum(params![None::<&str>]), checksum(params![""]));
-        // Rows store checksums, so this one must never change.
+        // Rows store such checksums, so the result must never change.
         let all = checksum(&[
             Value::Integer(-7),
             Value::Text("é".as_bytes()),

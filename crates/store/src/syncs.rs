@@ -1,5 +1,5 @@
-//! Folders that projects are synced with: the common state after the last sync, the files on disk at that time, and files that
-//! are just being written.
+//! Folders that projects are synced with. Stores the common state after the last sync, the files on disk at that
+//! time, and files that are just being written.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Sync {
     pub id: i64,
     /// The folder's path, with symlinks resolved.
     pub folder: String,
-    /// The value of [`state`] when nothing was left to do; `None` if everything has to be compared.
+    /// The value of [`state`] when nothing was left to do; `None` if the next sync has to compare everything.
     pub project_state: Option<[u8; 32]>,
     /// When the files were last checked.
     pub looked_at: Millis,
@@ -29,18 +29,18 @@ pub struct Sync {
 pub struct Base {
     /// The file's path relative to the folder; `mcp_server:NAME` for an MCP server.
     pub path: String,
-    /// The key of the item, such as `prompt:<uuid>`. For a link, `link:` and its text; for a form, `form:`, its SHA-256, `:`
-    /// and the path of the item's file.
+    /// The key of the item, such as `prompt:<uuid>`. For a link, `link:` and its text. For a duplicate, `form:`, its
+    /// SHA-256, `:` and the path of the item's file.
     pub item: String,
-    /// The name and attributes as JSON, and the key of the content; `None` if both sides never had the same.
+    /// The name and attributes as JSON, and the key of the content; `None` if the two sides were never equal.
     pub version: Option<(String, i64)>,
     /// Whether the folder's manifest lists the file.
     pub listed: bool,
-    /// The open proposal about it.
+    /// The open proposal about the item.
     pub proposal: Option<i64>,
 }
 
-/// A file or folder as the disk last described it.
+/// A file or folder as it was last seen on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The path relative to the folder; empty for the folder itself.
@@ -121,8 +121,8 @@ pub struct Known {
     pub links: Texts,
     /// Copies of items' files in the folder, and files with the same meaning for other agents.
     pub duplicates: Duplicates,
-    /// For items with an open proposal, by path: the proposed name and attributes as JSON, which is what their files contained
-    /// at that time.
+    /// The proposed name and attributes as JSON, for items with an open proposal, by path. The files contained
+    /// exactly these when they were proposed.
     pub proposed: Texts,
 }
 
@@ -172,7 +172,7 @@ pub fn put_link(db: &Db<'_>, id: i64, path: &str, text: &str) -> Result<()> {
     put_base(db, id, &Base { path, item, version: None, listed: false, proposal: None })
 }
 
-/// Stores the duplicates that are in the folder, replacing those that were `known`.
+/// Stores the duplicates in the folder. They replace those in `known`.
 pub fn put_duplicates(db: &Db<'_>, id: i64, known: &Duplicates, duplicates: &Duplicates) -> Result<()> {
     for path in known.keys().filter(|path| !duplicates.contains_key(*path)) {
         delete_base(db, id, path)?;
@@ -197,7 +197,7 @@ pub fn put_base(db: &Db<'_>, id: i64, base: &Base) -> Result<()> {
     db.run(sql, params![id, base.path, base.item, entry, blob, base.listed, base.proposal]).map(drop)
 }
 
-/// Removes the state of an item that neither side has any more.
+/// Removes the state of an item that was removed on both sides.
 pub fn delete_base(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM sync_item WHERE sync_id = ?1 AND path = ?2"), params![id, path]).map(drop)
 }
@@ -220,8 +220,8 @@ pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) ->
     })
 }
 
-/// Stores the state of the files and folders on the disk, replacing the previous one. `state` is the current result of
-/// [`state`] if nothing is left to do. `looked_at` is when the first of them was checked.
+/// Stores the state of the files and folders on the disk, replacing the previous one. `state` is the current result
+/// of [`state`] if nothing is left to do. `looked_at` is when the first file was checked.
 pub fn looked(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>, looked_at: Millis) -> Result<()> {
     db.run(sql!("DELETE FROM sync_file WHERE sync_id = ?1"), params![id])?;
     let sql = sql!(

@@ -6,7 +6,7 @@ use super::Db;
 use super::engine::{params, sql};
 use mcpkg_base::error::Result;
 
-/// Whose default targets are meant.
+/// The projects that default targets apply to.
 #[derive(Clone, Copy, Debug)]
 pub enum Of {
     /// All projects that have no targets of their own.

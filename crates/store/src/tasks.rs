@@ -8,7 +8,8 @@ use super::limits::{Growing, Limits};
 use mcpkg_base::clock::{Millis, span};
 use mcpkg_base::error::Result;
 
-/// The growing table. The outcome of a task is kept for an hour. The number limits the unexpired tasks of each asker.
+/// The limits of this table. The outcome of a task is kept for an hour. The number limits the unexpired tasks of each
+/// asker.
 pub const GROWING: Growing = Growing {
     name: "tasks",
     about: "long-running calls by agents, with their results, per caller; running calls are never deleted",
@@ -20,18 +21,18 @@ pub const GROWING: Growing = Growing {
 /// The states of a task, in MCP's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// A server is working on it.
+    /// A server is working on the task.
     Working,
-    /// It ended with a result, which may be the tool's own error.
+    /// The task ended with a result, which may be the tool's own error.
     Completed,
-    /// It ended without a result.
+    /// The task ended without a result.
     Failed,
-    /// Its asker cancelled it.
+    /// The asker cancelled the task.
     Cancelled,
 }
 
 impl Status {
-    /// Returns the word for it in the database.
+    /// Returns the word for this value in the database.
     const fn word(self) -> &'static str {
         match self {
             Status::Working => "working",
@@ -55,19 +56,19 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     pub id: Uuid,
-    /// The asker, who alone may see it: an access key, or this user.
+    /// The asker: an access key, or this user. Nobody else may see the task.
     pub asker: String,
     pub tool: String,
-    /// The server process that works or worked on it.
+    /// The server process that works or worked on the task.
     pub runner: Uuid,
     pub status: Status,
     pub message: Option<String>,
-    /// The result or the error, as JSON, if it completed or failed.
+    /// The result or the error, as JSON, if the task completed or failed.
     pub outcome: Option<String>,
     pub created_at: Millis,
-    /// When its status last changed.
+    /// When the status last changed.
     pub updated_at: Millis,
-    /// When it is deleted.
+    /// When the task is deleted.
     pub expires_at: Millis,
 }
 
@@ -77,22 +78,22 @@ pub struct End<'a> {
     /// Any status except for `Working`.
     pub status: Status,
     pub message: Option<&'a str>,
-    /// The result or the error, as JSON; `None` if it was cancelled.
+    /// The result or the error, as JSON; `None` if the task was cancelled.
     pub outcome: Option<&'a str>,
     pub at: Millis,
     /// When the task is deleted.
     pub expires_at: Millis,
 }
 
-/// The columns of a task, as [`task`] reads them.
+/// The columns that [`task`] reads.
 macro_rules! columns {
     () => {
         "uuid, asker, tool, runner, status, message, outcome, created_at, updated_at, expires_at"
     };
 }
 
-/// The rows beyond the limits: `?1` is the current time, `?2` the time before which they must have ended, `?3` how many an
-/// asker may have.
+/// The rows beyond the limits: `?1` is the current time, `?2` the time before which a task must have ended, `?3` the
+/// number of tasks that each asker may have.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, status, expires_at, updated_at,
@@ -156,7 +157,7 @@ pub fn get(db: &Db<'_>, asker: &str, id: Uuid, now: Millis) -> Result<Option<Tas
     db.one(statement, params![id, asker, now], task)
 }
 
-/// Returns the tasks that have not ended according to the table.
+/// Returns the tasks that the table lists as working. The process of such a task may have ended.
 pub fn working(db: &Db<'_>) -> Result<Vec<Task>> {
     let statement = sql!("SELECT ", columns!(), " FROM task WHERE status = 'working' ORDER BY created_at, uuid");
     db.all(statement, params![], task)

@@ -16,7 +16,7 @@ pub struct Watch {
     connection: Connection,
     /// The epoch of the database in which the connection was opened.
     epoch: u64,
-    /// The version at the last check; `None` before the first one.
+    /// The version at the last check; `None` before the first check.
     version: Option<Version>,
     looked: Instant,
     position: Position,
@@ -61,9 +61,9 @@ impl Store {
 }
 
 impl Watch {
-    /// Waits until there may have been a commit: for at most half a second if the engine notifies of commits, or else for
-    /// `limit`. Returns whether a check is worthwhile. If the engine notifies, that is after a notification, and also from time
-    /// to time, since a connection can be lost silently.
+    /// Waits until there may have been a commit: for at most half a second if the engine notifies of commits, or else
+    /// for `limit`. Returns whether to check now. An engine that notifies is checked after each notification, and
+    /// also from time to time, because a connection can be lost silently.
     pub fn wait(&self, limit: Duration) -> bool {
         match self.connection.link().wait(limit) {
             Ok(told) => told || self.looked.elapsed() >= UNTOLD,
@@ -95,7 +95,7 @@ impl Watch {
             (self.version, self.position) = (Some(version), now);
             return Ok(Change::Restored);
         }
-        // SQLite's checkpoints change the version too, so events decide whether anything was committed.
+        // SQLite's checkpoints change the version too, so only events show whether anything was committed.
         let news = events::after(&db, self.position.seq, usize::MAX)?;
         self.version = Some(version);
         if let Some(last) = news.last() {

@@ -10,7 +10,7 @@ use mcpkg_base::error::Result;
 /// A workspace to add.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// The id, if the workspace is new.
+    /// The id to use if the workspace is new.
     pub uuid: Uuid,
     /// The machine with the folder.
     pub machine: &'a str,

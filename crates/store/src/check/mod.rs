@@ -23,7 +23,7 @@ pub struct Findings {
     pub broken: Vec<String>,
     /// Content, rows and words that are not as they were stored.
     pub damaged: Vec<String>,
-    /// The number of further damaged ones that are not listed.
+    /// How many further damaged rows there are that `damaged` does not list.
     pub more: usize,
     /// Contents that match their SHA-256.
     pub verified: u64,
@@ -36,7 +36,7 @@ impl Findings {
     }
 }
 
-/// The most faults that are listed one by one.
+/// The maximum number of faults that are listed one by one.
 const NAMED: usize = 100;
 
 /// Checks the whole database; see [`Store::inspect`](super::Store::inspect).
@@ -74,7 +74,7 @@ pub fn faults(db: &Db<'_>) -> Result<Vec<String>> {
     db.link().faults()
 }
 
-/// How many rows of blobs, each up to a MiB, a server sends at once.
+/// How many blob rows, each of up to 1 MiB, a database server sends at once.
 const BATCH: i64 = 32;
 
 /// Verifies every blob against its SHA-256. SQLite's own check does not see a flipped bit inside a value.
@@ -120,7 +120,7 @@ fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     })
 }
 
-/// Calls `f` for each row of a query, and collects its errors about damage.
+/// Calls `f` for each row of a query, and collects the damage that it reports.
 fn look_at(db: &Db<'_>, sql: Sql, faults: &mut Vec<String>, mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
     db.stream(sql, params![], |row| match f(row) {
         // A value of an unexpected type is damage of this row, not of the whole file.
@@ -149,7 +149,8 @@ fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     })
 }
 
-/// Checks that existing items match their last revision, and that items exist unless they were deleted.
+/// Checks each item against its last revision: they must match, and an item may be missing only if that revision
+/// deleted it.
 fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     macro_rules! differs_from_its_revision {
         () => {

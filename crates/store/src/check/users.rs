@@ -7,15 +7,15 @@ use crate::engine::{Row, Sql, params, sql};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// Columns that refer to contents, and the things that they belong to.
+/// A kind of user of stored content: the columns that refer to the content, and how to name the user.
 struct Use {
-    /// Pairs of a table and a column. They have to be the same as in `blobs.rs`, where content that nothing refers to is
-    /// deleted.
+    /// Pairs of table and column. All uses together list the same columns as the condition in `blobs.rs` that finds
+    /// unreferenced content.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with everything that refers to a content"))]
     of: &'static [(&'static str, &'static str)],
-    /// The rows that refer to a content.
+    /// The query for the rows that refer to a content.
     rows: Sql,
-    /// Returns a name for such a row.
+    /// Returns the name of what such a row describes.
     name: fn(&Row<'_>) -> Result<String>,
 }
 

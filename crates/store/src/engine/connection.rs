@@ -34,8 +34,8 @@ pub(crate) enum Link<'c> {
 pub struct Version(i64);
 
 impl Version {
-    /// Returns the version on a connection that was opened in this epoch (see [`Engine::epoch`](super::Engine::epoch)).
-    /// Versions of different connections are not comparable otherwise.
+    /// Mixes an epoch into the version, so that versions from connections of different epochs differ (see
+    /// [`Engine::epoch`](super::Engine::epoch)).
     pub(crate) fn in_epoch(self, epoch: u64) -> Self {
         Self(self.0 ^ (epoch << 40).cast_signed())
     }
@@ -152,9 +152,9 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Runs `f`, and returns its result with the version of the database that the first read in `f` saw. The version is `None`
-    /// if no read found anything, and on SQLite, where asking for it separately costs little. On PostgreSQL, that would be a
-    /// round trip.
+    /// Runs `f`, and returns its result with the version of the database that the first read in `f` saw. The version
+    /// is `None` if no read found anything. On SQLite it is always `None`: asking for it separately is cheap there,
+    /// while on PostgreSQL it would take another round trip.
     pub(crate) fn telling<T>(self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
         match self {
             Self::Sqlite(_) => (f(), None),
@@ -170,8 +170,8 @@ impl<'c> Link<'c> {
         matches!(self, Self::Postgres(_))
     }
 
-    /// Waits for a commit, on a connection of [`Engine::listener`](super::Engine::listener): for at most `limit`, or half a
-    /// second if the server notifies of commits. Returns whether there may have been a commit.
+    /// Waits for a commit, on a connection of [`Engine::listener`](super::Engine::listener). The wait takes at most
+    /// `limit`, or half a second if the server notifies of commits. Returns whether there may have been a commit.
     pub(crate) fn wait(self, limit: Duration) -> Result<bool> {
         match self {
             Self::Sqlite(_) => {
@@ -182,7 +182,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Returns the number of rows that this connection has inserted, updated and deleted so far.
+    /// Returns the number of rows that this connection has inserted, updated or deleted so far.
     pub(crate) fn changed_rows(self) -> u64 {
         match self {
             Self::Sqlite(connection) => connection.total_changes(),
@@ -201,7 +201,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Ends what [`Link::watch`] began.
+    /// Stops the checks that [`Link::watch`] started.
     pub(crate) fn release(self) {
         match self {
             Self::Sqlite(connection) => {

@@ -7,8 +7,8 @@ use mcpkg_base::error::{Code, Error};
 /// How long a writer waits for another process until it fails with `E_DB_BUSY`. The address of a server can change this.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long to pause between two transactions of a long series. It is longer than waiting writers sleep between two tries, so
-/// that they get their turn.
+/// How long to pause between two transactions of a long series. Waiting writers retry at shorter intervals, so each
+/// pause gives them a turn.
 pub(crate) const BETWEEN_WRITES: Duration = Duration::from_millis(5);
 
 /// Returns the error for a database that another process has locked.

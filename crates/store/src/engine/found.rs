@@ -10,11 +10,11 @@ use crate::sums::{DAMAGED, checksum};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// Reads an item: its kind, project, name, URI, description and rank, then in columns 6 to 8 the checksum of its entry in
-/// lists, and the other values that this checksum covers.
+/// Reads an item. Columns 0 to 5 are its kind, project, name, URI, description and rank. Columns 6 to 8 belong to the
+/// checksum of its list entry: two more values that it covers, and the checksum itself.
 pub(super) fn hit(row: &Row<'_>) -> Result<Hit> {
     let kind = if row.get::<&str>(0)? == "prompt" { Kind::Prompt } else { Kind::Resource };
-    // The columns of the entry in lists, in the order in which the checksum covers them. A prompt has no URI.
+    // The columns that the checksum covers, in its order. A prompt has no URI.
     let listed: &[usize] = if kind == Kind::Prompt { &[6, 2, 4, 7] } else { &[6, 2, 3, 4, 7] };
     let values = listed.iter().map(|column| row.get(*column)).collect::<Result<Vec<Value<'_>>>>()?;
     let damaged = row.get::<i64>(8)? != checksum(&values);
@@ -28,7 +28,7 @@ pub(super) fn hit(row: &Row<'_>) -> Result<Hit> {
     })
 }
 
-/// Reads rows whose column 5 is the total number of rows without the limit.
+/// Reads rows that have the total number of rows, without the limit, in column 5.
 pub(super) fn counted<T>(
     db: &Db<'_>,
     sql: Sql,

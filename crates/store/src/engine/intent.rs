@@ -5,6 +5,7 @@ pub(crate) enum Intent {
     Read,
     /// To write anything. Other writers wait until the transaction has ended.
     Write,
-    /// To write to the one project that it locks, and to append events. On PostgreSQL, writers to other projects go on.
+    /// To write only to the one project that it locks, and to append events. On PostgreSQL, writers to other projects
+    /// need not wait.
     WriteProject,
 }

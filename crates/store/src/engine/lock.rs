@@ -21,7 +21,7 @@ pub(crate) enum Mode {
 }
 
 impl Subject {
-    /// Returns the end of the lock file's name.
+    /// Returns the suffix of the lock file's name.
     pub(super) fn suffix(self) -> String {
         match self {
             Self::Serving => ".serving".to_owned(),
@@ -31,7 +31,7 @@ impl Subject {
         }
     }
 
-    /// Whether there may be many locks of this kind, so that the file is removed when the lock is released.
+    /// Whether there may be many locks of this kind. Their files are then removed when a lock is released.
     pub(super) fn is_one_of_many(self) -> bool {
         matches!(self, Self::Tasks(_) | Self::Run(_))
     }
@@ -40,8 +40,9 @@ impl Subject {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
     Held,
-    /// Nobody holds it. A process that did has ended.
+    /// Nobody holds the lock. If a process held it, that process has ended.
     Free,
-    /// Unknown: its last holder is a process on another machine that lost its connection, or the database does not answer.
+    /// Unknown: the last holder is a process on another machine that lost its connection, or the database does not
+    /// answer.
     Unknown,
 }

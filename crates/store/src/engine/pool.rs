@@ -13,8 +13,8 @@ use mcpkg_base::error::{Error, Result};
 /// How often a call that waits for a connection checks whether connections can be opened at all.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// After half of this time, opening a connection is tried again. By default, r2d2 waits longer each time, 0.4 s at first, and
-/// would notice a standby's takeover much later.
+/// r2d2 retries to open a connection after half of this time. Its default pauses start at 0.4 s and grow, so it would
+/// notice much later that a standby has taken over.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// The longest time for which dropping a pool waits for a connection that is being opened.
@@ -26,7 +26,7 @@ pub(super) struct Pool<M: ManageConnection> {
     failed: Failed,
 }
 
-/// Why the last connection could not be opened. r2d2 does not report that; it keeps trying until its time is up.
+/// The reason why the last connection could not be opened. r2d2 does not report that; it keeps trying until its time is up.
 #[derive(Debug)]
 struct Failed(Arc<Mutex<Option<Error>>>);
 

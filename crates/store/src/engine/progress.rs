@@ -11,17 +11,18 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Returns a progress that reports to `told` how much is done and the total. Work stops once `cancelled` is cancelled.
+    /// Returns a progress that calls `told` with the amount done and the total. Work stops once `cancelled` is
+    /// cancelled.
     pub fn new(told: &'a dyn Fn(u64, u64), cancelled: &CancellationToken) -> Self {
         Self { told, cancelled: cancelled.clone() }
     }
 
-    /// Returns a progress that reports nothing, and stops together with this one.
+    /// Returns a progress that reports nothing, and is cancelled together with this one.
     pub(crate) fn silent(&self) -> Progress<'static> {
         Progress { told: &|_, _| {}, cancelled: self.cancelled.clone() }
     }
 
-    /// Reports how much is done and the total. Fails if the work was cancelled.
+    /// Reports the amount done and the total. Fails if the work was cancelled.
     pub(crate) fn tell(&self, done: u64, total: u64) -> Result<()> {
         (self.told)(done, total);
         self.go_on()

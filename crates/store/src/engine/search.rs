@@ -63,7 +63,8 @@ pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     }
 }
 
-/// Implements [`crate::search::find`], except for the order. `has_others` means that the index also has words without an item.
+/// Implements [`crate::search::find`], except for the order. `has_others` says that the index also contains words
+/// without an item.
 pub(crate) fn find(
     db: &Db<'_>,
     project: Option<i64>,

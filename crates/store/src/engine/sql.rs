@@ -1,7 +1,7 @@
 //! The texts of SQL statements.
 
-/// The text of one statement, which only [`sql!`] can make, at compile time. So no statement contains a user's text, and a test
-/// can find all statements in the sources and prepare each one on PostgreSQL too.
+/// The text of one statement. Only [`sql!`] can make it, at compile time, so no statement contains a user's text. A
+/// test finds all statements in the sources and prepares each of them on PostgreSQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sql(&'static str);
 

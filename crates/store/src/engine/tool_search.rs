@@ -22,8 +22,8 @@ pub(crate) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     }
 }
 
-/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined as `joined` says, and that have all tags
-/// of a JSON array. Returns the results and the number of all such tools.
+/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined by `joined`, and have all tags
+/// in a JSON array. Returns the results and the total number of matching tools.
 ///
 /// # Errors
 /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -41,8 +41,8 @@ pub(crate) fn find<T>(
     }
 }
 
-/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the number of all
-/// such tools.
+/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the
+/// total number of matching tools.
 pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,

@@ -65,7 +65,7 @@ fn each(link: Link<'_>, table: &Table, f: impl FnMut(&[Value<'_>]) -> Result<()>
     }
 }
 
-/// Returns a number that depends on the rows of a table, but not on their order.
+/// Returns a digest of a table's rows that does not depend on their order.
 fn digest(link: Link<'_>, table: &Table) -> Result<i64> {
     let mut sum = 0_i64;
     each(link, table, |values| {
@@ -75,7 +75,7 @@ fn digest(link: Link<'_>, table: &Table) -> Result<i64> {
     Ok(sum)
 }
 
-/// Indexes in `to` the items of `from`, if `wanted` returns true for any of their texts.
+/// Indexes the items of `from` in `to`: those with a text for which `wanted` returns true.
 pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     let items = [
         (Kind::Prompt, sql!("SELECT id, project_id, name, description, blob_id FROM prompt")),
@@ -84,7 +84,7 @@ pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -
     for (kind, sql) in items {
         from.each(sql, params![], |row| {
             let body = match blobs::beginning(from, row.get(4)?, search::INDEXED as i64) {
-                // The damage was already reported as that of the content.
+                // The damage was already reported together with the content.
                 Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => Vec::new(),
                 body => body?,
             };
@@ -99,10 +99,10 @@ pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -
     Ok(())
 }
 
-/// Indexes in `to` the tools that `from` lists, if `wanted` returns true for any of their texts.
+/// Indexes the tools that `from` lists in `to`: those with a text for which `wanted` returns true.
 pub(super) fn tool_words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     from.each(sql!("SELECT id, name, description, tags FROM tool_listing"), params![], |row| {
-        // Tags that are not a list are reported when they are read.
+        // Tags that are not a list are not indexed. Reading them reports the damage.
         let tags: Vec<String> = serde_json::from_str(row.get(3)?).unwrap_or_default();
         let (name, description, tags): (&str, &str, _) = (row.get(1)?, row.get(2)?, tags.join(" "));
         if ![name, description, &tags].into_iter().any(&wanted) {

@@ -25,8 +25,8 @@ impl<'v> Value<'v> {
         T::from_value(self).ok_or_else(|| mismatch(column, self))
     }
 
-    /// Returns the bytes of a text in column `column`, without checking that they are UTF-8; `None` for NULL. For rows whose
-    /// checksum shows that they are unchanged.
+    /// Returns the bytes of a text in column `column`, without checking that they are UTF-8; `None` for NULL. Use
+    /// this only for rows that a checksum has already verified.
     pub(crate) fn text(self, column: usize) -> Result<Option<&'v [u8]>> {
         match self {
             Value::Text(text) => Ok(Some(text)),
@@ -134,9 +134,9 @@ impl ToValue for Uuid {
     }
 }
 
-/// Types that can be read from a row. Texts and blobs can be borrowed from it without a copy.
+/// Types that can be read from a row. Texts and blobs can be borrowed from the row without a copy.
 pub(crate) trait FromValue<'v>: Sized {
-    /// Converts a value; `None` if it is of another type.
+    /// Converts a value; `None` if it has another type.
     fn from_value(value: Value<'v>) -> Option<Self>;
 }
 

@@ -19,7 +19,7 @@ pub(super) use selection::{resolved, resolved_id};
 
 const NAME: Unique = Unique::new("project", &["name"]);
 
-/// Why a project is the selected one for a call.
+/// The reason why a project is the selected one for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A flag or an environment variable with this name.
@@ -62,7 +62,7 @@ pub fn require(db: &Db<'_>, selection: &Selection) -> Result<Project> {
     })
 }
 
-/// Returns why the project is the one that `selection` selects. Call it only if there is one.
+/// Returns why `selection` selects its project. Call this only if it selects one.
 pub fn reason(db: &Db<'_>, selection: &Selection) -> Result<Reason> {
     if selection.named.is_some() {
         return Ok(Reason::Named(selection.named_by));
@@ -116,7 +116,7 @@ pub struct Summary {
     pub selected: bool,
 }
 
-/// The query whose rows [`summary_from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`summary_from_row`] reads its rows.
 macro_rules! summary {
     () => {
         concat!(
@@ -181,7 +181,7 @@ pub fn selected(db: &Db<'_>) -> Result<Option<Project>> {
     db.one(sql, params![], from_row)
 }
 
-/// Returns the project that exactly this folder is bound to.
+/// Returns the project that this folder itself is bound to.
 pub fn bound_to(db: &Db<'_>, directory: &str) -> Result<Option<Project>> {
     let sql = sql!(
         "SELECT ",
@@ -229,10 +229,11 @@ pub fn bind(db: &Db<'_>, name: &str, directory: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Removes the binding of a folder, but not those of folders above or below it. Returns the project that it was bound to.
+/// Removes the binding of a folder, but not those of folders above or below it. Returns the project of the removed
+/// binding.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if it is not bound.
+/// `E_NOT_FOUND` if the folder itself is not bound.
 pub fn unbind(db: &Db<'_>, directory: &str) -> Result<Project> {
     let Some(project) = bound_to(db, directory)? else {
         let error = Error::new(Code::NotFound, format!("The folder {directory} is not bound to a project"))

@@ -11,7 +11,7 @@ use mcpkg_base::error::Result;
 pub struct Selection {
     /// The name from `--project` or `MCPKG_PROJECT`.
     pub named: Option<String>,
-    /// Which of the two it came from.
+    /// Where the name came from: `--project` or `MCPKG_PROJECT`.
     pub named_by: &'static str,
     /// The folder in which the command or server was started, with `/` as separator and without a final one; empty for none.
     pub directory: String,
@@ -30,9 +30,9 @@ impl Selection {
 
 /// An SQL expression for the id of the selected project. Parameters: ?1 the name or NULL, ?2 the folder.
 ///
-/// Among the folders above a folder, the longest is also the last by name, so the index finds it without a sort. Queries of
-/// rows compare their `project_id` with this expression, so that a hot read needs only one statement. It is a literal, so that
-/// the compiler can build the statement's text, rather than each request.
+/// Among the folders above a folder, the longest is also the last by name, so the index finds it without a sort.
+/// Queries compare the `project_id` of their rows with this expression, so that a hot read needs only one statement.
+/// The macro expands to a literal, so the text of a statement is built at compile time and not for each request.
 macro_rules! resolved {
     () => {
         "(CASE WHEN CAST(?1 AS TEXT) IS NOT NULL THEN (SELECT id FROM project WHERE name = ?1)
@@ -44,8 +44,8 @@ macro_rules! resolved {
 }
 pub(crate) use resolved;
 
-/// Returns the key of the selected project, if any. For reads of several statements. A single statement resolves the project in
-/// a subquery of its own, which runs once: resolving it for each row would cost as much as the row.
+/// Returns the key of the selected project, if any. For reads with several statements. A single statement resolves
+/// the project in a subquery, which runs only once: resolving it for each row would cost as much as reading the row.
 pub(crate) fn resolved_id(db: &Db<'_>, selection: &Selection) -> Result<Option<i64>> {
     let resolved =
         db.one(sql!("SELECT ", resolved!()), params![selection.named, selection.directory], |row| row.get(0))?;

@@ -23,7 +23,7 @@ impl Dialect {
         }
     }
 
-    /// Reads the column; the schema allows no other words.
+    /// Reads the dialect from its column. The schema allows only the words of these dialects.
     pub(super) fn from_row(row: &Row<'_>, column: usize) -> Result<Option<Self>> {
         let word: Option<&str> = row.get(column)?;
         Ok([Self::Claude, Self::OpenCode].into_iter().find(|dialect| word == Some(dialect.word())))

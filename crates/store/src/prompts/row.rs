@@ -29,7 +29,7 @@ macro_rules! prompt_summed {
     };
 }
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! prompt_columns {
     () => {
         concat!("SELECT ", prompt_summed!(), ", p.id, p.blob_id, b.size FROM prompt p JOIN blob b ON b.id = p.blob_id")
@@ -105,7 +105,7 @@ pub(crate) fn from_row(row: &Row<'_>) -> Result<Prompt> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Passes on other errors.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Prompt> {
     let attributes = Attributes { description: Some(DAMAGED.to_owned()), ..Attributes::default() };
     items::placeholder(row, error, attributes, REST)

@@ -12,9 +12,9 @@ use crate::sums::{Checksums, DAMAGED};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// The part of a row that prompts/list needs, borrowed. Texts are bytes. They are valid UTF-8, since they were written as such
-/// and the checksum matches. A damaged row has only its name, as far as it is legible, and a description that reports the
-/// damage.
+/// The part of a row that prompts/list needs, borrowed. Texts are bytes, which are valid UTF-8 because they were
+/// written as such and the checksum matches. A damaged row has only its name, as far as it is legible, and a
+/// description that reports the damage.
 #[derive(Debug)]
 pub struct Line<'r> {
     pub project: i64,
@@ -22,11 +22,11 @@ pub struct Line<'r> {
     pub description: Option<&'r [u8]>,
     /// The arguments, as a JSON array in MCP's form.
     pub arguments: Option<&'r [u8]>,
-    /// Whether it is a command whose first argument is everything that a user types after it.
+    /// Whether the prompt is a command whose first argument is everything that a user types after it.
     pub takes_line: bool,
 }
 
-/// How a prompt's arguments begin if the first one is everything that a user types.
+/// The beginning of a prompt's arguments if the first one is everything that a user types.
 const LINE: &[u8] = b"[{\"name\":\"arguments\"";
 
 /// The columns that prompts/get needs, borrowed from a row.
@@ -44,8 +44,8 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Passes the prompts of the selected project to `each`, ordered by name. Returns whether there are more after the page. Takes
-/// one statement.
+/// Passes a page of the selected project's prompts to `each`, ordered by name, with one statement. Returns whether
+/// more prompts follow after the page.
 ///
 /// # Errors
 /// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -68,7 +68,8 @@ pub fn each(
         if seen > page.limit {
             return Ok(());
         }
-        // Include the requested project in the checksum: a damaged index may lead to a row of another project.
+        // Include the requested project in the checksum, because a damaged index may lead to a row of another
+        // project.
         let (project, sums) = Checksums::of_project(&mut of_project, row, 4)?;
         // Read each column only once: getting one from SQLite costs as much as writing it as JSON.
         let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];

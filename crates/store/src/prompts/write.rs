@@ -48,7 +48,7 @@ pub fn update(
     write(db, author, project, prompt, Change { action, restored: None }, (content, None))
 }
 
-/// Deletes a prompt. Its revisions stay, and the deletion becomes one of them.
+/// Deletes a prompt. Its revisions stay, and the deletion is added as the last one.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Prompt> {
     items::delete(db, author, project, get(db, project, name)?)
 }
@@ -131,7 +131,7 @@ fn write(
             None => {
                 db.insert(sql!("INSERT INTO prompt (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns)
             }
-            // Without RETURNING, for the reason given at the insert of a resource.
+            // Without RETURNING, for the reason given in `resources/write.rs`.
             Some(id) => db
                 .run(
                     sql!("INSERT INTO prompt (", columns!(), ", id) VALUES (", values!(), ", ?17)"),

@@ -14,7 +14,7 @@ pub struct Attributes {
     pub description: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Whether the content is served as text; else as a base64 blob.
+    /// Whether the content is served as text. Otherwise it is served as a base64 blob.
     pub text: bool,
     /// Whether the imported file was executable.
     #[serde(default)]
@@ -35,7 +35,7 @@ pub enum Key<'a> {
 }
 
 impl Key<'_> {
-    /// Returns its column in the rows of `resource_columns!`.
+    /// Returns the column of the name or the URI in the rows of `resource_columns!`.
     pub(super) fn column(self) -> usize {
         match self {
             Key::Name(_) => 1,

@@ -30,7 +30,7 @@ macro_rules! resource_summed {
     };
 }
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! resource_columns {
     () => {
         concat!(
@@ -71,7 +71,8 @@ pub(super) fn listed_sum(project: i64, name: &str, attributes: &Attributes) -> i
     checksum(params![project, name, uri, description, mime_type])
 }
 
-/// Returns the checksum of the other columns and of `listed_sum`. `times` are when the resource was created and updated.
+/// Returns the checksum of the other columns and of `listed_sum`. `times` contains when the resource was created and
+/// updated.
 pub(super) fn row_sum(
     listed_sum: i64,
     uuid: Uuid,
@@ -106,7 +107,7 @@ pub(crate) fn from_row(row: &Row<'_>) -> Result<Resource> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Passes on other errors.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Resource> {
     let (uri, description) = (legible(row, 2), Some(DAMAGED.to_owned()));
     let attributes = Attributes { uri, description, mime_type: None, text: false, executable: false };

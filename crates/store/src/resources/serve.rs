@@ -1,4 +1,5 @@
-//! Serves resources to clients. A resource, or a page of the list, takes one statement, and its fields are borrowed from the rows.
+//! Serves resources to clients. A resource, or a page of the list, takes one statement, and its fields are borrowed
+//! from rows.
 
 use super::resource::Key;
 use super::row::{REST, check, resource_listed, resource_summed};
@@ -12,9 +13,9 @@ use crate::sums::{Checksums, DAMAGED};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// The part of a row that resources/list needs, borrowed. Texts are bytes. They are valid UTF-8, since they were written as
-/// such and the checksum matches. A damaged row has only its name and URI, as far as they are legible, and a description that
-/// reports the damage.
+/// The part of a row that resources/list needs, borrowed. Texts are bytes, which are valid UTF-8 because they were
+/// written as such and the checksum matches. A damaged row has only its name and URI, as far as they are legible, and
+/// a description that reports the damage.
 #[derive(Debug)]
 pub struct Line<'r> {
     pub project: i64,
@@ -34,8 +35,8 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Passes the resources of the selected project to `each`, ordered by name. Returns whether there are more after the page.
-/// Takes one statement.
+/// Passes a page of the selected project's resources to `each`, ordered by name, with one statement. Returns whether
+/// more resources follow after the page.
 pub fn each(
     db: &Db<'_>,
     selection: &Selection,
@@ -55,7 +56,8 @@ pub fn each(
         if seen > page.limit {
             return Ok(());
         }
-        // Include the requested project in the checksum: a damaged index may lead to a row of another project.
+        // Include the requested project in the checksum, because a damaged index may lead to a row of another
+        // project.
         let (project, sums) = Checksums::of_project(&mut of_project, row, 5)?;
         // Read each column only once: getting one from SQLite costs as much as writing it as JSON.
         let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =

@@ -19,7 +19,7 @@ const URI: Unique = Unique::new("resource", &["project_id", "uri"]);
 /// Adds a resource. If a deleted resource had the same name, this continues its id and history.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` for the name or the URI.
+/// `E_ALREADY_EXISTS` if the name or the URI is taken.
 pub fn insert(
     db: &Db<'_>,
     author: Author<'_>,
@@ -56,7 +56,7 @@ pub fn update(
     write(db, author, project, resource, Change { action, restored: None }, None)
 }
 
-/// Deletes a resource. Its revisions stay, and the deletion becomes one of them.
+/// Deletes a resource. Its revisions stay, and the deletion is added as the last one.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
     items::delete(db, author, project, get(db, project, name)?)
 }

@@ -21,7 +21,7 @@ pub use kind::Kind;
 pub use outdated::Outdated;
 pub(super) use outdated::{forget, forgot_revisions, outdated};
 
-/// The query whose rows [`from_row`] reads, without its conditions. The columns that the checksum covers come first, then the
+/// The SELECT without its conditions; [`from_row`] reads its rows. The columns that the checksum covers come first, then the
 /// checksum, then the rest.
 macro_rules! revision_columns {
     () => {
@@ -37,12 +37,11 @@ const NUMBER: Unique = Unique::new("revision", &["item", "number"]);
 
 const ROW: Range<usize> = 0..11;
 
-/// Who makes a change, and when.
+/// The author of a change, and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Author<'a> {
     /// `shell`, or `mcp:` and the client's name.
     pub actor: &'a str,
-    /// The time of the change.
     pub now: Millis,
 }
 
@@ -144,7 +143,8 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
     })
 }
 
-/// Returns the state of an item before its revision `number`; empty if that is the first one.
+/// Returns the state of an item before its revision `number`, as an event records it; empty before the first
+/// revision.
 fn before(number: i64) -> String {
     if number > 1 { (number - 1).to_string() } else { String::new() }
 }
@@ -230,8 +230,8 @@ pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Resu
     }
 }
 
-/// Returns the item that has or last had the name. The current holder wins over former ones. Of those, the one written last
-/// wins, regardless of the clock.
+/// Returns the item that has or last had the name. An item that has the name now wins over deleted or renamed ones.
+/// Of those, the one written last wins, regardless of the clock.
 fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid>> {
     let has = match kind {
         Kind::Prompt => sql!("SELECT uuid FROM prompt WHERE project_id = ?1 AND name = ?2"),
@@ -267,7 +267,7 @@ pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Passes on other errors.
 fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     if error.code() != Code::Damaged {
         return Err(error);

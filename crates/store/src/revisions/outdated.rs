@@ -12,11 +12,12 @@ const FORGOT: &str = "revisions_forgotten";
 pub struct Outdated {
     /// How many of the newest revisions each prompt, resource and workflow keeps; at least one.
     pub keep: u32,
-    /// Only revisions from before this time are outdated, and only if all earlier ones of the item are as well.
+    /// Only revisions from before this time are outdated, and only together with all earlier revisions of the item.
     pub before: Millis,
 }
 
-/// The condition for a row of `revision` to be outdated: `?1` is the time, `?2` how many stay. The remaining ones have no gap.
+/// The SQL condition that a row of `revision` is outdated: `?1` is the time, `?2` how many revisions stay. The
+/// remaining ones have no gap.
 macro_rules! outdated {
     () => {
         "revision.number <= (SELECT max(newest.number) FROM revision newest WHERE newest.item = revision.item) - ?2
@@ -31,7 +32,8 @@ pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
 }
 
-/// Whether old revisions were ever deleted. If so, the first ones of an item may be missing, which otherwise would be damage.
+/// Whether old revisions were ever deleted. If so, the first revisions of an item may be missing without being lost
+/// to damage.
 pub(crate) fn forgot_revisions(db: &Db<'_>) -> Result<bool> {
     Ok(db.one(sql!("SELECT 1 FROM setting WHERE key = ?1"), params![FORGOT], |_| Ok(()))?.is_some())
 }

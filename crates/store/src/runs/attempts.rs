@@ -8,11 +8,11 @@ use mcpkg_base::error::Result;
 /// An attempt that is starting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// The position of its step in the run.
+    /// The position of the attempt's step in the run.
     pub seq: i64,
-    /// Its number among the attempts at its step, counted from 1.
+    /// The number of the attempt among those at the same step, counted from 1.
     pub number: i64,
-    /// The round of `repeat` that it belongs to, counted from 1.
+    /// The round of `repeat` that the attempt belongs to, counted from 1.
     pub round: i64,
     /// The idempotency key that is sent with the request.
     pub key: Option<String>,
@@ -41,7 +41,7 @@ pub struct Ended {
     pub sha256: Option<[u8; 32]>,
     /// The beginning of the answer, redacted.
     pub excerpt: Option<String>,
-    /// A message about the outcome.
+    /// A message that explains the outcome.
     pub reason: Option<String>,
     pub ended_at: Millis,
 }
@@ -49,7 +49,7 @@ pub struct Ended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     pub begun: Begun,
-    /// The outcome; `None` while it runs, or if its process was killed.
+    /// The outcome; `None` while the attempt runs, or if its process was killed.
     pub ended: Option<Ended>,
 }
 

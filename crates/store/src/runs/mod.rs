@@ -1,7 +1,7 @@
 //! Runs of commands and of workflows: their requests, progress and outcomes.
 //!
-//! A process that works on a run holds the run's lock ([`super::Store::hold_run`]). A row alone does not show that any process
-//! does.
+//! A process that works on a run holds the run's lock ([`super::Store::hold_run`]). A row alone does not show whether
+//! any process is working on its run.
 
 pub mod attempts;
 pub mod steps;
@@ -32,7 +32,7 @@ pub const GROWING: Growing = Growing {
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     pub uuid: Uuid,
-    /// The key of its project, if it has one.
+    /// The key of the run's project, if it has one.
     pub project: Option<i64>,
     pub kind: Kind,
     /// The id of the command, or the name of the workflow.
@@ -58,20 +58,20 @@ pub struct Run {
     pub kind: Kind,
     /// The id of the command, or the name of the workflow.
     pub name: String,
-    /// The key of the text of its plan.
+    /// The key of the stored text of the run's plan.
     pub definition: i64,
     /// The SHA-256 of the plan, in hex.
     pub plan_hash: String,
     /// The inputs as JSON, with secrets as references.
     pub inputs: String,
-    /// The state in which its last holder left it.
+    /// The state in which the run's last holder left it.
     pub state: State,
-    /// A request to the run that it has not yet fulfilled.
+    /// A request to pause or cancel that the run has not fulfilled yet.
     pub wanted: Option<Wanted>,
     pub asker: String,
     /// The actor in the trail.
     pub actor: String,
-    /// The reason for its state, if there is one to report.
+    /// The reason for the state, if there is one to report.
     pub reason: Option<String>,
     pub output: Option<i64>,
     pub created_at: Millis,
@@ -89,7 +89,8 @@ macro_rules! runs {
     };
 }
 
-/// The rows beyond the limits: `?1` is the time before which they ended, `?2` how many a project keeps.
+/// The rows beyond the limits: `?1` is the time before which a run must have ended, `?2` the number of runs that a
+/// project keeps.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, ended_at, row_number() OVER (PARTITION BY project_id ORDER BY id DESC) AS place
@@ -118,8 +119,8 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     Ok(runs.len() as u64)
 }
 
-/// Adds a run and its steps, and returns its key. Each step has a name and a command, and they are in the order in which they
-/// run. The caller must hold the run's lock. Every hundredth run, the table is pruned.
+/// Adds a run and its steps, and returns the run's key. Each step has a name and a command, and the steps are in the
+/// order in which they run. The caller must hold the run's lock. Every hundredth run, the table is pruned.
 pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> {
     let definition = blobs::put(db, new.definition.as_bytes())?;
     let sql = sql!(
@@ -147,7 +148,7 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> 
         );
         db.run(sql, params![run, seq, name, command])?;
     }
-    // Only now and then, because finding the rows means looking at all runs.
+    // Prune only now and then, because finding the rows to delete means looking at all runs.
     if run % LOOK == 0 {
         delete(db, GROWING.limits(db)?, new.now, SWEEP)?;
     }
@@ -158,7 +159,8 @@ pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
-/// Whether a row is still the same run of this database: it was not deleted, and no backup was restored over it.
+/// Whether a row still describes the same run of this database: the run was not deleted, and no backup was restored
+/// over it.
 pub fn stands(db: &Db<'_>, run: i64, uuid: Uuid, generation: &str) -> Result<bool> {
     let sql = sql!(
         "SELECT 1 FROM run JOIN setting ON setting.key = 'generation' AND setting.value = ?3
@@ -238,8 +240,8 @@ pub fn set_output(db: &Db<'_>, id: i64, output: &str) -> Result<()> {
     db.run(sql!("UPDATE run SET output_blob = ?2 WHERE id = ?1"), params![id, blob]).map(drop)
 }
 
-/// Requests something of a run that has not ended. A pause does not replace a request to cancel. Returns whether there is such
-/// a run.
+/// Asks a run that has not ended to pause or to cancel. A request to pause does not replace an open request. Returns
+/// whether the request was recorded.
 pub fn want(db: &Db<'_>, id: i64, wanted: Wanted) -> Result<bool> {
     let changed = match wanted {
         Wanted::Pause => {

@@ -13,7 +13,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Returns the word for it in the database and for users.
+            /// Returns the word for this value in the database and for users.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
@@ -46,15 +46,15 @@ words! {
         Running "running",
         /// A step waits for its next round.
         Waiting "waiting",
-        /// It was paused, and can be resumed.
+        /// The run was paused, and can be resumed.
         Paused "paused",
-        /// Somebody has asked to cancel it.
+        /// Somebody has asked to cancel the run.
         CancelRequested "cancel_requested",
-        /// Its process ended before it was done. It can be resumed.
+        /// The run's process ended before the run was done. The run can be resumed.
         Interrupted "interrupted",
         /// The outcome of an attempt is unknown. A person decides what to do.
         Uncertain "uncertain",
-        /// Its process is on another machine and cannot be checked. Never stored in a row.
+        /// The run's process is on another machine and cannot be checked. Never stored in a row.
         Unknown "unknown",
         /// Every step succeeded, or was skipped because of its condition.
         Succeeded "succeeded",
@@ -66,21 +66,21 @@ words! {
 words! {
     /// The states of a step.
     StepState {
-        /// It has not started yet.
+        /// The step has not started yet.
         Pending "pending",
         /// An attempt is under way.
         Running "running",
-        /// It waits for its next round.
+        /// The step waits for its next round.
         Waiting "waiting",
-        /// It has an output.
+        /// The step has an output.
         Succeeded "succeeded",
-        /// Its command failed, or its output is not what the workflow expects.
+        /// The step's command failed, or its output is not what the workflow expects.
         Failed "failed",
-        /// Its condition was false, or a step that it needs did not succeed.
+        /// The step's condition was false, or a step that it needs did not succeed.
         Skipped "skipped",
-        /// The outcome of its last attempt is unknown.
+        /// The outcome of the step's last attempt is unknown.
         Uncertain "uncertain",
-        /// It was given up together with its run.
+        /// The step was given up together with its run.
         Canceled "canceled",
     }
 }
@@ -95,19 +95,19 @@ words! {
 }
 
 impl State {
-    /// Whether it has ended and cannot be resumed.
+    /// Whether the run has ended and cannot be resumed.
     pub const fn is_over(self) -> bool {
         matches!(self, State::Succeeded | State::Failed | State::Canceled)
     }
 
-    /// Whether the run needs a holder. If it has none, it was interrupted.
+    /// Whether the run needs a holder. Without one, it was interrupted.
     pub const fn is_under_way(self) -> bool {
         matches!(self, State::Pending | State::Running | State::Waiting | State::CancelRequested)
     }
 }
 
 impl StepState {
-    /// Whether it has ended.
+    /// Whether the step has ended.
     pub const fn is_over(self) -> bool {
         !matches!(self, StepState::Pending | StepState::Running | StepState::Waiting | StepState::Uncertain)
     }

@@ -8,24 +8,24 @@ use mcpkg_base::error::Result;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its position in the run, counted from 0.
+    /// The position of the step in the run, counted from 0.
     pub seq: i64,
     pub name: String,
     pub command: String,
     pub state: StepState,
     /// How many rounds of `repeat` were started.
     pub rounds: i64,
-    /// Until when rounds may be started.
+    /// The time until which new rounds may start.
     pub deadline_at: Option<Millis>,
     /// When the next round starts.
     pub next_at: Option<Millis>,
-    /// The reason for its state, if there is one to report.
+    /// The reason for the state, if there is one to report.
     pub reason: Option<String>,
-    /// The key of its output.
+    /// The key of the step's output.
     pub output: Option<i64>,
-    /// The JSON pointers of the secrets that were removed from its output, as a JSON array.
+    /// The JSON pointers of the secrets that were removed from the output, as a JSON array.
     pub secrets: Option<String>,
-    /// When its first attempt started.
+    /// When the step's first attempt started.
     pub started_at: Option<Millis>,
     pub ended_at: Option<Millis>,
 }
@@ -95,7 +95,7 @@ pub fn retry(db: &Db<'_>, run: i64, seq: i64) -> Result<()> {
     db.run(sql, params![run, seq]).map(drop)
 }
 
-/// Records that the run's unfinished steps are given up. A step with an unknown outcome keeps that state.
+/// Records that the run's unfinished steps are given up. A step whose outcome is unknown keeps that state.
 pub fn give_up(db: &Db<'_>, run: i64, now: Millis) -> Result<()> {
     let sql = sql!(
         "UPDATE run_step SET state = 'canceled', ended_at = ?2, next_at = NULL

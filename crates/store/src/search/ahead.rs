@@ -16,8 +16,7 @@ use crate::revisions::Kind;
 use crate::{Db, Store};
 use mcpkg_base::error::Result;
 
-/// The most items and bytes that one transaction indexes. If there are no more than that in total, they are left to the
-/// transaction that writes them.
+/// How many items and bytes one transaction may index. Writes that stay within these limits index nothing ahead.
 const AT_ONCE: (usize, u64) = (1000, 4 << 20);
 
 /// An item whose words are indexed before it is written.
@@ -81,8 +80,9 @@ impl Store {
 }
 
 impl IndexedAhead<'_> {
-    /// Returns the ids of the words, in their order, for the items that this transaction writes to `project`; empty if there
-    /// are none. This ends the reservation. If an item is not written after all, remove its words with [`super::unindex`].
+    /// Returns the ids of the words, in their order, for the items that this transaction writes to `project`. The
+    /// range is empty if no words were indexed ahead. This ends the reservation. If an item is not written after all,
+    /// remove its words with [`super::unindex`].
     pub fn claim(&self, db: &Db<'_>, project: i64) -> Result<Range<i64>> {
         let Some(reserved) = &self.reserved else { return Ok(0..0) };
         if !reserved.stands(db)? {
@@ -105,7 +105,7 @@ impl IndexedAhead<'_> {
         self.store.write(|db| reserved.sweep(db))
     }
 
-    /// Leaves the words in the index, after the transaction that claimed their ids was committed.
+    /// Leaves the words in the index. Call this after committing the transaction that claimed their ids.
     pub fn keep(mut self) {
         self.reserved = None;
     }
@@ -171,7 +171,7 @@ mod tests {
             all.map(|(name, content)| Words { kind: Kind::Prompt, name, description: None, content }).collect()
         }
 
-        /// Writes the prompt `name` with the word `needle`. Without a key, it is written as by another writer.
+        /// Writes the prompt `name` with the word `needle`. Without a key, writes it as if another writer did.
         fn create(&self, name: &str, indexed: Option<i64>) -> Result<()> {
             let ids = Ids { uuid: clock::unique(), indexed };
             self.store.write(|db| {

@@ -10,6 +10,6 @@ pub struct Hit {
     pub name: String,
     pub uri: Option<String>,
     pub description: Option<String>,
-    /// How well it matches. Higher is better. Only comparable within one search.
+    /// How well the item matches. Higher is better. Only comparable within one search.
     pub score: f64,
 }

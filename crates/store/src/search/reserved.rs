@@ -21,7 +21,7 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    /// Whether the reservation still exists: it was neither ended nor swept.
+    /// Whether the reservation still exists: nobody has ended it or swept it away.
     pub(super) fn stands(&self, db: &Db<'_>) -> Result<bool> {
         Ok(db.one(sql!("SELECT 1 FROM setting WHERE key = ?1"), params![self.key], |_| Ok(()))?.is_some())
     }
@@ -74,7 +74,7 @@ pub(super) fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
     let largest = reserved.chain(taken).max().unwrap_or(0);
     let Some(ids) = i64::try_from(count).ok().and_then(|count| {
         let first = largest.checked_add(FREE)?;
-        // Leave room: the index numbers prompts and resources together.
+        // Leave room: ids in the index are twice as large as those of prompts and resources.
         first.checked_add(count)?.checked_mul(4)?;
         Some(first..first + count)
     }) else {
@@ -86,7 +86,7 @@ pub(super) fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
     Ok(Some(Reserved { key, ids }))
 }
 
-/// Whether an item already has one of these ids, because others created more items than [`FREE`].
+/// Whether an item already has one of these ids, because more than [`FREE`] items were created in the meantime.
 pub(super) fn is_any_taken(db: &Db<'_>, ids: &Range<i64>) -> Result<bool> {
     for sql in [
         sql!("SELECT EXISTS (SELECT 1 FROM prompt WHERE id >= ?1 AND id < ?2)"),

@@ -89,9 +89,9 @@ pub fn asked(text: &str) -> (Cow<'_, str>, Ends) {
 struct Cutting {
     out: String,
     run: String,
-    /// The last letter of the previous run. It is written there only if the same word continues.
+    /// The last letter of the previous run. In a query it is written only if the same word continues after the run.
     last: Option<char>,
-    /// Whether that letter is always written, as in the index.
+    /// Whether the last letter of each run is always written, as in the index.
     with_last: bool,
     ends: Ends,
 }

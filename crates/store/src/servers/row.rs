@@ -11,7 +11,7 @@ use crate::sums::{checksum, intact};
 use crate::text::legible;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! server_columns {
     () => {
         "SELECT project_id, uuid, name, transport, command, args, env, cwd, url, headers, inputs, extra, description,

@@ -21,7 +21,7 @@ pub enum Transport {
 impl Transport {
     pub const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
-    /// Returns the word for it in the database.
+    /// Returns the word for this value in the database.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
@@ -102,7 +102,7 @@ impl Text {
     }
 }
 
-/// Names with their texts, in order: variables or headers.
+/// Names with their texts, in order, for variables and headers.
 pub type Named = Vec<(String, Text)>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ impl Definition {
         }
     }
 
-    /// Returns its texts, except those of inputs and of `extra`.
+    /// Returns the texts of the definition, except those of `inputs` and `extra`.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         let named = self.env.iter().chain(&self.headers).map(|(_, text)| text);
         self.command.iter().chain(&self.args).chain(&self.cwd).chain(&self.url).chain(named)

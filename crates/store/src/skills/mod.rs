@@ -42,8 +42,8 @@ pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     })
 }
 
-/// Returns the revisions that deleted the files of the skill `name` together with its last `SKILL.md`. Returns none if there is
-/// a `SKILL.md`, or if there never was one.
+/// Returns the revisions that deleted the files of the skill `name` together with its last `SKILL.md`. Returns none
+/// if the skill has a `SKILL.md`, or never had one.
 pub fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     let sql = sql!(
         revision_columns!(),
@@ -69,8 +69,8 @@ pub fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     Ok(all.into_iter().map(|(_, revision)| revision).filter(|revision| revision.at == at).collect())
 }
 
-/// Selects a prompt that is preferred over prompt `p` for the same skill: the one with exactly the skill's name wins, or else
-/// the first by name.
+/// Selects a prompt that is preferred over prompt `p` for the same skill. The prompt with exactly the skill's name is
+/// preferred, or else the first by name.
 macro_rules! better {
     () => {
         "SELECT better.name FROM prompt better INDEXED BY prompt_skill
@@ -112,14 +112,14 @@ pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Prompt>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hidden {
     pub prompt: String,
-    /// The skill name that it would have.
+    /// The skill name that the prompt would have.
     pub skill: String,
     /// The prompt that has the skill name; `None` for a stored skill.
     pub by: Option<String>,
 }
 
-/// Returns the prompts whose skill name another item has, ordered by name. Prompts with exactly the name of a stored skill,
-/// which replaces them, are excluded.
+/// Returns the prompts whose skill name another item has, ordered by name. Leaves out prompts with exactly the name
+/// of a stored skill, because that skill replaces them.
 pub fn hidden(db: &Db<'_>, project: i64) -> Result<Vec<Hidden>> {
     let sql = sql!(
         "SELECT p.name, p.skill, (",

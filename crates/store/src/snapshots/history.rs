@@ -6,28 +6,28 @@ use crate::Db;
 use crate::engine::{params, sql};
 use mcpkg_base::error::Result;
 
-/// The condition for a snapshot `s` to have changed the disk and not to have been undone.
+/// The SQL condition that a snapshot `s` has changed the disk and was not undone.
 macro_rules! kept {
     () => {
         "s.state IN ('applied', 'pruned')"
     };
 }
 
-/// Returns the files of a location as snapshot `id` left them, for a rollback to it. They are the files that mcpkg had written
-/// by then, and all files that a later snapshot changed. The state of a file, in `after`, is the last one that this or an
-/// earlier snapshot wrote. If there is none, it is what the first later snapshot found.
+/// Returns the files of a location as snapshot `id` left them, for a rollback to that snapshot. These are the files
+/// that mcpkg had written by then, and all files that a later snapshot changed. `after` is the state that this or an
+/// earlier snapshot wrote last, or else the state that the first later snapshot found.
 pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id + 1, true, |last, first| match (last, first) {
-        // If no later snapshot touched the file, only the user can have changed it. Do not restore it if mcpkg had not written
-        // it.
+        // No later snapshot touched the file, so only the user can have changed it. Restore it only if mcpkg had
+        // written it.
         (Some(last), None) => (last.keep == Keep::Written).then_some(File { attributes: None, ..last }),
         (Some(last), Some(_)) => Some(File { attributes: None, ..last }),
         (None, first) => first.map(|first| File { after: first.before.clone(), keep: Keep::Nobody, ..first }),
     })
 }
 
-/// Returns the files of a location that snapshot `id` or a later one changed, each as it was just before, including changes by
-/// the user. That state is in `after`.
+/// Returns the files of a location that snapshot `id` or a later one changed. `after` is the state of each file just
+/// before, including the user's own changes.
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id, false, |last, first| match (last, first) {
         (Some(last), Some(first)) => Some(File { after: first.before, attributes: first.attributes, ..last }),
@@ -36,8 +36,8 @@ pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     })
 }
 
-/// Calls `fold` for each file that snapshot `id` or a later one changed, or with `whole`, that any snapshot changed. Its
-/// arguments are the last change before snapshot `id`, and the first one from then on.
+/// Calls `fold` for each file that snapshot `id` or a later one changed; with `whole`, for each file that any
+/// snapshot changed. Passes it the file's last change before snapshot `id`, and its first change from then on.
 fn changed_since(
     db: &Db<'_>,
     place: i64,
@@ -74,7 +74,7 @@ fn changed_since(
     Ok(found)
 }
 
-/// Returns the changes of a location's file by snapshot `from` and later ones, newest first.
+/// Returns the changes that snapshot `from` and later ones made to a file of a location, newest first.
 pub fn touches(db: &Db<'_>, place: i64, path: &str, from: i64) -> Result<Vec<File>> {
     let sql = sql!(
         snapshot_files!(),

@@ -17,7 +17,7 @@ pub use history::{state_at, state_before, touches};
 use row::{file_from_row, from_row, snapshot_files, snapshots};
 pub use snapshot::{File, Keep, Kind, NewSnapshot, Snapshot, State};
 
-/// Writes the journal of what is about to be applied: all of it, before the first file is touched. Returns its key.
+/// Writes the journal of a deploy, all of it before the first file is touched. Returns its key.
 pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[String]) -> Result<i64> {
     let id = db.insert(
         sql!(
@@ -74,7 +74,7 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
     Ok(id)
 }
 
-/// Records the outcome of a snapshot. Without a time, it still has work left to do.
+/// Records the outcome of a snapshot. Without `now`, the snapshot still has work left to do.
 pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result<()> {
     let sql = sql!("UPDATE snapshot SET state = ?2, finished_at = ?3 WHERE id = ?1");
     db.run(sql, params![id, state.word(), now])?;
@@ -134,9 +134,9 @@ pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the stored files of these snapshots, except for those that a rollback may need. A rollback to a remaining snapshot
-/// needs the last state of each file before it, and a rollback to pristine needs the first. The records of created folders
-/// stay. Returns how many files were deleted.
+/// Deletes the stored files of these snapshots, except those that a rollback may need. A rollback to a remaining
+/// snapshot needs the last state of each file before it, and a rollback to pristine needs the first. The records of
+/// created folders stay. Returns how many files were deleted.
 pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
     db.allow_long();
     let pruned =
@@ -144,7 +144,7 @@ pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
     for id in ids {
         db.run(pruned, params![id])?;
     }
-    // An undone snapshot is never the target of a rollback.
+    // A rollback never goes back to an undone snapshot.
     let undone =
         sql!("DELETE FROM snapshot_file WHERE snapshot_id IN (SELECT id FROM snapshot WHERE state = 'undone')");
     db.run(undone, params![])?;

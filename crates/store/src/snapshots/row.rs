@@ -5,7 +5,7 @@ use crate::deploys::{Image, words};
 use crate::engine::Row;
 use mcpkg_base::error::Result;
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! snapshots {
     () => {
         "SELECT id, uuid, place_id, kind, state, targets, profile, rolled_back_to, pinned, actor, created_at,
@@ -14,7 +14,7 @@ macro_rules! snapshots {
     };
 }
 
-/// The query whose rows [`file_from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`file_from_row`] reads its rows.
 macro_rules! snapshot_files {
     () => {
         "SELECT f.path, f.root, f.op, f.targets, f.module_ids, f.block,

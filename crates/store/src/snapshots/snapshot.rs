@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word for it, for users and programs.
+    /// Returns the word for this value, for users and programs.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Deploy => "deploy",
@@ -32,7 +32,7 @@ impl Kind {
 pub enum Keep {
     /// mcpkg, which wrote it.
     Written,
-    /// mcpkg, although it did not write it: overwriting it requires `adopt`.
+    /// mcpkg, although it did not write the file: overwriting it requires `adopt`.
     Claimed,
     /// The user. The file is as it was before mcpkg deployed anything there.
     Nobody,
@@ -41,7 +41,7 @@ pub enum Keep {
 impl Keep {
     const ALL: [Keep; 3] = [Keep::Written, Keep::Claimed, Keep::Nobody];
 
-    /// Returns the word for it in the column.
+    /// Returns the word for this value in the column.
     pub const fn word(self) -> &'static str {
         match self {
             Keep::Written => "written",
@@ -60,18 +60,18 @@ impl Keep {
 /// The states of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is being applied, or its process was killed.
+    /// The snapshot is being applied, or its process was killed.
     Applying,
-    /// It was applied completely.
+    /// The snapshot was applied completely.
     Applied,
-    /// It failed, and its changes were undone.
+    /// Applying failed, and the changes were undone.
     Undone,
-    /// Its stored files were deleted, except for those that other snapshots need.
+    /// The snapshot's stored files were deleted, except for those that other snapshots need.
     Pruned,
 }
 
 impl State {
-    /// Returns the word for it, for users and programs.
+    /// Returns the word for this value, for users and programs.
     pub const fn word(self) -> &'static str {
         match self {
             State::Applying => "applying",
@@ -114,11 +114,11 @@ pub struct Snapshot {
     pub profile: String,
     /// The target of a rollback: a snapshot's id, or `pristine`.
     pub rolled_back_to: Option<String>,
-    /// Whether pruning skips it.
+    /// Whether pruning skips the snapshot.
     pub pinned: bool,
     pub actor: String,
     pub created_at: Millis,
-    /// How many files it changed.
+    /// How many files the snapshot changed.
     pub files: i64,
 }
 
@@ -133,16 +133,16 @@ pub struct File {
     pub root: String,
     /// `create`, `update`, `delete` or `claim`.
     pub op: String,
-    /// The targets that it was deployed for.
+    /// The targets that the file was deployed for.
     pub targets: Vec<String>,
-    /// The modules that it is made of.
+    /// The modules that make up the file.
     pub module_ids: Vec<String>,
-    /// Whether only a block in it belongs to mcpkg.
+    /// Whether only a block in the file belongs to mcpkg.
     pub block: bool,
     pub keep: Keep,
     pub before: Image,
     pub after: Image,
-    /// Further facts about the previous file, in the form of the column. In results of [`state_at`](super::state_at) and
-    /// [`state_before`](super::state_before), facts about the file to restore.
+    /// Further facts about the file before the change, in the form of the column. In results of
+    /// [`state_at`](super::state_at) and [`state_before`](super::state_before), facts about the file to restore.
     pub attributes: Option<String>,
 }

@@ -5,7 +5,7 @@ use crate::engine::{params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The most answers to keep for one registry. Older ones are deleted.
+/// How many answers to keep for each registry. Older ones are deleted.
 pub const KEPT: u32 = 2000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

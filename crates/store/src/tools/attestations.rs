@@ -54,7 +54,7 @@ pub fn remove(db: &Db<'_>, package: &[u8; 32], sha256: &[u8; 32]) -> Result<()> 
     trust::raise_epoch(db)
 }
 
-/// An archive that a registry has as a version of a tool.
+/// An archive that is a version of a tool in some registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
     pub registry: String,

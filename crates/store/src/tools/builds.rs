@@ -9,7 +9,7 @@ use mcpkg_base::error::Result;
 pub struct Build {
     /// The SHA-256 of the archive that was built.
     pub package: [u8; 32],
-    /// The runner that built it, since another runner or image may yield another result.
+    /// The runner that built the archive. Another runner or image may yield another result.
     pub runner: String,
     /// The SHA-256 of the result, which is an archive.
     pub sha256: [u8; 32],
@@ -54,7 +54,7 @@ pub fn unused(db: &Db<'_>) -> Result<Vec<Build>> {
     db.all(sql, params![], from_row)
 }
 
-/// Deletes the result of a build. It is built again when needed.
+/// Deletes the result of a build. The archive is built again when the result is needed.
 pub fn delete(db: &Db<'_>, build: &Build) -> Result<()> {
     let sql = sql!("DELETE FROM tool_build WHERE package_sha256 = ?1 AND runner = ?2");
     db.run(sql, params![build.package, build.runner])?;

@@ -17,7 +17,7 @@ pub enum Setting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// The pattern for the tools that get it.
+    /// The pattern that selects the tools that get the variable.
     pub pattern: String,
     pub setting: Setting,
     pub set_at: Millis,
@@ -37,7 +37,7 @@ pub fn set(db: &Db<'_>, variable: &Variable) -> Result<()> {
     db.run(sql, params![variable.name, variable.pattern, reference, value, variable.set_at]).map(drop)
 }
 
-/// Removes a variable from the tools of a pattern. Returns whether it was set.
+/// Removes a variable that was set for a pattern. Returns whether it was set.
 pub fn unset(db: &Db<'_>, name: &str, pattern: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM tool_env WHERE name = ?1 AND pattern = ?2"), params![name, pattern])? > 0)
 }

@@ -16,7 +16,7 @@ pub enum Allowed {
 }
 
 impl Allowed {
-    /// Returns the word for it in the database.
+    /// Returns the word for this value in the database.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Network => "network",
@@ -25,7 +25,7 @@ impl Allowed {
         }
     }
 
-    /// Returns the folder; empty if there is none.
+    /// Returns the folder of the grant; empty if it has none.
     pub fn value(&self) -> &str {
         match self {
             Self::Network | Self::Unsandboxed => "",

@@ -63,14 +63,14 @@ pub struct Install {
     pub package: i64,
     pub name: String,
     pub version: String,
-    /// Whether this is the version that agents see in its scope.
+    /// Whether agents in this scope see this version of the tool.
     pub active: bool,
-    /// Its trusted publisher according to its attestations, if any.
+    /// The trusted publisher according to the archive's attestations, if any.
     pub publisher: Option<String>,
     pub installed_at: Millis,
     pub registry: String,
     pub sha256: [u8; 32],
-    /// When its registry yanked it.
+    /// When the registry yanked the version.
     pub yanked_at: Option<Millis>,
 }
 
@@ -83,7 +83,7 @@ macro_rules! select {
     };
 }
 
-/// Installs a package for a scope, as the version that agents see there. Returns whether it was not installed before.
+/// Installs a package in a scope, as the version that agents there see. Returns false if it was already installed.
 pub fn install(
     db: &Db<'_>,
     scope: &Scope,
@@ -113,7 +113,7 @@ pub fn install(
     Ok(true)
 }
 
-/// Makes a version the one that agents see in its scope. Returns whether it is installed there.
+/// Makes a version the one that agents see in a scope. Returns false if it is not installed there.
 pub fn activate(db: &Db<'_>, scope: &Scope, name: &str, version: &str) -> Result<bool> {
     if let Scope::Session(session) = scope {
         return Ok(session.activate(name, version));

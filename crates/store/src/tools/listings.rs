@@ -62,9 +62,9 @@ pub fn replace(db: &Db<'_>, registry: &str, listings: &[Listing]) -> Result<()> 
     before.keys().try_for_each(|name| remove(db, registry, name))
 }
 
-/// Finds the best `limit` tools of a registry that contain all of `words`; the last word may be incomplete. If there are none,
-/// finds tools that contain any of the words. Without words, finds all tools, ordered by name. All results have all of `tags`.
-/// Also returns how many tools match.
+/// Finds the best `limit` tools of a registry that contain all of `words`; the last word may be incomplete. If there
+/// are none, finds tools that contain any of the words. Without words, finds all tools, ordered by name. Each result
+/// has all of `tags`. Also returns how many tools match.
 pub fn find(db: &Db<'_>, registry: &str, words: &[&str], tags: &[String], limit: u32) -> Result<(Vec<Listing>, u64)> {
     let tags = json(&tags)?;
     if words.is_empty() {

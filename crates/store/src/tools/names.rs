@@ -12,11 +12,12 @@ use mcpkg_base::error::Result;
 pub struct Named {
     pub mcp_name: String,
     pub tool: String,
-    /// The action; empty for the main one.
+    /// The action; empty for the tool's main one.
     pub action: String,
 }
 
-/// Returns the name of a tool's action. If it has none yet, assigns the first name of `wanted` that is free; `None` if none is.
+/// Returns the name of a tool's action. If the action has no name yet, assigns the first free name of `wanted`.
+/// Returns `None` if none of them is free.
 pub fn give(db: &Db<'_>, tool: &str, action: &str, wanted: &[String]) -> Result<Option<String>> {
     if let Some(known) = of(db, tool, action)? {
         return Ok(Some(known));
@@ -68,7 +69,7 @@ pub fn after(db: &Db<'_>, scope: &Scope, after: &str, limit: usize) -> Result<Ve
     db.all(sql, params![scope.key(), after, limit], from_row)
 }
 
-/// Like [`after`], for the installs of a session. There are few, so each is looked up by itself.
+/// Like [`after`], for the installs of a session. These are few, so each is looked up separately.
 fn of_session(db: &Db<'_>, session: &SessionInstalls, after: &str, limit: usize) -> Result<Vec<Installed>> {
     let mut found = Vec::new();
     for one in session.kept().iter().filter(|one| one.active) {

@@ -1,6 +1,7 @@
-//! Versions of tools: published in this database, stored from another registry, or only seen there.
+//! Versions of tools: published in this database, stored from another registry, or only reported by one.
 //!
-//! What was once seen of a version is never forgotten: its digest cannot change, and once yanked it stays yanked.
+//! What a registry once reported about a version is never forgotten: its digest cannot change, and once yanked it
+//! stays yanked.
 
 use serde::Serialize;
 
@@ -66,7 +67,7 @@ pub struct Release {
     pub sha256: [u8; 32],
     /// The size of the archive in bytes; 0 if the registry does not say.
     pub size: u64,
-    /// Its publisher, according to the registry.
+    /// The publisher, according to the registry.
     pub publisher: Option<String>,
     pub visibility: Visibility,
     pub published_at: Millis,
@@ -77,11 +78,11 @@ pub struct Release {
 pub struct PackageRow {
     pub id: i64,
     pub release: Release,
-    /// The key of its archive, if that is stored.
+    /// The key of the archive, if it is stored.
     pub blob: Option<i64>,
-    /// When the registry last reported it.
+    /// When the registry last reported the version.
     pub seen_at: Millis,
-    /// How often its archive was downloaded from this server's registry.
+    /// How often the archive was downloaded from this server's registry.
     pub downloads: u64,
 }
 
@@ -94,7 +95,7 @@ pub struct Manifest<'m> {
     pub raw: &'m str,
 }
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! packages {
     () => {
         "SELECT id, registry, name, version, sha256, size, publisher, visibility, published_at, yanked_at, yank_reason,
@@ -219,14 +220,14 @@ pub fn names(db: &Db<'_>, registry: &str, prefix: &str, page: &Page) -> Result<V
     db.all(sql, params![registry, page.after, prefix, limit], |row| row.get(0))
 }
 
-/// Stores the archive and the manifest of a package that was only seen so far.
+/// Stores the archive and the manifest of a package that was only reported so far.
 pub fn keep(db: &Db<'_>, id: i64, blob: i64, size: u64, manifest: Manifest<'_>) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET blob_id = ?2, size = ?3, manifest = ?4, raw_manifest = ?5 WHERE id = ?1");
     let size = i64::try_from(size).unwrap_or(i64::MAX);
     db.run(sql, params![id, blob, size, manifest.json, manifest.raw]).map(drop)
 }
 
-/// Deletes the archive of a package, but keeps the record that the package was seen.
+/// Deletes the archive of a package, but keeps the record of what its registry reported.
 pub fn let_go(db: &Db<'_>, row: &PackageRow) -> Result<()> {
     let sql = sql!("UPDATE tool_package SET blob_id = NULL, manifest = NULL, raw_manifest = NULL WHERE id = ?1");
     db.run(sql, params![row.id])?;
@@ -272,7 +273,7 @@ pub fn set_yank(db: &Db<'_>, id: i64, yank: Option<&Yank>) -> Result<()> {
     let (at, reason, replacement) =
         yank.map_or((None, None, None), |yank| (Some(yank.at), yank.reason.as_ref(), yank.replacement.as_ref()));
     db.run(sql, params![id, at, reason, replacement])?;
-    // Trust decisions about this version may be outdated.
+    // Trust decisions about this version may now be outdated.
     trust::raise_epoch(db)
 }
 

@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word for it in the database, for people and for programs.
+    /// Returns the word for this value in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Directory => "directory",
@@ -38,9 +38,9 @@ pub struct Place {
     pub kind: Kind,
     /// The folder's path with symlinks resolved, or the base URL without a slash at its end.
     pub location: String,
-    /// The reference to its token, in the format of `mcpkg_base::secret::Reference`.
+    /// The reference to the registry's token, in the format of `mcpkg_base::secret::Reference`.
     pub token: Option<String>,
-    /// The registry with the lowest priority is asked first.
+    /// The order in which registries are asked: the lowest priority comes first.
     pub priority: i64,
 }
 
@@ -51,7 +51,7 @@ pub struct RegistryRow {
     pub added_at: Millis,
 }
 
-/// The query whose rows [`from_row`] reads, without its conditions.
+/// The SELECT without its conditions; [`from_row`] reads its rows.
 macro_rules! registries {
     () => {
         "SELECT id, name, kind, location, token, priority, added_at FROM registry"
@@ -98,7 +98,8 @@ pub fn next_priority(db: &Db<'_>) -> Result<i64> {
     Ok(last.saturating_add(10))
 }
 
-/// Removes a registry. The rows of its packages stay, so that changed digests are still detected if it is added again.
+/// Removes a registry. The rows of its packages stay, so that changed digests are still detected if the registry is
+/// added again.
 pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM registry WHERE id = ?1"), params![id]).map(drop)
 }

@@ -44,9 +44,9 @@ pub struct Ended {
     pub outcome: String,
     /// The exit status, if the tool ended by itself.
     pub exit_code: Option<i64>,
-    /// How many bytes it printed to standard output.
+    /// How many bytes the tool printed to standard output.
     pub stdout_size: i64,
-    /// How many bytes it printed to standard error.
+    /// How many bytes the tool printed to standard error.
     pub stderr_size: i64,
     pub ended_at: Millis,
 }
@@ -54,7 +54,7 @@ pub struct Ended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub begun: Begun,
-    /// The outcome; `None` while it runs, or if its process was killed.
+    /// The outcome; `None` while the tool runs, or if its process was killed.
     pub ended: Option<Ended>,
 }
 
@@ -66,7 +66,8 @@ macro_rules! runs {
     };
 }
 
-/// The rows beyond the limits: `?1` is the time before which they started, `?2` how many stay.
+/// The rows beyond the limits: `?1` is the time before which a run must have started, `?2` the number of runs that
+/// stay.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, row_number() OVER (ORDER BY id DESC) AS place FROM tool_run) AS ranked

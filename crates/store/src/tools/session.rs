@@ -34,7 +34,7 @@ impl Default for SessionInstalls {
     }
 }
 
-/// Equality means being the same session.
+/// Two values are equal only if they belong to the same session.
 impl PartialEq for SessionInstalls {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
@@ -68,7 +68,7 @@ impl SessionInstalls {
         Arc::clone(&self.now())
     }
 
-    /// Installs a package as the version that agents see. Returns whether it was not installed before.
+    /// Installs a package as the version that agents see. Returns false if it was already installed.
     pub(super) fn install(&self, new: Kept) -> bool {
         self.edit(|kept| {
             kept.iter_mut().filter(|other| other.name == new.name).for_each(|other| other.active = false);
@@ -86,7 +86,7 @@ impl SessionInstalls {
         })
     }
 
-    /// Makes a version the one that agents see. Returns whether it is installed.
+    /// Makes a version the one that agents see. Returns false if it is not installed.
     pub(super) fn activate(&self, name: &str, version: &str) -> bool {
         self.edit(|kept| {
             let is_there = kept.iter().any(|one| one.name == name && one.version == version);

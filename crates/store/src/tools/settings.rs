@@ -20,7 +20,7 @@ pub fn unset(db: &Db<'_>, key: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM setting WHERE key = ?1"), params![row(key)])? > 0)
 }
 
-/// Returns the key of the row, with a prefix, because other domains have settings too.
+/// Returns the key of the setting's row. It has a prefix, because other domains have settings too.
 fn row(key: &str) -> String {
     format!("tool.{key}")
 }

@@ -1,4 +1,4 @@
-//! Toolsets: named sets of installed tools. The active one limits which tools agents see and can call.
+//! Toolsets: named sets of installed tools. The active toolset limits which tools agents see and can call.
 
 use super::settings;
 use crate::Db;
@@ -6,7 +6,7 @@ use crate::engine::{Row, Unique, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The setting with the name of the toolset for servers that stand in for contract 002's original.
+/// The setting that names the toolset for servers that replace the original program of contract 002.
 const FOLLOWED: &str = "toolset.followed";
 
 const NAME: Unique = Unique::new("toolset", &["name"]);
@@ -83,13 +83,13 @@ pub fn active(db: &Db<'_>) -> Result<Option<Toolset>> {
     db.one(sql!(select!(), "WHERE active = 1"), params![], from_row)
 }
 
-/// Returns the name of the toolset for servers that stand in for contract 002's original. It applies while no toolset is
-/// active.
+/// Returns the name of the toolset for servers that replace the original program of contract 002. It applies while no
+/// toolset is active.
 pub fn followed(db: &Db<'_>) -> Result<Option<String>> {
     settings::get(db, FOLLOWED)
 }
 
-/// Sets or removes the name of the toolset for servers that stand in for contract 002's original.
+/// Sets or removes the name of the toolset for servers that replace the original program of contract 002.
 pub fn follow(db: &Db<'_>, name: Option<&str>) -> Result<()> {
     match name {
         Some(name) => settings::set(db, FOLLOWED, name),
@@ -97,7 +97,7 @@ pub fn follow(db: &Db<'_>, name: Option<&str>) -> Result<()> {
     }
 }
 
-/// Adds a tool to a toolset. Returns whether it was not in it before.
+/// Adds a tool to a toolset. Returns false if the toolset already contained it.
 pub fn add(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     let sql =
         sql!("INSERT INTO toolset_item (toolset_id, tool) VALUES (?1, ?2) ON CONFLICT (toolset_id, tool) DO NOTHING");

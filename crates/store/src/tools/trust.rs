@@ -1,4 +1,4 @@
-//! Trusted signers, the trust policy, and approved archives. Rows alone are not trusted: all of this also needs a record
+//! Trusted signers, the trust policy, and approved archives. A row alone is not trusted: each also needs a record
 //! outside of the database.
 
 use crate::Db;
@@ -27,7 +27,7 @@ pub enum TrustedPart {
 }
 
 impl TrustedPart {
-    /// Returns the word for it in the database, for people and for programs.
+    /// Returns the word for this value in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Publisher => "publisher",
@@ -115,7 +115,7 @@ pub fn set_minimum(db: &Db<'_>, number: u32) -> Result<()> {
     raise_epoch(db)
 }
 
-/// Stores any text as the required number of trusted identities, for tests of a damaged one.
+/// Stores any text as the required number of trusted identities, for tests of damaged settings.
 pub fn set_minimum_text(db: &Db<'_>, text: &str) -> Result<()> {
     set(db, MINIMUM, text)
 }

@@ -1,7 +1,7 @@
 //! Finds and deletes unused data: archives, results of their builds, outdated answers, and approvals of unknown archives.
 //!
-//! The row of a version remains without its archive, with its digest and whether it was yanked. Attestations remain too, so
-//! that a failed audit is never forgotten. So do the MCP names of tools.
+//! When an archive is deleted, the row of its version stays, with the digest and whether the version was yanked.
+//! Attestations stay too, so that a failed audit is never forgotten. So do the MCP names of tools.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,8 +14,8 @@ use mcpkg_base::error::Result;
 /// How many archives one transaction deletes.
 const AT_ONCE: u32 = 50;
 
-/// The condition for a row `p` of `tool_package` to have an unused archive: it was not published here, it is not installed, no
-/// run that started after `?1` uses it, and it was not looked up after `?2`.
+/// The SQL condition that the archive of a row `p` of `tool_package` is unused: it was not published here, it is not
+/// installed, no run that started after `?1` uses it, and it was not looked up after `?2`.
 macro_rules! unused {
     () => {
         "(p.blob_id IS NOT NULL AND p.registry <> 'local' AND p.seen_at <= ?2
@@ -25,7 +25,7 @@ macro_rules! unused {
     };
 }
 
-/// The condition for a row `b` of `tool_build` to be unused: its archive is gone or unused itself.
+/// The SQL condition that a row `b` of `tool_build` is unused: its archive is gone or unused itself.
 macro_rules! unused_build {
     () => {
         concat!(
@@ -37,12 +37,13 @@ macro_rules! unused_build {
     };
 }
 
-/// The times until which something may still be in use although nothing refers to it.
+/// Things that were used since these times may still be in use, although no row refers to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since {
     /// The earliest start of a run that may still be running.
     pub runs: Millis,
-    /// An archive that was looked up after this time is not unused, since a server's session may have it installed in memory.
+    /// An archive that was looked up after this time counts as used, because a server's session may have it installed
+    /// in memory.
     pub seen: Millis,
 }
 
@@ -114,8 +115,8 @@ pub fn free_builds(db: &Db<'_>, since: Since) -> Result<()> {
     Ok(())
 }
 
-/// The condition for a row of `registry_answer` to be outdated at `?1`, or to belong to a registry that was removed. A row
-/// without text only describes the index of a folder, and never expires.
+/// The SQL condition that a row of `registry_answer` is older than `?1`, or belongs to a registry that was removed. A
+/// row without text only describes the index of a folder, and never expires.
 macro_rules! outdated {
     () => {
         "((body <> '' AND fetched_at < ?1) OR registry NOT IN (SELECT name FROM registry))"
@@ -136,7 +137,7 @@ pub fn forget_answers(db: &Db<'_>, before: Millis) -> Result<()> {
     db.run(sql!("DELETE FROM registry_answer WHERE ", outdated!()), params![before]).map(drop)
 }
 
-/// The condition for a row of `tool_verdict` to be about an archive that no known registry has.
+/// The SQL condition that a row of `tool_verdict` is about an archive that no known registry has.
 macro_rules! unknown {
     () => {
         "NOT EXISTS (SELECT 1 FROM tool_package AS p WHERE p.sha256 = tool_verdict.package_sha256)"

@@ -8,14 +8,14 @@ use crate::projects::{Selection, resolved};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The exposure of a workflow as a tool, with what the person who exposed it was shown.
+/// The exposure of a workflow as a tool, and the facts that were shown to the person who exposed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposure {
     /// The SHA-256 of the model of the text that was shown.
     pub model_hash: [u8; 32],
-    /// The strongest effect of its commands: `read`, `write` or `destroy`.
+    /// The strongest effect of the workflow's commands: `read`, `write` or `destroy`.
     pub effect: String,
-    /// Whether any of its commands reaches other hosts.
+    /// Whether any of the workflow's commands reaches other hosts.
     pub open_world: bool,
     pub exposed_at: Millis,
 }
@@ -26,7 +26,7 @@ pub struct Exposed {
     pub name: String,
     pub blob: i64,
     pub sha256: [u8; 32],
-    /// The SHA-256 of its current model.
+    /// The SHA-256 of the workflow's current model.
     pub model_hash: [u8; 32],
     pub exposure: Exposure,
 }

@@ -16,7 +16,7 @@ use crate::text::{legible, plain};
 use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The query whose rows [`revision_from_row`] reads, without its conditions. The columns that the checksum covers come first,
+/// The SELECT without its conditions; [`revision_from_row`] reads its rows. The columns that the checksum covers come first,
 /// then the checksum, then the rest.
 macro_rules! workflow_revision_columns {
     () => {
@@ -187,8 +187,8 @@ pub(super) fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uu
     db.one(sql, params![project, name], |row| row.get(0))
 }
 
-/// Returns the workflow that has or last had the name. The current holder wins over former ones. Of those, the one written last
-/// wins, regardless of the clock.
+/// Returns the workflow that has or last had the name. A workflow that has the name now wins over deleted or renamed
+/// ones. Of those, the one written last wins, regardless of the clock.
 fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
     let has = sql!("SELECT uuid FROM workflow WHERE project_id = ?1 AND name = ?2");
     if let Some(found) = db.one(has, params![project, name], |row| row.get(0))? {
@@ -223,7 +223,7 @@ pub(crate) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     })
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Other errors are passed on.
+/// Returns a placeholder for a damaged row that is only shown. Passes on other errors.
 fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     if error.code() != Code::Damaged {
         return Err(error);
@@ -244,8 +244,8 @@ fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     })
 }
 
-/// The condition for a row of `workflow_revision` to be outdated: `?1` is the time, `?2` how many stay. The remaining ones have
-/// no gap.
+/// The SQL condition that a row of `workflow_revision` is outdated: `?1` is the time, `?2` how many revisions stay.
+/// The remaining ones have no gap.
 macro_rules! outdated {
     () => {
         "workflow_revision.number <= (SELECT max(newest.number) FROM workflow_revision newest

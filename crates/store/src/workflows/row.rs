@@ -10,7 +10,7 @@ use crate::sums::{DAMAGED, checksum, intact};
 use crate::text::legible;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The query whose rows [`from_row`] reads, without its conditions. The columns that the checksum covers come first, then the
+/// The SELECT without its conditions; [`from_row`] reads its rows. The columns that the checksum covers come first, then the
 /// checksum, then the rest.
 macro_rules! workflow_columns {
     () => {
@@ -48,8 +48,8 @@ pub(crate) fn from_row(row: &Row<'_>) -> Result<Workflow> {
     })
 }
 
-/// If `error` says that the row is damaged, returns a placeholder that lists can show: the id, the name as far as it can be
-/// read, and the damage as description. Any other error is returned.
+/// Returns a placeholder that lists can show if `error` says that the row is damaged: the id, the name as far as it
+/// is legible, and the damage as the description. Returns any other error.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Workflow> {
     if error.code() != Code::Damaged {
         return Err(error);

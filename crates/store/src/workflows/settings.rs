@@ -61,7 +61,7 @@ pub fn unset_variable(db: &Db<'_>, project: i64, name: &str) -> Result<bool> {
     Ok(db.run(sql, params![project, name])? == 1)
 }
 
-/// Writes a value unless it is already set to the same. Returns whether it has changed.
+/// Writes a value unless the same value is already set. Returns whether it has changed.
 fn set(db: &Db<'_>, project: i64, kind: &str, variable: &Variable) -> Result<bool> {
     let sql = sql!(
         "INSERT INTO workflow_setting (project_id, kind, name, value, set_at) VALUES (?1, ?2, ?3, ?4, ?5)

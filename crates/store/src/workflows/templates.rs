@@ -9,9 +9,9 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pub name: String,
-    /// The title in its text.
+    /// The title that the template's text contains.
     pub title: Option<String>,
-    /// The description in its text.
+    /// The description that the template's text contains.
     pub description: Option<String>,
     pub blob: i64,
     pub set_at: Millis,
@@ -21,9 +21,9 @@ pub struct Template {
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     pub name: &'a str,
-    /// The title in its text.
+    /// The title that the template's text contains.
     pub title: Option<&'a str>,
-    /// The description in its text.
+    /// The description that the template's text contains.
     pub description: Option<&'a str>,
     pub text: &'a str,
     pub now: Millis,
@@ -48,7 +48,7 @@ pub fn find(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Tem
     db.one(sql!(templates!(), " AND name = ?3"), params![selection.named, selection.directory, name], from_row)
 }
 
-/// Stores a template. One with the same text is not written again.
+/// Stores a template. Does not write it again if the stored one has the same text.
 pub fn set(db: &Db<'_>, project: i64, new: New<'_>) -> Result<()> {
     let blob = blobs::put(db, new.text.as_bytes())?;
     let sql = sql!(

@@ -19,16 +19,16 @@ pub struct Workflow {
     pub updated_at: Millis,
 }
 
-/// What a workflow's text says about it.
+/// The facts about a workflow that its text contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub title: Option<String>,
     pub description: Option<String>,
-    /// The SHA-256 of its model, which does not depend on formatting and comments.
+    /// The SHA-256 of the workflow's model, which does not depend on formatting and comments.
     pub model_hash: [u8; 32],
 }
 
-/// A text to store, with what it says about the workflow.
+/// A text to store, and the facts that it contains about the workflow.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     pub name: &'a str,
@@ -49,7 +49,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the word for it in the database, for people and for programs.
+    /// Returns the word for this value in the database, for people and for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Action::Create => "create",

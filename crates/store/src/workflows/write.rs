@@ -80,7 +80,7 @@ pub fn update(
     Ok(workflow)
 }
 
-/// Deletes a workflow. Its revisions stay, and the deletion becomes one of them.
+/// Deletes a workflow. Its revisions stay, and the deletion is added as the last one.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Workflow> {
     let mut workflow = get(db, project, name)?;
     workflow.revision = next(workflow.revision)?;
@@ -91,8 +91,8 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
     Ok(workflow)
 }
 
-/// Restores `revision`. `new` is its text under the workflow's future name. An existing workflow is changed; a deleted one is
-/// added again with its old id.
+/// Restores `revision`. `new` is the revision's text under the workflow's future name. An existing workflow is
+/// changed; a deleted one is added again with its old id.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` if another workflow has taken the name in the meantime.

@@ -23,8 +23,8 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// The default size of each of the two connection pools.
 const CONNECTIONS: u32 = 8;
 
-/// The default parameters of an address, in seconds. A host that acknowledges nothing for twenty seconds counts as gone, and
-/// calls that wait for its answer fail. The system's own limit is fifteen minutes.
+/// The default parameters of an address, in seconds. A host that acknowledges nothing for twenty seconds counts as
+/// gone, and calls that wait for its answer fail. The operating system's own limit is fifteen minutes.
 const DEFAULTS: &str =
     "application_name=mcpkg&connect_timeout=5&tcp_user_timeout=20&keepalives_idle=10&keepalives_interval=5";
 
@@ -32,7 +32,7 @@ const DEFAULTS: &str =
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
-    /// The address as in `--db`, without a password.
+    /// The address as given to `--db`, without a password.
     pub(super) shown: PathBuf,
     /// Whether the address contained a password, rather than a reference to one.
     pub(super) has_password: bool,
@@ -40,15 +40,16 @@ pub(super) struct Address {
     pub(super) kept_in: Option<String>,
     /// The statement that gives a new connection its settings.
     pub(super) settings: String,
-    /// The root certificates that the server's certificate has to come from; `None` means the system's.
+    /// The root certificates to verify the server's certificate with; `None` means the system's.
     pub(super) root_certificates: Option<PathBuf>,
-    /// The maximum number of reading connections, and of writing ones.
+    /// The maximum number of reading connections. The same maximum applies to writing ones.
     pub(super) connections: u32,
-    /// How long a call waits for a connection, and a writer for another one.
+    /// How long a call waits for a free connection, and how long a writer waits for another writer.
     pub(super) wait: Duration,
-    /// How long a statement may take, not counting the wait for others.
+    /// How long a statement may take, not counting the time it waits for other writers.
     answer: Duration,
-    /// How long an unused connection is kept. A server limits the connections of all its clients together.
+    /// How long an unused connection is kept. Not long, because a server limits the total number of connections of
+    /// all its clients.
     pub(super) idle: Duration,
 }
 
@@ -89,7 +90,7 @@ impl Address {
             let value = decoded(value)?;
             match key {
                 "sslrootcert" => address.root_certificates = Some(PathBuf::from(value)),
-                // Where the password was kept. The caller has already replaced it with the password.
+                // The reference to the password. The caller has already replaced the reference with the password itself.
                 "password_from" => address.kept_in = Some(value),
                 "options" => options = value,
                 "pool_size" => address.connections = number(key, &value, 1..=1000)?,
@@ -111,13 +112,13 @@ impl Address {
         Ok(address)
     }
 
-    /// Returns how long a host may take until a connection to it is usable: twice the connect timeout, which holds for each IP
-    /// address.
+    /// Returns how long it may take until a connection to a host is usable: twice the connect timeout, which applies
+    /// to each IP address separately.
     pub(super) fn connecting(&self) -> Duration {
         self.config.get_connect_timeout().map_or(ANSWER, |time| *time * 2)
     }
 
-    /// Returns how long to wait for a statement's answer. The statement may wait for a lock first.
+    /// Returns how long to wait for a statement's answer, including the time that the statement may wait for a lock.
     pub(super) fn limit(&self) -> Duration {
         self.answer + self.wait
     }
@@ -250,7 +251,7 @@ fn number(key: &str, value: &str, range: std::ops::RangeInclusive<u32>) -> Resul
     number.ok_or_else(|| invalid(format!("`{key}` must be a number from {} to {}", range.start(), range.end())))
 }
 
-/// Returns why the client rejects an address.
+/// Returns why the client library rejects an address.
 fn reason(error: &postgres::Error) -> String {
     use std::error::Error as _;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)

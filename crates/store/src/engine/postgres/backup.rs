@@ -10,7 +10,7 @@ use crate::engine::sqlite::backup::{Staged, kept_beside, make_tables, publish, r
 use crate::engine::{Intent, Link, Progress, params, transfer};
 use mcpkg_base::error::Result;
 
-/// The condition for a setting to be about this server's locks.
+/// The SQL condition that selects the settings about this server's locks.
 macro_rules! locks {
     () => {
         "(key = 'moved' OR key >= 'held.' AND key < 'held/' OR key >= 'beat.' AND key < 'beat/')"

@@ -30,7 +30,7 @@ pub(super) const LONG: Duration = Duration::from_secs(3600);
 /// Polls a connection, and returns messages that no statement asked for.
 type Messages = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
 
-/// Why a connection could not be opened.
+/// The reason why a connection could not be opened.
 #[derive(Debug)]
 pub(super) enum Failed {
     /// The server or the system refused it.
@@ -39,8 +39,8 @@ pub(super) enum Failed {
     Silent,
 }
 
-/// A client. Its calls block the current thread, and so does dropping it. On a runtime's thread, another thread takes over the
-/// runtime's tasks in the meantime.
+/// A client. Its calls block the current thread, and so does dropping it. On a thread of an async runtime, the
+/// runtime moves its other tasks to another thread in the meantime.
 pub(super) struct Client {
     client: tokio_postgres::Client,
     line: Line,
@@ -51,7 +51,7 @@ struct Line {
     runtime: Option<Runtime>,
     /// `None` once the connection was lost or dropped.
     messages: Option<Messages>,
-    /// Whether the server has notified of a commit since the last wait.
+    /// Whether the server has announced a commit since the last wait.
     is_told: bool,
     limit: Duration,
     /// Whether the connection was dropped because no answer came.
@@ -249,7 +249,7 @@ impl Line {
                         return done;
                     }
                     if time.as_mut().poll(cx).is_ready() || given_up.as_mut().poll(cx).is_ready() {
-                        // The pending call then fails because the connection is closed.
+                        // The pending call then fails because its connection is closed.
                         (*messages, *is_silent) = (None, true);
                         return answer.as_mut().poll(cx);
                     }
@@ -285,7 +285,7 @@ impl Drop for Line {
     fn drop(&mut self) {
         block_in_place(|| {
             let Some(runtime) = self.runtime.take() else { return };
-            // The client is already dropped, so the connection sends its goodbye and ends.
+            // The client is already dropped, so the connection sends its last message and ends.
             if self.messages.is_some() {
                 let end = poll_fn(|cx| match read(&mut self.messages, &mut self.is_told, cx) {
                     Ok(()) if self.messages.is_some() => Poll::Pending,

@@ -15,8 +15,8 @@ use super::passwords;
 use super::tls::tls;
 use mcpkg_base::error::{Error, Result};
 
-/// How long not to try another connection after a server did not answer. Calls that wait for a connection then fail at once,
-/// instead of one after the other.
+/// How long to wait before trying to connect again after a server did not answer. During this time, calls that need a
+/// connection fail at once, instead of running into the same timeout one after the other.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
@@ -35,7 +35,8 @@ struct Shared {
     silent_at: Mutex<Option<Instant>>,
     /// Whether this process has locked out all servers.
     is_alone: AtomicBool,
-    /// The last move of the database when this process announced itself as a server; the outer `None` if it is not a server.
+    /// The last move of the database at the time when this process announced itself as a server. The outer `Option`
+    /// is `None` if this process is not a server.
     announced: Mutex<Option<Option<String>>>,
 }
 
@@ -44,9 +45,9 @@ impl Connector {
         Self { address: Arc::new(address), shared: Arc::default() }
     }
 
-    /// Connects to the first host that answers and fits the address, and applies the settings of the address: the schema, and
-    /// how long to wait for a lock. If the server refuses a password that the address only refers to, the password is read
-    /// again.
+    /// Connects to the first host that answers and fits the address, and applies the settings of the address: the
+    /// schema, and how long to wait for a lock. If the server refuses a password that came from a reference, reads
+    /// the password again.
     pub(super) fn connect(&self) -> Result<Client> {
         self.connect_to_host().map(|(_, client)| client)
     }
@@ -104,8 +105,8 @@ impl Connector {
         Ok(client)
     }
 
-    /// Reads the password again from its source. Returns whether it differs from the one that was tried, which is `tried` or
-    /// the one in the address.
+    /// Reads the password again from its source. Returns whether it differs from the one that was tried: `tried`, or
+    /// else the one in the address.
     fn reads_password_again(&self, tried: Option<String>) -> Result<bool> {
         let Some(kept_in) = &self.address.kept_in else { return Ok(false) };
         let Some(read) = passwords::read_again(kept_in)? else { return Ok(false) };

@@ -17,30 +17,30 @@ use super::statement::{Form, Statement, Statements};
 use crate::engine::{Sql, Value, busy};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// How long a connection that the server notifies of commits waits until it checks by itself.
+/// How long to wait for the server's notification of a commit before checking without one.
 const TOLD: Duration = Duration::from_millis(500);
 
 pub(crate) struct Connection {
     pub(super) connector: Connector,
     client: RefCell<Client>,
     statements: RefCell<Statements>,
-    /// How many cursors were opened.
+    /// How many cursors were opened on this connection.
     cursors: Cell<u64>,
     changed: Cell<u64>,
     pub(super) transaction: Cell<Transaction>,
-    /// Whether the server notifies it of commits.
+    /// Whether the server notifies this connection of commits.
     is_told: Cell<bool>,
     watched: RefCell<Option<Arc<Watched>>>,
     /// Whether the next read reports which version of the database it saw.
     version_read: Cell<VersionRead>,
-    /// Whether something ends with this connection, such as a lock, so that it must not be replaced.
+    /// Whether something depends on this connection, such as a lock, so that it must not be replaced.
     is_bound: Cell<bool>,
 }
 
 /// The state of a connection's transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transaction {
-    /// No transaction is open: each statement is its own.
+    /// No transaction is open: each statement is its own transaction.
     None,
     Open,
     /// A statement failed, and PostgreSQL accepts no further one.
@@ -77,8 +77,8 @@ impl Connection {
         self.changed.set(self.changed.get() + rows);
     }
 
-    /// Runs a statement. Outside of a transaction, a statement that fails because the connection was lost is run once more on a
-    /// new one: only reads happen outside of transactions.
+    /// Runs a statement. If the connection was lost outside of a transaction, runs the statement once more on a new
+    /// connection. That is safe because only reads happen outside of transactions.
     pub(super) fn run<T>(
         &self,
         sql: Sql,
@@ -115,8 +115,8 @@ impl Connection {
         Ok(rows)
     }
 
-    /// Begins a reading transaction with the statement `begin`. If the next read should report which version of the database it
-    /// saw, this does so instead.
+    /// Begins a reading transaction with the statement `begin`. If the next read should report which version of the
+    /// database it saw, this statement reports it instead.
     pub(super) fn begin_reading(&self, begin: &str) -> Result<()> {
         if self.version_read.get() != VersionRead::Asked {
             return self.run_text(begin);
@@ -199,7 +199,7 @@ impl Connection {
         Patient { connection: self, before: self.client.borrow().limit() }
     }
 
-    /// Like [`Connection::patient`], for every later statement of this connection.
+    /// Like [`Connection::patient`], for all later statements of this connection.
     pub(super) fn stay_patient(&self) {
         self.client.borrow_mut().set_limit(LONG);
     }
@@ -236,9 +236,9 @@ impl Connection {
         done.map_err(|error| self.meaning(error))
     }
 
-    /// Whether to run a statement once more on another connection. A statement that the server did not answer is not repeated,
-    /// since the server would not answer it again. If it had not answered an earlier one (`was_silent`), this one was never
-    /// sent.
+    /// Whether to run a statement once more on another connection. A statement that the server left unanswered is not
+    /// repeated, because the server would probably leave it unanswered again. If an earlier statement was left
+    /// unanswered (`was_silent`), this one was never sent and may be repeated.
     fn may_try_again(&self, error: &postgres::Error, was_silent: bool) -> bool {
         self.transaction.get() == Transaction::None
             && is_lost(error)
@@ -246,8 +246,8 @@ impl Connection {
             && (was_silent || !self.client.borrow().is_silent())
     }
 
-    /// Returns the error of mcpkg for an error of PostgreSQL. If a statement without a deadline of ours was cancelled, a limit
-    /// of the server ended it.
+    /// Translates an error of PostgreSQL into one of mcpkg. If a statement was cancelled although we set no deadline
+    /// for it, one of the server's own limits ended it.
     fn meaning(&self, error: postgres::Error) -> Error {
         let is_watched = self.watched.borrow().is_some();
         if self.client.borrow().is_silent() && is_lost(&error) {
@@ -280,7 +280,7 @@ impl Connection {
     pub(in crate::engine) fn wait(&self, limit: Duration) -> Result<bool> {
         // On a lost connection no notification arrives, and the wait would end at once.
         if !self.is_told.get() || self.is_closed() {
-            // This replaces a lost connection, or a connection to a standby, which may have become the primary.
+            // This replaces a lost connection, or one to a standby that may have become the primary.
             self.listen()?;
             if !self.is_told.get() {
                 block_in_place(|| std::thread::sleep(limit));

@@ -8,8 +8,9 @@ use super::transaction::in_transaction;
 use crate::engine::{Intent, Sql, Value};
 use mcpkg_base::error::Result;
 
-/// Implements [`crate::Db::each`]: hands `f` the rows of a query, in their order and in batches; `f` may run statements. If all
-/// rows fit into one batch, that takes one round trip. Otherwise the query runs again through a cursor, within a transaction.
+/// Implements [`crate::Db::each`]: passes the rows of a query to `f`, in order and in batches. `f` may run
+/// statements. If all rows fit into one batch, this takes one round trip. Otherwise the query runs again through a
+/// cursor, within a transaction.
 pub(in crate::engine) fn each(
     connection: &Connection,
     sql: Sql,
@@ -36,7 +37,8 @@ pub(in crate::engine) fn each(
     in_transaction(connection, Intent::Read, || through_cursor(connection, sql, params, &mut f))
 }
 
-/// Whether the rows surely fit into one batch: the query ends with a small limit, or the statement changes rows and returns few.
+/// Whether the rows certainly fit into one batch: the query ends with a small limit, or the statement changes rows
+/// and returns few.
 fn is_short(sql: &str, params: &[Value<'_>]) -> bool {
     if !sql.starts_with("SELECT") && !sql.starts_with("WITH") || sql.contains("RETURNING") {
         return true;
@@ -69,7 +71,7 @@ fn through_cursor(
             break handed;
         }
     };
-    // After a failed statement, the cursor ends with the transaction.
+    // After a failed statement, ending the transaction also closes the cursor.
     match connection.transaction.get() {
         Transaction::Open => connection.run_text(&format!("CLOSE {cursor}")).and(handed),
         _ => handed,

@@ -24,7 +24,7 @@ pub(crate) struct Database {
     readers: OnceLock<Pool<Manager>>,
     writers: OnceLock<Pool<Manager>>,
     local: PathBuf,
-    /// The path next to which this machine keeps its lock files, the same for every address of the database.
+    /// The path next to which this machine keeps its lock files. It is the same for every address of this database.
     locks: OnceLock<PathBuf>,
 }
 
@@ -50,8 +50,8 @@ impl Database {
         Location::of_server(&address.shown, address.has_password)
     }
 
-    /// The path next to which this machine keeps its own files: its locks, and the databases that a restore replaced. The file
-    /// itself does not exist.
+    /// Returns the path next to which this machine keeps its own files: its locks, and the databases that a restore
+    /// replaced. No file exists at this path itself.
     pub(crate) fn local(&self) -> &Path {
         &self.local
     }
@@ -127,7 +127,7 @@ impl Database {
         let locks = match found {
             Ok(digest) => self.local.with_file_name(&digest[..16]),
             Err(error) if error.code() == Code::Unavailable => return Err(error),
-            // Without the right to ask, the address identifies the database.
+            // Without the right to ask the server, the address identifies the database.
             Err(_) => self.local.clone(),
         };
         Ok(self.locks.get_or_init(|| locks))

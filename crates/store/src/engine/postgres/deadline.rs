@@ -31,10 +31,10 @@ struct State {
     is_running: bool,
     token: CancelToken,
     given_up: Arc<Notify>,
-    /// When the server was first asked to cancel what runs.
+    /// When the server was first asked to cancel the running statement.
     cancelled_at: Option<Instant>,
-    /// Whether a request to cancel is under way. The statement counts as running until that has ended, or the request could
-    /// cancel the next statement.
+    /// Whether a request to cancel is under way. The statement counts as running until the request has ended.
+    /// Otherwise the request could cancel the next statement.
     is_asking: bool,
     has_passed: Box<dyn FnMut() -> bool + Send>,
 }
@@ -57,7 +57,7 @@ impl Drop for Running {
 /// All connections with a deadline.
 struct All {
     watched: Vec<Weak<Watched>>,
-    /// How many of them are running a statement.
+    /// How many of these connections are running a statement.
     running: usize,
     /// Whether the thread sleeps until a statement begins.
     is_asleep: bool,
@@ -119,8 +119,8 @@ impl Watched {
             return;
         }
         if state.cancelled_at.get_or_insert_with(Instant::now).elapsed() >= CANCELLING {
-            // Wakes only a call that is waiting now. A stored permit would end a later statement. A call that has not begun to
-            // wait is caught by the next check.
+            // Wake only a call that is waiting now: a stored permit would end a later statement. The next check
+            // catches a call that has not begun to wait yet.
             state.given_up.notify_waiters();
         } else if !state.is_asking {
             state.is_asking = true;
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Starts a server that accepts every connection and answers every statement.
+    /// Starts a fake server that accepts every connection and answers every statement.
     fn agreeable() -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -194,7 +194,7 @@ mod tests {
         let watched = Watched::new(&client, None, Box::new(|| true));
         let running = watched.running();
         watched.state().cancelled_at = Instant::now().checked_sub(CANCELLING);
-        // Nothing waits for the server any more: the answer has arrived.
+        // The answer has arrived, so nothing waits for the server any more.
         watched.look();
         drop(running);
         client.batch_execute("SET x = 1").unwrap();

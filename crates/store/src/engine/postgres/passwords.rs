@@ -28,8 +28,8 @@ pub(super) fn read_again(kept_in: &str) -> Result<Option<String>> {
     READER.get().map(|read| read(kept_in)).transpose()
 }
 
-/// Returns the password of the first line that matches one of the hosts. Returns `None` if no line matches, and also if other
-/// users may read the file.
+/// Returns the password of the first line that matches one of the hosts. Returns `None` if no line matches, or if
+/// other users may read the file.
 pub(super) fn password_of(config: &Config) -> Option<String> {
     let path = path()?;
     let text = match file::read_private(&path, MOST) {
@@ -45,7 +45,7 @@ pub(super) fn password_of(config: &Config) -> Option<String> {
     config.get_hosts().iter().enumerate().find_map(|(n, host)| {
         let host = match host {
             Host::Tcp(name) => name.clone(),
-            // libpq calls every socket by this name.
+            // libpq uses this name for every socket.
             #[cfg(unix)]
             Host::Unix(_) => "localhost".to_owned(),
         };

@@ -21,7 +21,7 @@ impl ManageConnection for Manager {
     }
 
     fn is_valid(&self, _connection: &mut Connection) -> Result<()> {
-        // A lost connection is replaced when it is used.
+        // Not checked here: a lost connection is replaced when it is used.
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! Detects poolers between this program and a server, such as pgbouncer.
 //!
-//! A pooler in transaction mode gives each transaction a different connection, so that locks, settings and prepared statements
-//! are silently lost. A pooler in session mode gives each client a connection of its own, and is as good as the server itself.
+//! A pooler in transaction mode gives each transaction a different connection, so that locks, settings and prepared
+//! statements are silently lost. A pooler in session mode gives each client a connection of its own, and works like a
+//! direct connection.
 
 use super::connect::Connector;
 use super::connection::Connection;
@@ -13,7 +14,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// How many connections to compare.
 const COMPARED: usize = 3;
 
-/// Refuses a pooler in transaction mode. Checks no further if this is a direct connection to the server.
+/// Refuses a pooler in transaction mode. Skips the comparison if this is a direct connection to the server.
 pub(super) fn refuse_at_start(connector: &Connector, connection: &Connection) -> Result<()> {
     let sql = postgres_sql!("SELECT current_setting('port')::bigint");
     let port: i64 = single(connection, sql, params![], |row| row.get(0))?;
@@ -25,7 +26,8 @@ pub(super) fn refuse_at_start(connector: &Connector, connection: &Connection) ->
     if is_itself { Ok(()) } else { refuse(connector, connection) }
 }
 
-/// Refuses a pooler in transaction mode. It shows when two of its clients share a session of the server.
+/// Refuses a pooler in transaction mode, which shows when two connections of this process share a session of the
+/// server.
 pub(super) fn refuse(connector: &Connector, connection: &Connection) -> Result<()> {
     let mut others = Vec::new();
     let own = session(connection)?;

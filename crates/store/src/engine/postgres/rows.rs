@@ -112,8 +112,8 @@ pub(super) fn single<T>(
         .ok_or_else(|| Error::internal("a query that should always return a row returned none"))
 }
 
-/// Implements [`crate::Db::stream`]. If the connection is lost after a row was handed out, the query is not repeated: `f` would
-/// see that row twice.
+/// Implements [`crate::Db::stream`]. If the connection is lost after `f` was called with a row, the query is not
+/// repeated, because `f` would see that row twice.
 pub(in crate::engine) fn stream(
     connection: &Connection,
     sql: Sql,

@@ -28,7 +28,7 @@ const MIGRATIONS: &[(&str, &str)] =
 /// The newest schema version that this program knows.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
-/// The last schema version with an index that has whole runs of letters as words for scripts without spaces.
+/// The last schema version whose search index stored whole runs of letters as words, in scripts without spaces.
 const WITH_RUNS: i64 = 1;
 
 /// The content of a database.
@@ -68,13 +68,14 @@ pub(super) fn found(connection: &Connection) -> Result<Found> {
         (false, false) => Ok(Found::Nothing),
         (false, true) => Ok(Found::Foreign(None)),
         (true, _) => {
-            // The history's table is created first. While it has no row, another process is about to create the other tables.
+            // The history's table is created first. If it has no row, another process is about to create the other
+            // tables.
             let sql = postgres_sql!("SELECT max(version)::bigint FROM mcpkg.refinery_schema_history");
             let version: Option<i64> = single(connection, sql, params![], |row| row.get(0))?;
             let strangers = strangers(&tables.unwrap_or_default(), others);
             Ok(match (version, strangers) {
                 (None, _) => Found::Nothing,
-                // A newer version may have created more.
+                // A newer version of mcpkg may have created more objects.
                 (Some(version), strangers) if version > NEWEST || strangers.is_none() => Found::Version(version),
                 (Some(_), strangers) => Found::Foreign(strangers),
             })
@@ -101,7 +102,7 @@ pub(super) fn renew(connection: &Connection, version: i64) -> Result<()> {
     }
 }
 
-/// Creates or migrates the schema. Waits for any other process that does.
+/// Creates or migrates the schema. Waits for any other process that is doing so.
 ///
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`; `E_DB_UNAVAILABLE` if the user lacks the rights.

@@ -24,14 +24,14 @@ const MOST: usize = 640 * 1024;
 /// The maximum bytes of a word; the rest is ignored.
 const LONGEST: usize = 256;
 
-/// The words of one item, each once.
+/// The words of one item, without duplicates.
 struct Words {
     seen: HashSet<String>,
     size: usize,
 }
 
 impl Words {
-    /// Returns the words of a text that were not added yet, separated by spaces.
+    /// Returns the new words of a text, separated by spaces: those that were not added before.
     fn add(&mut self, text: &str) -> String {
         let mut added = String::new();
         for word in words(&cut(text)) {
@@ -57,7 +57,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
             let plain: String = if word.is_ascii() {
                 word.to_ascii_lowercase()
             } else if word.starts_with(is_spaceless) {
-                // Hangul stays composed: decomposed, one letter would become three.
+                // Hangul stays composed. Decomposed, one syllable would become two or three letters.
                 word.to_owned()
             } else {
                 word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
@@ -68,7 +68,8 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     )
 }
 
-/// Returns the query for texts that contain all of `words`, or words that begin with them; `None` if `words` contains no word.
+/// Returns the query for texts that contain all of `words`, or words that begin with them; `None` if `words` contains
+/// no word.
 pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, prefix: bool) -> Option<String> {
     let terms: Vec<String> = given
         .into_iter()

@@ -1,11 +1,12 @@
-//! The snapshot that a read sees. It changes with every commit.
+//! Turns PostgreSQL's snapshots into versions of the database. A snapshot changes with every commit.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Asks for the snapshot that a transaction would see. It differs after every commit.
+/// The query for the snapshot that a transaction would see.
 pub(super) const LOOK: &str = "SELECT pg_current_snapshot()::text";
 
-/// Whether a read reports which version of the database it saw. A separate query for that would be one more round trip.
+/// Whether the next read reports which version of the database it saw. A separate query for the version would be one
+/// more round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VersionRead {
     NotAsked,

@@ -20,10 +20,10 @@ pub(super) fn translated(sql: &str) -> String {
     translated.replace(" INDEXED BY prompt_skill", "")
 }
 
-/// The maximum number of a query's rows in memory at once.
+/// The maximum number of a query's rows that are in memory at once.
 pub(super) const BATCH: usize = 1_000;
 
-/// Limits a query to one row more than fits into a batch, which shows whether all rows fit.
+/// Limits a query to one row more than fits into a batch. The extra row shows that not all rows fit.
 pub(super) fn cut(query: &str) -> String {
     format!("SELECT * FROM ({query}) AS found LIMIT {}", BATCH + 1)
 }

@@ -14,9 +14,9 @@ use crate::engine::{Sql, Value};
 /// How a statement's text is changed before it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Form {
-    /// Whether [`cut`] limits its rows.
+    /// Whether [`cut`] limits the number of rows.
     pub(super) is_cut: bool,
-    /// Whether it reports the version that it sees.
+    /// Whether the statement also returns the version of the database that it sees.
     pub(super) tells: bool,
 }
 
@@ -60,8 +60,8 @@ impl Statements {
 }
 
 pub(super) enum Statement {
-    /// It is sent together with its parameters. Each except bytes is sent as text without a type, so that the server infers the
-    /// type as it does for a prepared statement.
+    /// Sent together with its parameters. Parameters other than bytes are sent as text without a type, so that the
+    /// server infers the types as it does for a prepared statement.
     Text(String),
     Prepared(postgres::Statement),
 }

@@ -36,7 +36,7 @@ pub(in crate::engine) fn each(
     answer
 }
 
-/// Writes rows to a table. Rows that are added later are numbered after them.
+/// Writes rows to a table. The table's sequence then continues after them.
 pub(in crate::engine) fn fill(
     connection: &Connection,
     table: &Table,

@@ -1,5 +1,5 @@
-//! TLS for connections to PostgreSQL: verifies the server's certificate with the system's roots or with those that the address
-//! names.
+//! TLS for connections to PostgreSQL. Verifies the server's certificate with the root certificates that the address
+//! names, or else with the system's.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -11,9 +11,10 @@ use mcpkg_base::error::{Code, Error, Result};
 
 /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing.
 ///
-/// A reading transaction sees one moment of the database. A writing one takes a lock first, so that each of its statements sees
-/// the commits of all writers that the lock excludes: every other writer, as with SQLite, or only writers to the same project.
-/// Either way, events are numbered in the order of their commits: writers to one project append them under a separate lock
+/// A reading transaction sees one snapshot of the database. A writing transaction takes a lock first, so that each of
+/// its statements sees the commits of all writers that the lock excludes. With [`Intent::Write`] that is every other
+/// writer, as on SQLite; with [`Intent::WriteProject`] only writers to the same project. In both cases, events are
+/// numbered in the order of their commits: writers to one project take a separate lock to append them
 /// (`lock_events`).
 pub(in crate::engine) fn in_transaction<T>(
     connection: &Connection,
@@ -34,14 +35,14 @@ pub(in crate::engine) fn in_transaction<T>(
     Ok(value)
 }
 
-/// Raises the time limit of each statement in the open transaction to that of statements that read much of the database.
+/// Raises the time limit for statements of the open transaction, so that they can read much of the database.
 pub(in crate::engine) fn allow_long(connection: &Connection) {
     connection.stay_patient();
 }
 
 fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
-    // The guard keeps a move or restore from starting until this transaction ends. Anything read before it took its lock may be
-    // outdated.
+    // The guard keeps a move or restore from starting until this transaction ends. Anything that was read before it
+    // took its lock may be outdated.
     let guard = match connection.connector.is_alone() {
         true => "SELECT true".to_owned(),
         false => format!("SELECT pg_try_advisory_xact_lock_shared({GUARD})"),
@@ -51,7 +52,7 @@ fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
     );
     let begun = connection.simple_query(&text).and_then(|told| may_write(connection, &told));
     begun.inspect_err(|_| {
-        // Without this, the transaction that waited in vain would stay open.
+        // Without this, the transaction would stay open although it got no lock or may not write.
         let _ = connection.run_once("ROLLBACK");
     })
 }
@@ -80,7 +81,7 @@ fn may_write(connection: &Connection, told: &[SimpleQueryMessage]) -> Result<()>
 /// An open transaction. Dropping it rolls back everything that was not committed, also after a panic.
 struct Open<'c> {
     connection: &'c Connection,
-    /// The number of rows that the connection had changed before.
+    /// How many rows the connection had changed before this transaction.
     changed: u64,
 }
 

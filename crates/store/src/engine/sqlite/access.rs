@@ -1,12 +1,12 @@
 //! The kinds of access to a database file: writable, read-only, immutable.
 
-/// The kind of access with which a database file is opened.
+/// The way in which a database file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Writable,
     /// Read-only, because the file or its folder cannot be written.
     ReadOnly,
-    /// Read-only, and assumed not to change, because the folder cannot hold the files that readers share.
+    /// Read-only and treated as unchanging, because the folder cannot hold the files that readers share.
     Immutable,
     /// Like [`Access::Immutable`], because the disk is too full for those files.
     Full,

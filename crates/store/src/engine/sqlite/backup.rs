@@ -29,7 +29,7 @@ impl Database {
         self.copy_to(to, true, progress)
     }
 
-    /// Writes the copy. A damaged copy is refused if `checked`.
+    /// Writes the copy. With `checked`, refuses a damaged copy.
     fn copy_to(&self, to: &Path, checked: bool, progress: &Progress<'_>) -> Result<u64> {
         self.check_in_place()?;
         publish(&self.path, to, checked, progress, |copy| {
@@ -50,8 +50,8 @@ impl Database {
         self.check_backup(from)?;
         let staged = Staged::of(&self.path, from, carry, progress)?;
         let mut live = connect::connect(&self.path, Access::Writable, POOLED_CACHE, false)?;
-        // No other process can write now, so the copy contains every commit before the restore. It may be damaged: that can be
-        // the very reason to restore.
+        // No other process can write now, so the copy contains every commit before the restore. A damaged copy is
+        // accepted, because the damage may be the very reason to restore.
         let keep = || self.copy_to(kept, false, &progress.silent()).map(drop);
         copy_pages(&staged.connection, &mut live, keep, progress)
     }
@@ -71,7 +71,7 @@ impl Database {
     }
 }
 
-/// Returns where a restore keeps the database that it replaces, next to `database`.
+/// Returns the path where a restore keeps the database that it replaces, next to `database`.
 pub(in crate::engine) fn kept_beside(database: &Path, timestamp: &str) -> PathBuf {
     beside(database, &format!(".before-restore-{timestamp}"))
 }
@@ -90,8 +90,8 @@ pub(in crate::engine) fn refuse_existing(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lets `fill` write a database next to `to`, checks it if `checked`, and moves it to `to`, which is thus complete or does not
-/// exist. Returns its size. The scratch folder is recorded next to `database`.
+/// Lets `fill` write a database next to `to`, checks it if `checked`, and moves it to `to`. So `to` is either
+/// complete or does not exist. Returns its size. The scratch folder is recorded next to `database`.
 pub(in crate::engine) fn publish(
     database: &Path,
     to: &Path,
@@ -134,8 +134,8 @@ pub(in crate::engine) struct Staged {
 }
 
 impl Staged {
-    /// Stages the backup at `from`. `carry` writes into it what must survive from the replaced database. The scratch folder is
-    /// made and recorded next to `database`.
+    /// Stages the backup at `from`. `carry` writes into the copy what must survive from the replaced database. The
+    /// scratch folder is made and recorded next to `database`.
     pub(in crate::engine) fn of(
         database: &Path,
         from: &Path,
@@ -170,8 +170,8 @@ impl Staged {
     }
 }
 
-/// Adapts an error to a backup. The hints for a damaged database would be wrong: the damage is in the backup, not in the
-/// database that it was to replace.
+/// Adapts an error to a backup. The usual hints for a damaged database would be wrong, because the damage is in the
+/// backup and not in the database.
 fn of_backup(from: &Path, error: Error) -> Error {
     let file = from.display().to_string();
     if !matches!(error.code(), Code::NotDatabase | Code::ForeignDatabase) {
@@ -192,8 +192,8 @@ fn disk_put(copy: &Path, to: &Path) -> Result<()> {
     copy.persist_noclobber(to).map_err(|error| Error::file("write", to, error.error))
 }
 
-/// Copies all pages. A restore into a live file waits for writers, but never for readers. Runs `locked` once no other process
-/// can write to the destination any more.
+/// Copies all pages. A restore into a live file waits for writers, but never for readers. Runs `locked` as soon as no
+/// other process can write to the destination.
 fn copy_pages(
     from: &Connection,
     to: &mut Connection,
@@ -231,7 +231,8 @@ fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
     }
 }
 
-/// Opens a copy of `database` like a file from a stranger, and checks all of it. Any damage in the copy comes from `database`.
+/// Opens a copy of `database` as carefully as a file from a stranger, and checks all of it. Errors blame `database`,
+/// since any damage in the copy comes from there.
 fn check_copy(copy: &Path, database: &Path, progress: &Progress<'_>) -> Result<()> {
     open::check_header(copy)?;
     let connection = connect::connect(copy, Access::Writable, READER_CACHE, false)?;

@@ -8,18 +8,19 @@ use super::database::Database;
 use super::errors::failed;
 use mcpkg_base::error::{Code, Result};
 
-/// How long to wait for readers of the old content.
+/// How long to wait until no reader uses the old content.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long writers can write between two tries.
+/// How long other writers get a turn between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Database {
     /// Rewrites the file without its free pages, on the writing connection.
     pub(crate) fn compact(&self) -> Result<()> {
         self.pooled_writer()?.execute_batch("VACUUM").map_err(failed)?;
-        // The file shrinks when VACUUM's output moves from the WAL into it, and the WAL shrinks when no reader uses it any
-        // more. Writers wait during each try, so tries are short, and writers get a turn in between.
+        // The file shrinks when VACUUM's output moves from the WAL into it. The WAL shrinks when no reader uses it
+        // any more. Writers have to wait during each attempt, so attempts are short, with pauses for writers in
+        // between.
         let until = Instant::now() + PATIENCE;
         while !self.truncate_wal()? {
             if Instant::now() >= until {
@@ -34,7 +35,8 @@ impl Database {
         Ok(())
     }
 
-    /// Moves the content of the WAL into the file, and empties it. Returns whether no other connection prevented that.
+    /// Moves the content of the WAL into the file, and empties the WAL. Returns false if another connection prevented
+    /// that.
     fn truncate_wal(&self) -> Result<bool> {
         let writer = match self.pooled_writer() {
             Err(error) if error.code() == Code::Busy => return Ok(false),
@@ -76,7 +78,7 @@ mod tests {
         write(0).unwrap();
         thread::scope(|scope| {
             let compacting = scope.spawn(|| database.compact());
-            // Each write waits for one try at most.
+            // Each write waits for one attempt at most.
             let written = (1..40).try_for_each(|n| {
                 thread::sleep(Duration::from_millis(10));
                 write(n)

@@ -24,7 +24,7 @@ pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool)
     Ok(connection)
 }
 
-/// Moves the content of the WAL into the file. Does not wait long for other connections.
+/// Moves the content of the WAL into the file. Does not wait long if other connections use it.
 pub(super) fn checkpoint(path: &Path) -> Result<()> {
     let connection = connect(path, Access::Writable, POOLED_CACHE, false)?;
     connection.busy_timeout(Duration::from_millis(200)).map_err(failed)?;
@@ -42,7 +42,8 @@ pub(crate) struct Manager {
 }
 
 impl Manager {
-    /// Returns a manager that opens connections to `path` with a small page cache. It hands out `first` before it opens any.
+    /// Returns a manager that opens connections to `path` with a small page cache. It hands out `first` before it
+    /// opens new ones.
     pub(super) fn new(path: &Path, access: Access, first: Option<Connection>, query_only: bool) -> Self {
         let others = SqliteConnectionManager::file(uri(path, access))
             .with_flags(flags(access))
@@ -81,10 +82,11 @@ fn flags(access: Access) -> OpenFlags {
     mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI
 }
 
-/// Characters that would end the path of a URI, or begin an escape.
+/// Characters that would end the path in a URI, or begin an escape.
 const ENDS_A_PATH: &AsciiSet = &AsciiSet::EMPTY.add(b'%').add(b'?').add(b'#');
 
-/// Returns a `file:` URI, the only form that can say `immutable`. Every byte that could end the path is escaped.
+/// Returns a `file:` URI. Only in this form can the `immutable` option be passed. Every byte that could end the path
+/// is escaped.
 fn uri(path: &Path, access: Access) -> PathBuf {
     let path = path.to_string_lossy();
     let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path.into_owned() };
@@ -95,11 +97,11 @@ fn uri(path: &Path, access: Access) -> PathBuf {
     PathBuf::from(uri)
 }
 
-/// How long to sleep between two tries to lock the database. SQLite's own timeout sleeps for up to 100 ms. In that time, a
-/// process with many short transactions releases the database and locks it again.
+/// How long to sleep between two attempts to lock the database. SQLite's own timeout sleeps for up to 100 ms, which
+/// is too long: a process with many short transactions releases the database and locks it again in that time.
 const NEXT_TRY: Duration = Duration::from_millis(2);
 
-/// Sleeps until the next try; `tries` were made so far. Returns false if there is no next try.
+/// Sleeps until the next attempt; `tries` were made so far. Returns false if there should be no further attempt.
 pub(super) fn wait(tries: i32) -> bool {
     wait_for(BUSY_TIMEOUT, tries)
 }

@@ -32,8 +32,9 @@ pub(crate) struct Database {
     /// How often the file was reopened with another kind of access. Connections of earlier epochs are replaced.
     epoch: AtomicU64,
     replaced: AtomicBool,
-    /// The connection that checked the file, until a pool or a reader takes it. Closing it while it is the only one would
-    /// remove the side files, and the next connection would have to create them and read the schema again.
+    /// The connection that checked the file, until a pool or a reader takes it. It is kept open because closing the
+    /// only connection removes the side files. The next connection would have to create them and read the schema
+    /// again.
     first: Mutex<Option<Connection>>,
 }
 
@@ -43,11 +44,12 @@ struct State {
     identity: Identity,
     readers: Option<Arc<Pool<Manager>>>,
     writer: Option<Arc<Pool<Manager>>>,
-    /// When the access was last reconsidered.
+    /// When we last checked whether another kind of access is possible.
     looked: Instant,
-    /// How many connections are held for good. SQLite does not reset the WAL while there is one.
+    /// How many connections are held for good (see [`Database::anchor`]). SQLite does not reset the WAL while there
+    /// is one.
     anchors: usize,
-    /// The WAL that those connections have open.
+    /// The WAL that these connections have open.
     wal: Option<WalIdentity>,
 }
 
@@ -137,13 +139,14 @@ impl Database {
         Arc::clone(state.writer.get_or_insert_with(|| self.pool(access, 1, false)))
     }
 
-    /// Returns a pool. Its first connection is the one that checked the file, if nobody has taken that yet.
+    /// Returns a pool. Its first connection is the one that checked the file, unless that one is already taken.
     fn pool(&self, access: Access, size: u32, query_only: bool) -> Arc<Pool<Manager>> {
         let manager = Manager::new(&self.path, access, self.take_first(), query_only);
         Arc::new(Pool::new(manager, size, u32::from(!query_only), IDLE))
     }
 
-    /// Calls `f` with the connection that checked the file, and returns the result. `None` if that connection was taken.
+    /// Calls `f` with the connection that checked the file, and returns the result. Returns `None` if that connection
+    /// was taken.
     pub(crate) fn with_first<T>(&self, f: impl FnOnce(&Connection) -> T) -> Option<T> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(f)
     }
@@ -193,7 +196,8 @@ impl Database {
         self.replaced.store(!is_same || state.has_lost_wal(&self.path), Ordering::Relaxed);
     }
 
-    /// Reopens a read-only file if it has become writable, and one that was opened as unchanging if it has changed.
+    /// Reopens a read-only file if it has become writable. Reopens a file that was treated as unchanging if it has
+    /// changed.
     fn look_again(&self) {
         let (access, identity) = {
             let mut state = self.state();
@@ -273,7 +277,7 @@ impl Database {
 }
 
 impl State {
-    /// Whether the open WAL is no longer the one next to the file. If so, commits into it would be lost.
+    /// Whether the open WAL is no longer the one next to the file. If so, commits to the open one would be lost.
     fn has_lost_wal(&mut self, path: &Path) -> bool {
         if self.anchors == 0 || self.access != Access::Writable {
             return false;

@@ -6,8 +6,9 @@ use super::limits::LONGEST;
 use crate::engine::{self, busy, full, timeout};
 use mcpkg_base::error::{Code, Error};
 
-/// Whether an error without a code of its own is caused by the content of rows, and not by a statement's text. Such content is
-/// a value that a function rejects, or a search index, whose tables are read when a statement is prepared.
+/// Whether the content of rows caused an error without a code of its own, rather than the statement's text. Two kinds
+/// of content do so: a value that a function rejects, and a damaged search index, which is read when a statement is
+/// prepared.
 fn is_of_rows(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(..) => true,
@@ -29,7 +30,7 @@ pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
         return match error {
             // The value is of a type that mcpkg never writes.
             FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
-            // Callers handle rows that may be missing; this is a row that every database has.
+            // Callers handle rows that may be missing. This one is missing although every database has it.
             | QueryReturnedNoRows => {
                 damaged(error)
             }
@@ -38,7 +39,7 @@ pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
     };
     let translated = match failure.code {
         ErrorCode::DiskFull => full(),
-        // The file that readers share could not grow.
+        // There was no room to grow the shared-memory file of the WAL.
         ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => full(),
         ErrorCode::ReadOnly => Error::new(Code::ReadOnly, "The database or its disk is read-only; nothing was written")
             .hint("make the file and its folder writable, or name another database with --db"),
@@ -50,7 +51,7 @@ pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
             Error::new(Code::Unavailable, format!("Cannot open the database: {error}"))
                 .hint("check that the file and its folder exist and are readable and writable")
         }
-        // Callers check for the conflicts that they expect, so this is a bug of mcpkg or damage.
+        // Callers handle the conflicts that they expect, so this is a bug of mcpkg or damage.
         ErrorCode::ConstraintViolation => Error::internal(format!("The database rejected a row: {error}"))
             .hint("nothing was written; `mcpkg check --deep` checks the rows of the database"),
         ErrorCode::TypeMismatch => return damaged(error),
@@ -64,7 +65,7 @@ pub(in crate::engine) fn failed(error: rusqlite::Error) -> Error {
     translated.with_source(error)
 }
 
-/// Whether `error` is a violated constraint that no caller expected.
+/// Whether `error` is a constraint violation that no caller expected.
 pub(super) fn is_refused_row(error: &Error) -> bool {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<rusqlite::Error>());
     error.code() == Code::Internal
@@ -106,7 +107,7 @@ mod tests {
             assert_eq!(error.code(), Code::Internal, "{error}");
             assert!(error.message().contains(says) && error.hints()[0].contains("check --deep"), "{error:?}");
         }
-        // A caller can recognize the constraint.
+        // A caller can recognize which constraint was violated.
         let error = failed(db.execute("INSERT INTO one VALUES (2, 1, NULL)", []).expect_err("not unique"));
         assert!(is_violated(&error, "one", &["n"]) && !is_violated(&error, "one", &["id"]));
     }

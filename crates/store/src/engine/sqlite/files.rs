@@ -13,7 +13,7 @@ pub(in crate::engine) fn beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Removes an unfinished database with SQLite's side files. Missing files are no error.
+/// Removes an unfinished database and SQLite's side files. Missing files are not an error.
 pub(super) fn remove_with_side_files(path: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(beside(path, suffix));

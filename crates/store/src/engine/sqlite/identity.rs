@@ -6,15 +6,15 @@ use std::path::Path;
 use super::access::Access;
 use super::files::{beside, wal_size};
 
-/// Identifies a file, so that another one at the same path is recognized later.
+/// Identifies a file, to recognize later that another file is at its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     file: (u64, u64),
-    /// Shows whether the file has changed, if it was opened as immutable.
+    /// The state by which a change of the file is detected, if it was opened as immutable.
     state: Option<(u64, Option<std::time::SystemTime>, u64)>,
 }
 
-/// Identifies a WAL, so that another one in its place is recognized later.
+/// Identifies a WAL, to recognize later that another WAL is at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WalIdentity((u64, u64));
 
@@ -33,7 +33,7 @@ impl Identity {
         Some(Self { file: file_of(&metadata), state: access.is_immutable().then(state) })
     }
 
-    /// Whether both identify the same file, whatever its content.
+    /// Whether both identify the same file, even if its content has changed.
     pub(super) fn is_of_file(&self, other: &Self) -> bool {
         self.file == other.file
     }

@@ -19,11 +19,11 @@ const TOOL_INDEX: &str = "CREATE VIRTUAL TABLE tool_search USING fts5 (
     name, description, tags,
     content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2')";
 
-/// Returns each occurrence of each word, ordered by word.
+/// The query for each occurrence of each word, ordered by word.
 const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY term, doc, col, \"offset\"";
 
-/// Rebuilds the index in a temporary database and compares the two word by word. FTS5's own check, which [`crate::check`] runs,
-/// misses lost words and words that lead to the wrong item.
+/// Rebuilds the index in a temporary database and compares the two word by word. FTS5's own check, which
+/// [`crate::check`] runs, misses lost words and words that lead to the wrong item.
 pub(crate) fn compare(connection: &Connection, db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let others = reserved::reservations(db)?;
     let is_reserved = |doc| others.iter().any(|other| other.ids.contains(&id(doc)));
@@ -42,7 +42,7 @@ pub(crate) fn compare(connection: &Connection, db: &Db<'_>, faults: &mut Vec<Str
     Ok(())
 }
 
-/// Whether an index differs from a new one that `fill` makes. Rows for which `passes_over` returns true are ignored.
+/// Whether an index differs from a new one that `fill` builds. Ignores rows for which `passes_over` returns true.
 fn is_another(
     connection: &Connection,
     db: &Db<'_>,
@@ -50,7 +50,7 @@ fn is_another(
     fill: impl FnOnce(&Db<'_>, &Db<'_>) -> Result<()>,
     passes_over: impl Fn(i64) -> bool,
 ) -> Result<bool> {
-    // The database has no name, so SQLite keeps it in memory, and moves it into a temporary file once it is large.
+    // A database without a name stays in memory, and SQLite moves it into a temporary file once it is large.
     let again = Connection::open("").map_err(failed)?;
     again.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;")).map_err(failed)?;
     fill(db, &Db::new(Link::Sqlite(&again), None))?;
@@ -62,7 +62,7 @@ fn is_another(
     compared
 }
 
-/// Whether the indexes of two connections differ. Rows of the first one for which `passes_over` returns true are ignored.
+/// Whether the indexes of two connections differ. Ignores rows of the first one for which `passes_over` returns true.
 fn differ(one: &Connection, other: &Connection, passes_over: impl Fn(i64) -> bool) -> Result<bool> {
     let (mut one, mut other) = (one.prepare(WORDS).map_err(failed)?, other.prepare(WORDS).map_err(failed)?);
     let (mut ones, mut others) = (one.query([]).map_err(failed)?, other.query([]).map_err(failed)?);

@@ -29,14 +29,15 @@ pub(super) fn open_lock_file(path: &Path) -> Result<File> {
     file::open_with(&mut options, path).map_err(|error| unavailable(path, &error))
 }
 
-/// How often to try a lock, and the time between two tries. A process that only checks the lock holds it for microseconds.
+/// How many attempts to take a lock that another process may only be checking, and the time between two attempts. A
+/// check holds the lock for microseconds.
 const LOOKS: u32 = 5;
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A held lock file. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct FileLock {
-    /// The path of the file, if it is removed with the lock.
+    /// The path of the file, if the file is to be removed when the lock is released.
     path: Option<PathBuf>,
     file: File,
 }
@@ -44,12 +45,12 @@ pub(crate) struct FileLock {
 impl Drop for FileLock {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // Remove the file while it is still locked: nobody else can then hold the old file, except for the moment until
-            // they notice.
+            // Remove the file while it is still locked. Then nobody else can hold a lock on the removed file, except
+            // for the moment until they notice that it is gone.
             let _ = fs::remove_file(path);
         }
-        // Closing the file would not be enough: a process that was just forked keeps it open, and thus locked, until it runs
-        // its program.
+        // Closing the file would not be enough: a process that was just forked inherits the open file, and keeps it
+        // locked until it runs its own program.
         let _ = self.file.unlock();
     }
 }
@@ -66,7 +67,7 @@ pub(in crate::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> 
             Mode::Exclusive => file.try_lock(),
         };
         match locked {
-            // The previous holder has removed the file in the meantime. Open it again, which creates a new one.
+            // The previous holder has removed the file in the meantime. Open it again, which creates a new file.
             Ok(()) if file::is_gone(&file) => {}
             Ok(()) => return Ok(Some(FileLock { path: subject.is_one_of_many().then_some(path), file })),
             // This may be a process that only checks whether the lock is held.

@@ -1,8 +1,8 @@
 //! Opens, creates and migrates the database file.
 //!
-//! A new database is built next to its destination and then renamed, so that a crash leaves either no database or a complete
-//! one. Creating and migrating happen under a lock on `<file>.lock`. Without it, processes that open a new file at the same
-//! moment fail (measured: a third of six).
+//! A new database is built next to its destination and then renamed, so that a crash leaves either no database or a
+//! complete one. Creating and migrating happen under a lock on `<file>.lock`. Without the lock, processes that open a
+//! new file at the same moment fail (measured: two of six).
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -175,7 +175,8 @@ pub(super) fn check_version(connection: &Connection, path: &Path) -> Result<u32>
     }
 }
 
-/// Refuses a link that leads nowhere or in circles. It may lead to a disk that is not mounted.
+/// Returns the error for a link that leads nowhere or in circles, perhaps because its target is on a disk that is not
+/// mounted.
 fn dangling(link: &Path, error: std::io::Error) -> Error {
     let target = fs::read_link(link).unwrap_or_default();
     Error::new(
@@ -213,7 +214,7 @@ fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
     }
     let failure = failure.unwrap_or_else(|| Error::internal("no open mode was tried for the database"));
     if wal_size(path) > 0 {
-        // The file without its WAL would show an old state, and commits would seem lost.
+        // Without its WAL, the file would show an old state, and commits would seem lost.
         return Err(failure);
     }
     let access = if failure.code() == Code::DiskFull { Access::Full } else { Access::Immutable };

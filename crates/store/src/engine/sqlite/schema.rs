@@ -17,10 +17,11 @@ use mcpkg_base::sha256;
 
 /// A migration, and the fingerprint of the schema after it.
 struct Migration {
-    /// The name of its file. The history records it together with the statements.
+    /// The name of the migration's file. The history records it together with the statements.
     name: &'static str,
     sql: &'static str,
-    /// The SHA-256 of [`fingerprint`] after this migration. A test computes it again from the migrations.
+    /// The SHA-256 of [`fingerprint`] after this migration. A test compares it with the one computed from the
+    /// migrations.
     schema: &'static str,
 }
 
@@ -60,7 +61,7 @@ const MIGRATIONS: &[Migration] = migrations![
     "V021__notes" => "452f7264f1efeb7d6904aa9d174b0ab2e9141b26f674909db807b78aacb37ad3",
 ];
 
-/// The newest schema version that this program knows. A file has its version in `user_version`.
+/// The newest schema version that this program knows. A file stores its version in `user_version`.
 pub const SCHEMA_VERSION: u32 = MIGRATIONS.len() as u32;
 
 /// A row of `sqlite_schema`, without the number of its first page.
@@ -73,7 +74,7 @@ struct Object {
 /// Objects by type and name.
 type Objects = BTreeMap<(String, String), Object>;
 
-/// Brings the schema up to `version`, in one transaction.
+/// Migrates the schema to `version`, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     functions::register(connection).map_err(failed)?;
     apply(connection, version).map_err(|error| {
@@ -94,7 +95,7 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
     check(connection, version, path)
 }
 
-/// Whether the disk had no room for a migration.
+/// Whether a migration failed because the disk is full.
 fn is_full(error: &refinery_core::Error) -> bool {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     let mut causes = causes.filter_map(|cause| cause.downcast_ref::<rusqlite::Error>());
@@ -119,7 +120,8 @@ fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), r
 pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Result<()> {
     let found = objects(connection)?;
     let fingerprint = fingerprint(&found);
-    // Take the last match, since a migration may leave all objects unchanged.
+    // Take the last match: a migration may leave all objects unchanged, so several versions can have the same
+    // fingerprint.
     let known = (1..).zip(MIGRATIONS).filter(|(_, migration)| migration.schema == fingerprint).last();
     if known.is_some_and(|(known, _)| known >= version) {
         return Ok(());
@@ -173,12 +175,12 @@ fn objects(connection: &Connection) -> Result<Objects> {
     Ok(objects)
 }
 
-/// Whether an object is one of the tables, or their indexes, that Litestream and ANALYZE may create in any database.
+/// Whether an object is a table, or an index of a table, that Litestream or ANALYZE may create in any database.
 fn is_let_be(kind: &str, name: &str, object: &Object) -> bool {
     let table = &object.table;
     let known = table.starts_with("_litestream_") || matches!(table.as_str(), "sqlite_stat1" | "sqlite_stat4");
     match kind {
-        // Only plain tables: a virtual table runs code.
+        // Accept only plain tables: a virtual table runs code.
         "table" => known && name == table && object.sql.as_ref().is_some_and(|sql| sql.starts_with("CREATE TABLE")),
         "index" => known,
         _ => false,

@@ -13,7 +13,7 @@ use super::lock_file::open_lock_file;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 
-/// How the names of scratch folders begin.
+/// The prefix of scratch folders' names.
 const PREFIX: &str = ".mcpkg-unfinished-";
 
 /// The name of the database in a scratch folder.
@@ -62,7 +62,7 @@ impl Drop for Scratch {
 /// Writes and locks a record of `folder`. Without one, a read-only database can still be backed up.
 fn record(database: &Path, name: &str, folder: &Path) -> Option<(PathBuf, File)> {
     let path = records(database).join(name);
-    // Retry: another process may remove the empty folder of records before the record is created in it.
+    // Retry: another process may remove the folder of records while it is empty, before this record is created in it.
     for _ in 0..3 {
         let _ = make_private_folder(&records(database));
         let Ok(mut file) = open_lock_file(&path) else { continue };

@@ -33,13 +33,13 @@ pub(crate) fn index(
     db.run(sql, params![rowid(kind, id), format!("p{project}"), name, description, body]).map(drop)
 }
 
-/// How many bytes of words FTS5 collects in memory until it writes them as a segment: by default, and while many items are
-/// written. Segments are merged later, so larger ones save a third of the time for indexing 60 MB.
+/// How many bytes of words FTS5 collects in memory before it writes them as a segment: by default, and while many
+/// items are written. Segments are merged later, so larger ones save a third of the time for indexing 60 MB.
 const GATHERED: i64 = 1 << 20;
 const GATHERED_OF_MANY: i64 = 8 << 20;
 
-/// The connection's page cache while many items are written, in KiB. Pages that do not fit would be written and read again
-/// several times.
+/// The connection's page cache while many items are written, in KiB. With a smaller cache, pages would be written and
+/// read again several times.
 const CACHE_OF_MANY: i64 = 64 * 1024;
 
 /// Implements [`crate::search::with_many`]. If `f` fails, the transaction is rolled back together with FTS5's setting.
@@ -72,7 +72,7 @@ pub(crate) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     Ok(())
 }
 
-/// The condition for a row of the index to belong to a stored item.
+/// The SQL condition that a row of the index belongs to a stored item.
 macro_rules! written {
     () => {
         "CASE rowid % 2 WHEN 0 THEN EXISTS (SELECT 1 FROM prompt WHERE id = search.rowid / 2)
@@ -86,7 +86,7 @@ pub(crate) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Result<()> {
     db.run(sql, params![rowid(Kind::Prompt, ids.start), rowid(Kind::Prompt, ids.end)]).map(drop)
 }
 
-/// Returns the item's id for a row of the index.
+/// Returns the id of the item that a row of the index belongs to.
 pub(crate) fn id(rowid: i64) -> i64 {
     rowid >> 1
 }
@@ -97,7 +97,8 @@ pub(crate) fn count(db: &Db<'_>) -> Result<i64> {
     db.single(sqlite_sql!("SELECT count(*) FROM search"), params![], |row| row.get(0))
 }
 
-/// Implements [`crate::search::find`], except for the order. `has_others` means that the index also has words without an item.
+/// Implements [`crate::search::find`], except for the order. `has_others` says that the index also contains words
+/// without an item.
 pub(crate) fn find(
     db: &Db<'_>,
     project: Option<i64>,
@@ -136,9 +137,10 @@ pub(crate) fn find(
     })
 }
 
-/// Quotes a word for a query, so that none of its characters is query syntax. U+0000 becomes a space, since it would end the
-/// query. If the quoted text contains several words, the index must have them in a row. With `begins`, words that begin with it
-/// match as well; they always do for a single letter of a script without spaces.
+/// Quotes a word for a query, so that none of its characters is query syntax. U+0000 becomes a space, since it would
+/// end the query. If the quoted text consists of several words, they must follow each other in the item. With
+/// `begins`, longer words that begin with this one match as well; a single letter of a script without spaces always
+/// matches like that.
 pub(super) fn quoted(word: &str, begins: bool) -> String {
     let (word, ends) = asked(word);
     let star = if ends == Ends::Letter || (begins && ends == Ends::Word) { "*" } else { "" };

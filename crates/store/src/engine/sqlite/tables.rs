@@ -22,8 +22,8 @@ pub(in crate::engine) fn tables(connection: &Connection) -> Result<Vec<Table>> {
         match tables.last_mut() {
             Some(last) if last.name == table => last.columns.push(column),
             _ => {
-                // The rowid is the order in which revisions were written. It is not a declared column in SQLite, so add it
-                // here.
+                // The rowid is the order in which revisions were written. In SQLite it is not a declared column, so
+                // add it here.
                 let first = if table == "revision" { vec!["rowid".to_owned()] } else { Vec::new() };
                 tables.push(Table { name: table, columns: [first, vec![column]].concat() });
             }

@@ -21,7 +21,7 @@ pub(crate) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sqlite_sql!("DELETE FROM tool_search WHERE rowid = ?1"), params![id]).map(drop)
 }
 
-/// The condition for a row `l` of `tool_listing` to have each of the tags in the JSON array `?2`, in any case.
+/// The SQL condition that a row `l` of `tool_listing` has all tags in the JSON array `?2`, ignoring case.
 macro_rules! has_tags {
     () => {
         "NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE lower(wanted.value) NOT IN (
@@ -29,8 +29,8 @@ macro_rules! has_tags {
     };
 }
 
-/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined as `joined` says, and that have all tags
-/// of a JSON array. Returns the results and the number of all such tools.
+/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined by `joined`, and have all tags
+/// in a JSON array. Returns the results and the total number of matching tools.
 ///
 /// # Errors
 /// Errors of `f`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -57,8 +57,8 @@ pub(crate) fn find<T>(
     counted(db, sql, params![registry, tags, query, limit], f)
 }
 
-/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the number of all
-/// such tools.
+/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the
+/// total number of matching tools.
 pub(crate) fn all<T>(
     db: &Db<'_>,
     registry: &str,

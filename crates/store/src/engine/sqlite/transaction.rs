@@ -18,8 +18,8 @@ pub(in crate::engine) fn in_transaction<T>(
     done.map_err(|error| if is_refused_row(&error) { or_damage(connection, error) } else { error })
 }
 
-/// Returns the damage that made SQLite refuse a row, such as an index entry of a missing row. If the file is intact, returns
-/// `error`, which is then a bug of mcpkg.
+/// Returns the damage that made SQLite refuse a row, such as an index entry of a missing row. If the file is intact,
+/// returns `error` itself, which is then a bug of mcpkg.
 #[cold]
 fn or_damage(connection: &Connection, error: Error) -> Error {
     match faults(connection) {
@@ -32,8 +32,8 @@ fn or_damage(connection: &Connection, error: Error) -> Error {
 /// An open transaction. Dropping it rolls back everything that was not committed, also after a panic.
 struct Transaction<'c>(&'c Connection);
 
-/// Begins a transaction. Writing ones begin IMMEDIATE. A deferred one that reads first would fail at its first write, without
-/// waiting, if another process has written in between.
+/// Begins a transaction. A writing one begins IMMEDIATE: a deferred one that reads first would fail at its first
+/// write, without waiting, if another process has written in between.
 fn begin(connection: &Connection, intent: Intent) -> Result<Transaction<'_>> {
     let begin = match intent {
         Intent::Read => "BEGIN DEFERRED",

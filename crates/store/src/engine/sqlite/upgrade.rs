@@ -12,10 +12,10 @@ use mcpkg_base::error::Result;
 /// The first version in which content has a checksum.
 const WITH_CHECKSUMS: u32 = 6;
 
-/// The last version with an index that has whole runs of letters as words for scripts without spaces.
+/// The last version whose search index stored whole runs of letters as words, in scripts without spaces.
 const WITH_RUNS: u32 = 17;
 
-/// Upgrades a database of schema `version`, with its content. If it is interrupted, the next call continues.
+/// Upgrades a database of schema `version`, including its content. If it is interrupted, the next call continues.
 pub(super) fn to_newest(connection: &mut Connection, version: u32, path: &Path) -> Result<()> {
     if version <= WITH_CHECKSUMS {
         // The database stays at this version until all content has a checksum.

@@ -25,12 +25,12 @@ pub(super) const BEAT: Duration = Duration::from_secs(5);
 pub(super) struct Claim {
     held: String,
     beat: String,
-    /// A text that is unique to this holder, followed by the id of its machine's lock files.
+    /// A text that is unique to this holder, followed by the id of the machine's lock files.
     who: String,
 }
 
-/// The fencing number that is written with each change that only the holder may make. It increases with each change. If no
-/// answer to a commit arrives, it shows whether the change was committed.
+/// The fencing number that is written with each change that only the holder may make. It increases with each change.
+/// If a commit gets no answer, the number in the database shows whether the commit succeeded.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
     key: String,
@@ -60,7 +60,7 @@ impl Stamp {
 
 impl Claim {
     pub(super) fn new(subject: Subject, place: &str) -> Self {
-        // Many servers share one lock, so each has a row of its own.
+        // Many servers share this lock, so each one has its own row.
         let one = if subject == Subject::Serving { clock::unique().simple().to_string() } else { String::new() };
         let name = format!("{}{one}", subject.suffix());
         Self {
@@ -126,7 +126,8 @@ pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) ->
     }))
 }
 
-/// Returns how many milliseconds ago the holder of a lock was last seen, if it runs on another machine.
+/// Returns how many milliseconds ago the holder of a lock was last seen; `None` unless the holder runs on another
+/// machine.
 fn absent(connection: &Connection, base: &Path, subject: Subject) -> Result<Option<i64>> {
     let sql = postgres_sql!(
         "SELECT held.value, (extract(epoch FROM clock_timestamp()) * 1000)::bigint - coalesce(beat.value, '0')::bigint
@@ -141,7 +142,7 @@ fn absent(connection: &Connection, base: &Path, subject: Subject) -> Result<Opti
     Ok((!is_here).then_some(time))
 }
 
-/// Whether a server on another machine may still use the database, although none holds its lock now.
+/// Whether a server on another machine may still use the database, although no server holds the lock now.
 pub(super) fn may_be_served(connection: &Connection, base: &Path) -> Result<bool> {
     let sql = postgres_sql!(
         "SELECT EXISTS (SELECT 1 FROM setting WHERE key >= 'held.serving' AND key < 'held.servinh'
@@ -150,7 +151,7 @@ pub(super) fn may_be_served(connection: &Connection, base: &Path) -> Result<bool
     single(connection, sql, params![place(base)?], |row| row.get(0))
 }
 
-/// Deletes the claims of all servers. None is connected when this is called.
+/// Deletes the claims of all servers. Call this only while no server is connected.
 pub(super) fn forget_servers(connection: &Connection) -> Result<()> {
     connection.run_text(
         "DELETE FROM setting WHERE key >= 'held.serving' AND key < 'held.servinh'

@@ -21,11 +21,12 @@ use mcpkg_base::error::{Code, Error, Result};
 /// How often the connection of a lock is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The longest pause between two tries to take a lock again. A server has to take its lock again within [`RETURN`].
+/// The longest pause between two attempts to take a lock again. It is shorter than [`RETURN`], within which a server
+/// has to take its lock again.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1500);
 
-/// How often the claim of a server is renewed. This is rare, because there may be many servers, and each reads again after a
-/// write of any other.
+/// How often the claim of a server is renewed. This is rare, because there may be many servers, and whenever one
+/// writes, all the others read again.
 const SERVER_BEAT: Duration = Duration::from_secs(3600);
 
 /// How long the connection of a lock may take to answer.
@@ -34,13 +35,14 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// The time limit for releasing a lock.
 const BACK: Duration = Duration::from_secs(1);
 
-/// How long to wait for a server that lost its connection, until it counts as gone.
+/// How long a server that lost its connection may take to come back. After that it counts as gone.
 const RETURN: Duration = Duration::from_secs(3);
 
 /// A lock with a connection of its own. Dropping it releases the lock.
 pub(crate) struct SessionLock {
     kept: Arc<Kept>,
-    /// Held until this is dropped or the process ends, whatever happens to connections.
+    /// A file lock on this machine. It is held until this is dropped or the process ends, even if the connection is
+    /// lost.
     _local: sqlite::FileLock,
 }
 
@@ -63,14 +65,14 @@ struct State {
     renewed: Option<Instant>,
     /// Whether the lock was released.
     is_over: bool,
-    /// Whether the lock was lost for a time, in which another process could have held it.
+    /// Whether the lock was lost for a time. Another process could have held it then.
     was_gone: bool,
     /// How many stamps were written.
     stamps: u64,
 }
 
 impl SessionLock {
-    /// Returns the stamp for the holder's next change; `None` for locks without a claim.
+    /// Returns the stamp for the holder's next change; `None` for kinds of locks that have no claim.
     pub(in crate::engine) fn stamp(&self) -> Option<Stamp> {
         let state = self.kept.state();
         self.kept.claim.as_ref().map(|claim| claim.stamp(state.stamps))
@@ -80,7 +82,8 @@ impl SessionLock {
         self.kept.state().stamps += 1;
     }
 
-    /// Notes that the database was moved. Servers that were not connected in the meantime must not write to this one any more.
+    /// Notes that the database was moved to another place. Servers that were not connected in the meantime must not
+    /// write to this old one any more.
     ///
     /// # Errors
     /// `E_DB_IN_USE` if the lock was lost for a time, so that others may have written.
@@ -126,11 +129,12 @@ impl fmt::Debug for SessionLock {
     }
 }
 
-/// The tries to take a lock again since its connection last answered.
+/// The attempts to take a lock again since its connection last answered.
 #[derive(Default)]
 struct Retries {
     count: u32,
-    /// The kind of failure that was reported last. Messages differ from try to try.
+    /// The kind of failure that was reported last. Kinds are compared, because messages differ from attempt to
+    /// attempt.
     reported: Option<Code>,
     /// When the lock was taken again.
     taken: Option<Instant>,
@@ -141,14 +145,14 @@ struct Retries {
 }
 
 impl Retries {
-    /// Returns how long to wait before the next try. The pause doubles with each try.
+    /// Returns how long to wait before the next attempt. The pause doubles with each attempt.
     fn pause(&mut self) -> Duration {
         let pause = LOOK.saturating_mul(1 << self.count.min(8));
         self.count += 1;
         pause.min(LONGEST_PAUSE)
     }
 
-    /// Whether to report the current loss: only once, and not if the connection keeps getting lost.
+    /// Whether to report the current loss: only once, and not again if the connection keeps getting lost.
     fn is_worth_a_warning(&mut self) -> bool {
         if self.is_known || self.warned.is_some_and(|at| at.elapsed() < BEAT) {
             return false;
@@ -193,7 +197,7 @@ pub(in crate::engine::postgres) fn take(
         }
     }
     if is_alone {
-        // This waits for all transactions that are writing now.
+        // This waits for all transactions that are writing now to end.
         connection.run_text(&format!("SELECT pg_advisory_lock({GUARD})"))?;
         forget_servers(&connection)
             .or_else(|error| if error.code() == Code::ReadOnly { Ok(()) } else { Err(error) })?;
@@ -214,7 +218,7 @@ pub(in crate::engine::postgres) fn take(
     Ok(Some(SessionLock { kept, _local }))
 }
 
-/// Whether no server uses the database. Waits first for servers that have just lost their connection.
+/// Whether no server uses the database. Waits first, in case a server has just lost its connection and comes back.
 fn is_left_alone(connection: &Connection, base: &Path) -> Result<bool> {
     let until = Instant::now() + RETURN;
     while may_be_served(connection, base)? && Instant::now() < until {
@@ -294,7 +298,7 @@ impl Kept {
         }
     }
 
-    /// Whether the connection is alive. From time to time this asks the server.
+    /// Whether the connection is alive. Asks the server from time to time.
     fn stands(&self, state: &mut State) -> bool {
         let Some(connection) = &state.connection else { return false };
         if !connection.stands() {
@@ -345,8 +349,8 @@ impl Kept {
     fn give_back(&self, connection: &Connection) {
         connection.hurry(BACK);
         let withdrawn = self.claim.as_ref().map_or(Ok(()), |claim| claim.withdraw(connection));
-        // Unlock explicitly: PostgreSQL frees the locks of a closed connection only after a while, and the next process should
-        // find this one free.
+        // Unlock explicitly: PostgreSQL frees the locks of a closed connection only after a while, but the next
+        // process should find this lock free at once.
         let freed = connection.run_once("SELECT pg_advisory_unlock_all()").map_err(failed);
         if let Err(error) = withdrawn.and(freed) {
             tracing::debug!(%error, "a lock ends with its connection");

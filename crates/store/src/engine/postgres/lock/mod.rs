@@ -1,9 +1,9 @@
-//! Locks that all servers of a database see. A lock ends with the connection that holds it, even if that is lost; a holder that
-//! is still running then takes its lock again.
+//! Locks that all servers of a database see. A lock ends when the connection that holds it is closed or lost. If the
+//! holder is still running after a loss, it takes its lock again.
 //!
-//! The database does not show whether a holder has ended together with its connection. So on its own machine a holder also has
-//! a lock file, which ends only with its process. Other machines see its claim, a row that says where it runs and when it was
-//! last seen.
+//! The database does not show whether a holder has ended together with its connection. So a holder also has a lock
+//! file on its own machine, which is unlocked only when the process ends. Other machines see its claim: a row that
+//! says where the holder runs and when it was last seen.
 
 mod claim;
 mod keeper;
@@ -21,21 +21,22 @@ pub(super) use claim::holding;
 pub(crate) use keeper::SessionLock;
 pub(super) use keeper::take;
 
-/// The lock for writers; those that write to a single project share it. This number and the following are "mcpkg" and a
-/// counter.
+/// The lock for writers; those that write to a single project share it. The number consists of "mcpkg" and a counter,
+/// like those below.
 pub(super) const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
 /// The lock for creating or migrating the schema.
 pub(super) const MIGRATION: i64 = 0x6d63_706b_6700_0002;
 
-/// The lock for appending events while others write to other projects.
+/// The lock for appending events, needed while others may write to other projects.
 const EVENTS: i64 = 0x6d63_706b_6700_0003;
 
 /// The lock that all writing transactions share. A move or restore holds it alone, so that no such transaction is open.
 pub(super) const GUARD: i64 = 0x6d63_706b_6700_0004;
 
-/// The first half of the locks of projects, which are pairs: "mcpk". The second half is the end of the project's id. If two
-/// projects share it, their writers wait for each other needlessly, but nothing else happens.
+/// The first half of the lock numbers of projects, which are pairs: "mcpk". The second half is the low bits of the
+/// project's id. If two projects have the same low bits, their writers wait for each other needlessly, but nothing
+/// else happens.
 const PROJECTS: i32 = 0x6d63_706b;
 
 /// The key of the setting that changes when the database is moved to another place.
