@@ -34,8 +34,8 @@ pub fn expanded_in(db: &Db<'_>, context: &Context, text: &str) -> Result<String>
     Ok(tool.map_or_else(|| text.to_owned(), |tool| format!("{tool}{rest}")))
 }
 
-/// Checks an alias: it must be one name segment, and tools in registries have at least two, so the two never
-/// collide.
+/// Checks an alias. It must be a single name segment. Names of tools in registries have at least two segments, so an
+/// alias never equals the name of a tool.
 pub fn check(alias: &str) -> Result<()> {
     match Name::parse(alias) {
         Ok(name) if !name.is_publishable() && !alias.starts_with('@') => Ok(()),

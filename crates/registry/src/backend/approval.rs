@@ -1,5 +1,6 @@
-//! A registry is used only if this user approved it on this machine. Until then, mcpkg does not read its folder, contact its
-//! host, or start the program that prints its token: a database from somebody else may name any.
+//! Checks that this user approved a registry on this machine, before the registry is used. Without approval, mcpkg
+//! does not read its folder, contact its host, or start the program that prints its token, because a database from
+//! somebody else may name any of these.
 
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use mcpkg_base::error::{Code, Error};
 use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_store::tools::registries::Place;
 
-/// Using a registry.
+/// The subject of an approval: the use of a registry.
 pub struct Use<'p>(pub &'p Place);
 
 impl Approvable for Use<'_> {

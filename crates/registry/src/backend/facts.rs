@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-/// The most characters of a description.
+/// The maximum length of a description in characters.
 const LONGEST: usize = 1024;
 
-/// The most tags of a tool, and the most characters of a tag.
+/// The maximum number of tags of a tool, and the maximum length of a tag in characters.
 const TAGS: usize = 32;
 const TAG: usize = 64;
 
-/// What a list shows about a tool.
+/// The facts about a tool that a list shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// A description in one line.

@@ -2,11 +2,11 @@
 
 use crate::package::archive::MAX_PACKED;
 
-/// The most bytes of an archive.
+/// The maximum size of an archive in bytes.
 pub const ARCHIVE: u64 = MAX_PACKED;
 
-/// The most bytes of an attestation.
+/// The maximum size of an attestation in bytes.
 pub const ATTESTATION: u64 = 256 << 10;
 
-/// The most attestations of a version.
+/// The maximum number of attestations of a version.
 pub const ATTESTATIONS: usize = 100;

@@ -58,7 +58,7 @@ impl<'c> Local<'c> {
         }
     }
 
-    /// Sets the visibility of all versions of a tool, and returns how many there are.
+    /// Sets the visibility of all versions of a tool, and returns the number of versions.
     pub fn show_to(&self, name: &Name, visibility: Visibility) -> Result<usize> {
         let author = self.context.author();
         self.context.store.write(|db| {

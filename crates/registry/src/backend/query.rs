@@ -9,7 +9,7 @@ pub struct Query {
     /// The search text. Each word is searched for in names, descriptions and tags. Without words, every tool
     /// matches.
     pub text: String,
-    /// Tags that a tool must all have.
+    /// Tags that every result must have.
     pub tags: Vec<String>,
     pub limit: u32,
     /// Whether to use only cached responses, without contacting another host.

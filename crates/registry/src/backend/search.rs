@@ -9,7 +9,7 @@ use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// How a registry responded to a search.
+/// The state of a registry in a search.
 #[derive(Debug)]
 pub enum State {
     Answered,

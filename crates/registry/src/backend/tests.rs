@@ -75,7 +75,7 @@ impl Ground {
         Local::new(&self.context)
     }
 
-    /// The stored attestations of a version.
+    /// Returns the stored attestations of a version.
     pub(super) fn claims(&self, resolved: &Resolved) -> Vec<String> {
         let claims = self.context.store.read(|db| attestations::of(db, &resolved.version.sha256)).unwrap();
         claims.into_iter().map(|claim| claim.bundle).collect()

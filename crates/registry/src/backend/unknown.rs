@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::package::Name;
 use mcpkg_base::error::{Code, Error};
 
-/// The most versions that an error lists.
+/// The maximum number of versions that an error lists.
 const NAMED: usize = 20;
 
 pub fn no_tool(registry: &str, name: &Name) -> Error {

@@ -8,7 +8,7 @@ use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::hex;
 use mcpkg_base::sha256::Sha;
 
-/// The most characters of a version.
+/// The maximum length of a version in characters.
 const VERSION: usize = 100;
 
 /// Parses a digest: 64 hex digits, optionally after `sha256:`.

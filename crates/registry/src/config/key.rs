@@ -11,7 +11,7 @@ pub(super) const TRUE: &str = "true";
 /// The value of a switch that is off.
 const FALSE: &str = "false";
 
-/// The most images that one setting can list.
+/// The maximum number of images that one setting can list.
 const IMAGES: usize = 64;
 
 /// The longest timeout of a run.

@@ -133,10 +133,10 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
         }
         let text = format!("{}: {}", key.name(), key.about());
         (context.ask)(Body::lines([text]), &format!("Set {} to {value}?", key.name()))?;
-        // The record comes first: the row does not count without it, and the record alone has no effect.
+        // Write the record first: the row has no effect without it, and the record alone has no effect either.
         approve(&context.approved, key, value)?;
     } else if let Some(stored) = before.stored.as_deref().filter(|stored| key.loosens(stored)) {
-        // The record is removed before the row: if something fails in between, the value no longer counts.
+        // Remove the record before the row, so that the value has no effect any more if something fails in between.
         withdraw(&context.approved, key, stored)?;
     }
     context.store.write(|db| {

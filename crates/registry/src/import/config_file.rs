@@ -7,7 +7,7 @@ use super::home::Text;
 use super::plan::LeftOut;
 use mcpkg_base::error::Result;
 
-/// The most values that the YAML aliases of a file may expand to.
+/// The maximum number of values that the YAML aliases of a file may expand to.
 const MAX_ALIASED: usize = 10_000;
 
 /// The contents of `config.yaml`.
@@ -24,7 +24,7 @@ pub struct ConfigFile {
     other: Map<String, Value>,
 }
 
-/// The section `trust`: whom the user trusts.
+/// The section `trust`: the identities that the user trusts, and the policy.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Trust {
@@ -55,7 +55,7 @@ pub struct Registry {
     other: Map<String, Value>,
 }
 
-/// The section `execution`: how tools run.
+/// The section `execution`: settings for runs of tools.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Execution {
@@ -66,11 +66,11 @@ pub struct Execution {
     other: Map<String, Value>,
 }
 
-/// The section `cache`: how much is kept.
+/// The section `cache`: how much is cached, and for how long.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Cache {
-    /// The most mebibytes of unpacked tools.
+    /// The maximum size of unpacked tools in mebibytes.
     pub max_size_mb: Option<u64>,
     /// How many seconds a cached response stays valid.
     pub ttl_seconds: Option<u64>,

@@ -7,7 +7,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// The most bytes of one file.
+/// The maximum size of one file in bytes.
 const LARGEST: u64 = 4 << 20;
 
 /// A place where Enact keeps its files: the folder `.enact` and the folder above it.

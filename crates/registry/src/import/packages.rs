@@ -15,10 +15,10 @@ use mcpkg_store::tools::installs::{self, Scope};
 use mcpkg_store::tools::packages;
 use mcpkg_store::tools::registries::PATH;
 
-/// The most bytes of all archives that one import takes.
+/// The maximum size in bytes of all archives of one import.
 const TOGETHER: u64 = 1 << 30;
 
-/// The most tools that one import takes.
+/// The maximum number of tools in one import.
 const MOST: usize = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

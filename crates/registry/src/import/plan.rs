@@ -23,7 +23,7 @@ pub struct LeftOut {
     pub what: String,
     /// The file or folder that it comes from.
     pub from: String,
-    /// Why it is left out, or what the user can do instead.
+    /// The reason why it is left out, or what the user can do instead.
     pub why: String,
 }
 
@@ -38,7 +38,7 @@ pub struct Package {
     /// The archive, packed from the package's folder.
     pub package: installed::Package,
     pub scope: Scope,
-    /// The file that names it.
+    /// The file that names the package.
     pub from: String,
 }
 

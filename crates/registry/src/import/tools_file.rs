@@ -9,7 +9,7 @@ use super::home::Text;
 use super::plan::LeftOut;
 use mcpkg_base::error::Result;
 
-/// The contents of such a file.
+/// The contents of one of these files.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolsFile {
@@ -27,7 +27,7 @@ pub struct ToolsFile {
 pub type File = (ToolsFile, String);
 
 impl ToolsFile {
-    /// Reads such a file, and reports unknown keys.
+    /// Reads one of these files, and reports unknown keys.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` with the line and column if it is malformed. Defaults never replace a file that cannot

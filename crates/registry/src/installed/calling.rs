@@ -30,8 +30,8 @@ pub struct Called<'c> {
     pub verdict: &'c Verdict,
 }
 
-/// Returns the verdict on a tool if it may be run with these arguments; records the refused run if not. `before` is
-/// the tool's publisher if this version is not installed.
+/// Returns the verdict on a tool if the tool may be run with these arguments. Otherwise records the refused run.
+/// `before` is the tool's publisher if this version is not installed.
 pub fn require(
     context: &Context,
     verb: Verb,

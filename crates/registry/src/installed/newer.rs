@@ -7,7 +7,7 @@ use mcpkg_store::Db;
 use mcpkg_store::tools::installs::Install;
 use mcpkg_store::tools::packages::{self, Yank};
 
-/// How an install compares with its registry.
+/// The result of comparing an install with its registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The newest version that is not yanked, if it is newer than the installed one.

@@ -3,7 +3,7 @@
 use super::name::Name;
 use mcpkg_base::sha256;
 
-/// The most bytes of a name: clients prefix it with `mcp__mcpkg__` and accept at most 64.
+/// The maximum length of a name in bytes: clients prefix it with `mcp__mcpkg__` and accept at most 64.
 pub const MAX_MCP_NAME: usize = 52;
 
 /// Hex digits of the hash in a shortened name.

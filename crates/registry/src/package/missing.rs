@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mcpkg_base::error::{Code, Error};
 
-/// The most folders to search for a similar name.
+/// The maximum number of folders to search for a similar name.
 const LOOKED_AT: usize = 1_000;
 
 /// Returns the error for a package folder that cannot be read. If it does not exist, the hint suggests a folder

@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The most segments of a name.
+/// The maximum number of segments of a name.
 const MAX_SEGMENTS: usize = 8;
 
-/// The most bytes of a name; folder registries use names as paths, so they cannot be arbitrarily long.
+/// The maximum length of a name in bytes. Folder registries use names as paths, so they cannot be arbitrarily long.
 const MAX_NAME: usize = 200;
 
 /// First segments that are reserved for mcpkg's own tools and for the URLs of registries.

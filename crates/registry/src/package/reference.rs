@@ -42,7 +42,7 @@ impl Reference {
     }
 }
 
-/// The most bytes of an action's name.
+/// The maximum length of an action's name in bytes.
 const MAX_ACTION: usize = 64;
 
 /// Returns whether a text is a valid action name: `A-Z`, `a-z`, `0-9`, `_` and `-`.

@@ -16,7 +16,7 @@ pub enum Wanted {
     Range(VersionReq),
 }
 
-/// The most bytes of a version or a range.
+/// The maximum length of a version or a range in bytes.
 const MAX_VERSION: usize = 100;
 
 impl Wanted {

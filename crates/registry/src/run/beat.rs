@@ -13,11 +13,11 @@ use mcpkg_core::op::Context;
 /// The time between two messages.
 const PACE: Duration = Duration::from_secs(3);
 
-/// The most characters of a line in a message.
+/// The maximum length of a line in a message in characters.
 const LONGEST: usize = 200;
 
-/// The most bytes of a line that is considered. A longer line is skipped, since cutting it could leave half of a
-/// secret visible.
+/// The maximum size in bytes of a line that is considered. A longer line is skipped, since cutting it could leave
+/// half of a secret visible.
 const KEPT: usize = 64 << 10;
 
 /// Reports progress until it is dropped.

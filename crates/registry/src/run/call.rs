@@ -93,7 +93,7 @@ pub enum Content {
 pub struct Variable {
     pub name: String,
     pub secret: bool,
-    /// Whether the tool cannot start without it.
+    /// Whether the tool cannot start without the variable.
     pub required: bool,
     /// The value if the user sets none.
     pub default: Option<String>,
@@ -115,7 +115,7 @@ pub struct Outcome {
     pub stdout: String,
     /// The standard error, also shortened.
     pub stderr: String,
-    /// Whether either of them was shortened.
+    /// Whether the standard output or the standard error was shortened.
     pub truncated: bool,
     /// The exit status, which is 0.
     pub exit_code: i32,

@@ -50,7 +50,7 @@ pub struct Wanted<'w> {
     pub builds: bool,
 }
 
-/// Why a runner cannot run a tool.
+/// The reason why a runner cannot run a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The runner does not work on this machine.

@@ -16,11 +16,11 @@ use mcpkg_store::tools::grants::{self, Allowed, Grant};
 /// The permissions of a tool beyond its sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// Whether it may use the host's network.
+    /// Whether the tool may use the host's network.
     pub network: bool,
-    /// The folders of the host that it may read and write.
+    /// The folders of the host that the tool may read and write.
     pub folders: Vec<String>,
-    /// Whether it may run without a sandbox; the settings must also allow this.
+    /// Whether the tool may run without a sandbox; the settings must also allow this.
     pub unsandboxed: bool,
 }
 

@@ -9,7 +9,7 @@ use mcpkg_base::process::cgroup;
 #[derive(Debug)]
 pub struct Probed {
     pub kind: RunnerKind,
-    /// The limits that it cannot enforce here, or why it does not work.
+    /// The limits that the runner cannot enforce here, or the reason why it does not work.
     pub works: Result<Vec<&'static str>, String>,
 }
 

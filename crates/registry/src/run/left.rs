@@ -19,7 +19,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
 use mcpkg_base::process::starter::Left;
 
-/// The most bytes of a path or of a link's target.
+/// The maximum length in bytes of a path or of a link's target.
 const LONGEST: usize = 1_024;
 
 /// Packs the result of a build. The same files give the same bytes.

@@ -14,10 +14,10 @@ const ADDRESSED: u64 = 8 << 30;
 /// How many bytes of standard output, and of standard error, are kept; three quarters are from the beginning.
 pub const PRINTED: usize = 1 << 20;
 
-/// The most files that are returned from `/output`.
+/// The maximum number of files that are returned from `/output`.
 pub const OUTPUT_FILES: usize = 64;
 
-/// The most bytes that are returned from `/output`.
+/// The maximum number of bytes that are returned from `/output`.
 pub const OUTPUT_BYTES: u64 = 16 * MIB;
 
 /// The limits of a run.

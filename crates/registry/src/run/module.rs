@@ -16,7 +16,7 @@ use mcpkg_base::file;
 use mcpkg_base::process::starter::{Ended, Left};
 use mcpkg_core::op::Context;
 
-/// The most bytes of an input file.
+/// The maximum size of an input file in bytes.
 const MAX_INPUT: u64 = 64 << 20;
 
 /// The folder for the input files of a call.

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::process::OnCancel;
 
-/// The most runs that can wait.
+/// The maximum number of runs that can wait.
 const MOST_WAITING: usize = 64;
 
 /// The permits of all runs that may be active at the same time.

@@ -19,7 +19,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::tools::env as stored;
 
-/// Stands for the temporary folder of the run in a dry run.
+/// The text that stands for the run's temporary folder in a dry run.
 const NO_RUN: &str = "(the run's own folder)";
 
 /// The plan of a run.

@@ -31,7 +31,7 @@ pub struct Job<'a> {
     /// The permissions beyond the sandbox.
     pub granted: &'a Granted,
     pub limits: Limits,
-    /// Which files to return when the program has ended.
+    /// The files to return when the program has ended.
     pub takes: Takes,
     /// Cancelled when nobody waits for the result any more.
     pub cancelled: &'a CancellationToken,
@@ -42,7 +42,7 @@ pub struct Job<'a> {
     pub before: Option<Before>,
 }
 
-/// Which files a run returns.
+/// Selects the files that a run returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// The files in [`OUTPUT`](super::mount::OUTPUT).
@@ -69,7 +69,7 @@ pub struct Ran {
     pub unlimited: Vec<&'static str>,
 }
 
-/// Why a run has no result. No part of the run is still active.
+/// The reason why a run has no result. No part of the run is still active.
 #[derive(Debug)]
 pub enum NotRun {
     /// The runner does not work on this machine, for this reason; the program was not started.
@@ -87,7 +87,7 @@ pub enum NotRun {
 pub trait Runner: Send + Sync {
     fn kind(&self) -> RunnerKind;
 
-    /// Returns the id of the image that it runs in, if there is one.
+    /// Returns the id of the image that the tool runs in, if there is one.
     fn image(&self) -> Option<&str> {
         None
     }
@@ -108,7 +108,7 @@ pub trait Runner: Send + Sync {
     /// Returns the command line of a run for a dry run; empty if no program is started.
     fn command(&self, job: &Job<'_>) -> Vec<String>;
 
-    /// Returns the limits that it cannot enforce on this machine.
+    /// Returns the limits that this runner cannot enforce on this machine.
     fn unlimited(&self) -> Vec<&'static str> {
         Vec::new()
     }

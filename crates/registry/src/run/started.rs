@@ -8,7 +8,7 @@ use mcpkg_base::process::starter::{self, Ceilings, Copied, Meeting, Output, Requ
 use mcpkg_base::process::{self, Capture, Failure, Printed, Program};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
-/// How to start a program inside a sandbox.
+/// The parameters for starting a program inside a sandbox.
 pub(super) struct Start<'s> {
     /// The request to the starter, which is mcpkg's own program inside the sandbox.
     pub request: Request,

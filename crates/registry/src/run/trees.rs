@@ -57,7 +57,7 @@ pub fn folder() -> Result<PathBuf> {
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
-    /// The most bytes of all copies together; the newest one may exceed it.
+    /// The maximum size of all copies together in bytes; the newest one may exceed it.
     most: u64,
 }
 

@@ -31,10 +31,10 @@ use mcpkg_store::tools::packages::PackageRow;
 
 const LISTED: u32 = 50;
 
-/// The most attestations per tool that a search reads, since a search returns up to a hundred tools.
+/// The maximum number of attestations per tool that a search reads, since a search returns up to a hundred tools.
 const COUNTED: i64 = 20;
 
-/// The most attestations of one version that one key can post, so that a single key cannot fill the list.
+/// The maximum number of attestations of one version that one key can post, so that a single key cannot fill the list.
 const OF_ONE_KEY: usize = 20;
 
 /// An attestation, and the archive that it was posted for.
@@ -66,14 +66,14 @@ impl Claim {
         self.bundle.signers.iter().find_map(|signer| signer.as_ref().ok())
     }
 
-    /// Returns the statement's claim, if it is about exactly this archive.
+    /// Returns the claim of the statement, if it is about exactly this archive.
     fn said(&self) -> Option<Said> {
         let statement = self.bundle.statement.as_ref().ok()?;
         let is_this = statement.about(&self.subject) == About::This && statement.predicate_names(&self.subject);
         is_this.then(|| Statement::said(statement))
     }
 
-    /// Returns whether it is signed and says that this archive failed an audit.
+    /// Returns whether the attestation is signed and says that this archive failed an audit.
     fn is_veto(&self) -> bool {
         self.signer().is_some() && self.said() == Some(Said::Audited(Outcome::Failed))
     }

@@ -38,7 +38,7 @@ pub static SERVED: Served = Served {
     refuse,
 };
 
-/// The most bytes of a request body without an archive.
+/// The maximum size in bytes of a request body without an archive.
 const SMALL: u64 = 1 << 20;
 
 /// Checks a request before its body is read, so that a bad address or a missing right does not cost an upload.

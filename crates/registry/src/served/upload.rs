@@ -20,11 +20,11 @@ use super::failure::Failure;
 use crate::backend::limits::ARCHIVE;
 use mcpkg_store::tools::packages::Visibility;
 
-/// The most bytes of each part other than the archive.
+/// The maximum size in bytes of each part except the archive.
 const BESIDE: u64 = 1 << 20;
 
-/// The most bytes of an archive sent as JSON, which is held in memory as base64. Larger archives must be sent as a
-/// form.
+/// The maximum size in bytes of an archive sent as JSON, which is held in memory as base64. Larger archives must be
+/// sent as a form.
 const IN_JSON: u64 = 16 << 20;
 
 const PARTS: usize = 32;

@@ -8,10 +8,11 @@ use super::statement::{self, Statement};
 use super::verdict::Form;
 use super::{dsse, ssh, unique_keys};
 
-/// The most bytes of an attestation.
+/// The maximum size of an attestation in bytes.
 pub const LONGEST: usize = 1 << 20;
 
-/// The most characters of the reason why an attestation does not count, since it may quote text from the author.
+/// The maximum length in characters of the reason why an attestation does not count. It is limited because the reason
+/// may quote text from the author.
 const LONGEST_WHY: usize = 300;
 
 /// A parsed attestation.

@@ -85,9 +85,12 @@ pub fn read(text: &str) -> Result<Envelope, String> {
     Ok(Envelope { payload, signers })
 }
 
-/// Parsed keys by their lines. Parsing a key takes an eighth of the time of checking a signature, and one author signs
-/// many tools.
-static KEYS: Cache<String, (VerifyingKey, Identity)> = Cache::new(256);
+/// The maximum number of parsed keys that are cached.
+const MAX_KEYS: usize = 256;
+
+/// Caches parsed keys by their lines. Parsing a key takes an eighth of the time of checking a signature, and one
+/// author signs many tools.
+static KEYS: LazyLock<Mutex<HashMap<String, (VerifyingKey, Identity)>>> = LazyLock::new(Mutex::default);
 
 /// Parses a public key line and returns the key with its identity.
 fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {

@@ -18,7 +18,7 @@ use mcpkg_base::file;
 use mcpkg_base::process::{Environment, Failure, Limits, Program};
 use mcpkg_core::op::{Confirmation, Context};
 
-/// The most bytes of a key file.
+/// The maximum size of a key file in bytes.
 const LARGEST: u64 = 64 << 10;
 
 /// The key that signs by default if there are several.
@@ -39,7 +39,7 @@ pub struct Key {
     secret: Secret,
 }
 
-/// How a key signs.
+/// The ways in which a key signs.
 #[derive(Debug)]
 enum Secret {
     Open(Box<SigningKey>),

@@ -3,7 +3,7 @@
 use crate::package::Name;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The most bytes of a pattern.
+/// The maximum length of a pattern in bytes.
 const LONGEST: usize = 255;
 
 /// Returns whether a pattern matches a name. `*` stands for any characters, including `/` or none; other characters

@@ -2,7 +2,7 @@
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What to do about an archive that is not verified.
+/// The rule for archives that are not verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
     RequireAttestation,
@@ -52,21 +52,21 @@ impl Policy {
     }
 }
 
-/// What the caller is about to do with an archive.
+/// The action that the caller is about to take with an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
-    /// Read its documentation.
+    /// Read the archive's documentation.
     Learn,
     Install,
-    /// Replace another version with it.
+    /// Replace another version with the archive.
     Update,
-    /// Run it by name.
+    /// Run the archive's tool by name.
     Run,
-    /// Call it as an MCP tool.
+    /// Call the archive's tool as an MCP tool.
     Call,
-    /// Build it, or run its post-install commands.
+    /// Build the archive, or run its post-install commands.
     Build,
-    /// Import it from another program's folders.
+    /// Import the archive from another program's folders.
     Import,
 }
 

@@ -20,7 +20,7 @@ const FROM: &str = "from";
 /// The key of a record that marks trust as ended because the file no longer names the identity.
 const WITHDRAWN: &str = "withdrawn";
 
-/// What a record is about.
+/// The subject of a record.
 #[derive(Clone, Copy, Debug)]
 pub enum Record<'a> {
     /// A trusted identity with its role and its pattern of tools.

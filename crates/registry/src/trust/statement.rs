@@ -24,7 +24,8 @@ pub const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 
 const MAX_SUBJECTS: usize = 16;
 
-/// The most bytes of a name or version in a statement: parsed statements are cached in memory.
+/// The maximum length in bytes of a name or version in a statement. It is limited because parsed statements are
+/// cached in memory.
 const LONGEST: usize = 1_024;
 
 /// The result of an audit.
@@ -68,12 +69,12 @@ pub struct Audit {
     pub category: Option<String>,
 }
 
-/// What a new statement says about an archive.
+/// The claim of a new statement about an archive.
 #[derive(Clone, Debug)]
 pub enum Says {
-    /// The signer published it.
+    /// The signer published the archive.
     Made,
-    /// The signer audited it.
+    /// The signer audited the archive.
     Audited(Audit),
 }
 
@@ -136,7 +137,7 @@ pub struct Statement {
     tool: Option<Tool>,
 }
 
-/// What a statement says, according to its predicate.
+/// The claim of a statement, according to its predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
     /// The signer published the tool, or states how it was built.
@@ -155,7 +156,7 @@ impl Said {
     }
 }
 
-/// How a statement relates to an archive.
+/// The relation of a statement to an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// The statement is about exactly this archive.

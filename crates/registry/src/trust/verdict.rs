@@ -46,12 +46,12 @@ impl Form {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Enough trusted identities vouch for it.
+    /// Enough trusted identities vouch for the archive.
     Verified,
     /// A person approved exactly this archive.
     Approved,
     Unverified,
-    /// A trusted identity objects to it, so no policy allows it.
+    /// A trusted identity objects to the archive, so no policy allows it.
     Refused,
 }
 
@@ -79,13 +79,13 @@ pub struct Counted {
     pub form: Form,
     /// The signer, if the signature is valid.
     pub identity: Option<Identity>,
-    /// The signer's role, if the statement says it.
+    /// The signer's role, if the statement names one.
     pub part: Option<Part>,
     pub counted: bool,
-    /// Whether it is a trusted objection to the archive: a failed audit, or a statement about a different archive
-    /// of this version.
+    /// Whether the signature is a trusted objection to the archive: a failed audit, or a statement about a different
+    /// archive of this version.
     pub refuses: bool,
-    /// Why it counts or does not, without a final period.
+    /// The reason why it counts or does not, without a final period.
     pub why: String,
 }
 

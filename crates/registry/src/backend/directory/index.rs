@@ -21,7 +21,7 @@ use mcpkg_store::tools::packages::Visibility;
 pub const INDEX: &str = "index.json";
 const FORMAT: &str = "mcpkg-registry-index";
 
-/// The most bytes of an index, and the most tools in it.
+/// The maximum size of an index in bytes, and the maximum number of tools in it.
 const LARGEST: u64 = 64 << 20;
 const MOST: usize = 200_000;
 

@@ -26,7 +26,7 @@ const UNFINISHED: &str = ".publishing-";
 /// The file that exists while the index may be outdated; the next change then rebuilds the index.
 const BEHIND: &str = ".index-behind";
 
-/// How often and how many times to try to get the lock: half a minute in total.
+/// The delay between two attempts to get the lock, and the number of attempts: half a minute in total.
 const EACH: Duration = Duration::from_millis(50);
 const TIMES: u32 = 600;
 

@@ -19,10 +19,10 @@ const VERSION: u64 = 1;
 
 const TEMPORARY: &str = ".mcpkg-";
 
-/// The most entries that are read from one folder.
+/// The maximum number of entries that are read from one folder.
 const ENTRIES: usize = 100_000;
 
-/// The most bytes of a JSON file other than the index.
+/// The maximum size in bytes of a JSON file other than the index.
 pub const JSON: u64 = 1 << 20;
 
 #[derive(Clone, Debug)]

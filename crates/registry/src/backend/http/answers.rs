@@ -11,7 +11,7 @@ use crate::package::Name;
 use mcpkg_base::clock::Millis;
 use mcpkg_store::tools::packages::{Visibility, Yank};
 
-/// The most versions of a tool that are read.
+/// The maximum number of versions of a tool that are read.
 const VERSIONS: usize = 10_000;
 
 /// Parses the response to a search: its valid results, and how many tools match.

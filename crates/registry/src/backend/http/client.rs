@@ -27,7 +27,7 @@ const REDIRECTS: u32 = 5;
 /// Limits on the size and duration of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// The most bytes.
+    /// The maximum number of bytes.
     pub size: u64,
     /// The timeout, including retries.
     pub time: Duration,

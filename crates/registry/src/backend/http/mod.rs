@@ -35,10 +35,10 @@ use mcpkg_store::tools::answers as kept;
 use mcpkg_store::tools::packages::Yank;
 use mcpkg_store::tools::registries::Place;
 
-/// The most bytes of a response that is cached.
+/// The maximum size in bytes of a response that is cached.
 const KEPT: usize = 64 << 10;
 
-/// The most results that Enact's registry returns at once.
+/// The maximum number of results that Enact's registry returns at once.
 const MOST: u32 = 100;
 
 pub struct Http<'c> {

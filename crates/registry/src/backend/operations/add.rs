@@ -18,7 +18,7 @@ use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::tools::registries::{self, Kind, LOCAL, PATH, Place};
 
-/// The most characters of a name.
+/// The maximum length of a name in characters.
 const LONGEST: usize = 64;
 
 /// Add a registry

@@ -43,7 +43,7 @@ pub struct Change {
     pub verification: Value,
     /// The differences; `None` if the archive may not be used.
     pub differences: Option<Differences>,
-    /// Other versions that remain installed.
+    /// Other versions of the tool that remain installed.
     pub beside: Vec<String>,
     pub warnings: Vec<String>,
 }

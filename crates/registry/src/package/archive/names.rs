@@ -9,10 +9,10 @@ use super::rule::{Rule, refused};
 use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
 
-/// The most bytes of a path.
+/// The maximum length of a path in bytes.
 const MAX_PATH: usize = 240;
 
-/// The most parts of a path.
+/// The maximum number of parts of a path.
 const MAX_DEPTH: usize = 32;
 
 /// Returns the path of a member, if it is valid.
@@ -59,7 +59,7 @@ fn is_hidden(char: char) -> bool {
         || matches!(char, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What a path in an archive stands for.
+/// The kind of a path in an archive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
@@ -109,7 +109,7 @@ impl Names {
     }
 }
 
-/// Returns the form of a name that is equal for names that some file systems treat as the same.
+/// Normalizes a name, so that names which some file systems treat as the same become equal.
 fn folded(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();

@@ -20,7 +20,7 @@ pub struct Member {
     pub executable: bool,
 }
 
-/// The most bytes of tar overhead: for each member a header, a long name with its own header, and the padding of
+/// The maximum number of bytes of tar overhead: for each member a header, a long name with its own header, and the padding of
 /// the last block.
 const MAX_AROUND: u64 = MAX_MEMBERS as u64 * 4 * 512;
 

@@ -14,7 +14,7 @@ const SKILL: &str = "SKILL.md";
 /// Fields that `SKILL.md` supplies if the manifest in YAML has no value for them.
 const FILLED: [&str; 4] = ["description", "license", "compatibility", "metadata"];
 
-/// The most bytes of a manifest file.
+/// The maximum size of a manifest file in bytes.
 pub const MAX_FILE: u64 = 1 << 20;
 
 /// Returns the contents of a file in the top folder of the package, if it exists.
@@ -28,7 +28,7 @@ pub(super) struct Sources {
     pub(super) raw: String,
     /// The fields of the main file, plus those from `SKILL.md`; empty if the main file is malformed.
     pub(super) fields: Vec<Pair>,
-    /// Where the fields start.
+    /// The position where the fields start.
     pub(super) at: Place,
     /// The documentation: the body of the Markdown file.
     pub(super) doc: Option<String>,

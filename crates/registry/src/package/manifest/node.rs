@@ -40,7 +40,7 @@ pub(super) struct Pair {
     pub(super) node: Node,
 }
 
-/// The most values that the YAML aliases of a file may expand to, so that a short file cannot expand into a huge
+/// The maximum number of values that the YAML aliases of a file may expand to, so that a short file cannot expand into a huge
 /// one.
 const MAX_ALIASED: usize = 10_000;
 

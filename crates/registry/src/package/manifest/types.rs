@@ -70,7 +70,7 @@ pub struct Variable {
     pub name: String,
     pub description: Option<String>,
     pub secret: bool,
-    /// Whether the tool cannot run without it.
+    /// Whether the tool cannot run without the variable.
     pub required: bool,
     /// The value if the user sets none.
     pub default: Option<String>,

@@ -19,10 +19,10 @@ pub struct Misfit {
     pub message: String,
 }
 
-/// The most characters of a message, which may quote a value.
+/// The maximum length in characters of a message, which may quote a value.
 const MAX_MESSAGE: usize = 300;
 
-/// The most errors that are reported for one value.
+/// The maximum number of errors that are reported for one value.
 const MAX_MISFITS: usize = 50;
 
 /// Checks a value against a schema, and returns all errors.

@@ -14,13 +14,13 @@ pub(super) enum Part {
 pub(super) struct Place {
     pub(super) name: String,
     pub(super) quote: Quote,
-    /// Whether it is written as `${param:raw}`.
+    /// Whether the parameter is written as `${param:raw}`.
     pub(super) raw: bool,
-    /// Whether its value begins a word, so that a program may read it as an option.
+    /// Whether the parameter's value begins a word, so that a program may read it as an option.
     pub(super) begins_word: bool,
 }
 
-/// How a parameter is quoted.
+/// The ways in which a parameter can be quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quote {
     Bare,
@@ -31,15 +31,15 @@ pub(super) enum Quote {
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) parts: Vec<Part>,
-    /// Why a parameter is not allowed in its position.
+    /// The reason why a parameter is not allowed in its position.
     pub(super) refused: Option<String>,
-    /// Why this script cannot contain parameters at all.
+    /// The reason why this script cannot contain parameters at all.
     pub(super) obstacle: Option<String>,
     /// Parameters written as `$param`, which the shell treats as its own variable.
     pub(super) unbraced: Vec<String>,
 }
 
-/// Tells which names are parameters.
+/// Decides which names are parameters.
 pub(super) struct Declared<'a> {
     pub(super) is_parameter: &'a dyn Fn(&str) -> bool,
     /// Whether a schema lists the parameters. Without a schema, every name is a parameter, and `${name...}` with

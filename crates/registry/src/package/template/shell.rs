@@ -20,9 +20,9 @@ pub struct Shell {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Parameter {
     name: String,
-    /// Whether it begins a word somewhere, so that a program may read its value as an option.
+    /// Whether the parameter begins a word somewhere, so that a program may read its value as an option.
     begins_word: bool,
-    /// Whether its value is split into words somewhere.
+    /// Whether the parameter's value is split into words somewhere.
     raw: bool,
 }
 

@@ -6,12 +6,12 @@ use super::Given;
 use crate::package::schema::{is_required, property};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The most bytes of an argument including its final NUL; this is the limit of Linux.
+/// The maximum size in bytes of an argument including its final NUL; this is the limit of Linux.
 pub(super) const MAX_ARGUMENT: usize = 128 << 10;
 
 pub(super) struct Text {
     pub(super) text: String,
-    /// Whether it may start an argument with `-`.
+    /// Whether the text may start an argument with `-`.
     pub(super) may_be_option: bool,
 }
 

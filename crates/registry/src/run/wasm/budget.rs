@@ -7,10 +7,10 @@ use wasmi_core::LimiterError;
 /// The bytes that an element of a table counts.
 const ELEMENT: u64 = 16;
 
-/// The most memories, tables and instances of a module.
+/// The maximum number of memories, tables and instances of a module.
 const MOST: usize = 64;
 
-/// The most refused requests. A module that still continues is assumed to ask in a loop.
+/// The maximum number of refused requests. A module that still continues is assumed to ask in a loop.
 const MOST_REFUSALS: u32 = 100_000;
 
 /// The memory that a module may still take.

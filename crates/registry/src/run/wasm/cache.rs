@@ -5,10 +5,10 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use super::program::Program;
 use mcpkg_base::error::Result;
 
-/// The most programs in the cache.
+/// The maximum number of programs in the cache.
 const MAX_PROGRAMS: usize = 16;
 
-/// The most bytes of all programs in the cache.
+/// The maximum size of all programs in the cache in bytes.
 const MAX_WEIGHT: usize = 128 << 20;
 
 /// The key of a program: the SHA-256 of its archive and the path in it. An entry never becomes outdated.

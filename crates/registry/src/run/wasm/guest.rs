@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::errno::{Answer, Errno};
 
-/// The most bytes of a path.
+/// The maximum length of a path in bytes.
 const MAX_PATH: u32 = 4096;
 
-/// The most buffers of one call.
+/// The maximum number of buffers of one call.
 const MAX_BUFFERS: u32 = 1024;
 
-/// The most bytes that one call reads or writes; the rest is left to the next call, as with a pipe.
+/// The maximum number of bytes that one call reads or writes. The rest is left to the next call, as with a pipe.
 pub const MAX_MOVED: u32 = 1 << 20;
 
 pub struct Guest<'m>(&'m mut [u8]);

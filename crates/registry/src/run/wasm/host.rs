@@ -28,7 +28,7 @@ pub struct Host {
     pub clock: Clock,
     /// When the run started.
     pub begun: Instant,
-    /// The memory that it may still take.
+    /// The memory that the module may still take.
     pub budget: Budget,
     /// The module's memory, once it exists.
     pub memory: Option<wasmi::Memory>,
@@ -60,7 +60,7 @@ pub struct Ending {
     cancelled: CancellationToken,
 }
 
-/// Why a run ended early.
+/// The reason why a run ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     TimedOut,

@@ -8,13 +8,13 @@ use super::super::mount::WORKSPACE;
 use super::files::Given;
 use super::start;
 
-/// The most bytes of a module, since compiling cannot be interrupted.
+/// The maximum size of a module in bytes. It is limited because compiling cannot be interrupted.
 const MAX_MODULE: usize = 32 << 20;
 
-/// The most nested calls.
+/// The maximum number of nested calls.
 const MAX_CALLS: usize = 100_000;
 
-/// The most bytes of the stack for local variables.
+/// The maximum size of the stack for local variables in bytes.
 const MAX_STACK: usize = 16 << 20;
 
 /// A compiled module and the files of its package.

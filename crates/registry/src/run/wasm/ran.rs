@@ -15,16 +15,16 @@ pub struct Ran {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It ended by itself with this status.
+    /// The module ended by itself with this status.
     Exited(i32),
     /// An instruction failed, for this reason.
     Trapped(String),
-    /// It failed after it ran out of memory.
+    /// The module failed after it ran out of memory.
     OutOfMemory,
-    /// It exceeded its timeout.
+    /// The module exceeded its timeout.
     TimedOut,
-    /// It was cancelled.
+    /// The run was cancelled.
     Cancelled,
-    /// It could not be started, for this reason.
+    /// The module could not be started, for this reason.
     NotStarted(String),
 }

@@ -18,7 +18,7 @@ use mcpkg_base::hex;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply, Table};
 use mcpkg_store::tools::trust;
 
-/// The most bytes of a root.
+/// The maximum size of a root in bytes.
 const LARGEST: u64 = 1 << 20;
 
 /// Show or replace Sigstore's root

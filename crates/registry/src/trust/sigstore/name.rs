@@ -36,7 +36,7 @@ const WORKFLOW_FOLDER: [&str; 2] = [".github", "workflows"];
 /// The prefixes of the Git references that a workflow runs for. Certificates always contain the full reference.
 const REFERENCES: [&str; 3] = ["refs/heads/", "refs/tags/", "refs/pull/"];
 
-/// The most bytes of a name.
+/// The maximum length of a name in bytes.
 const LONGEST: usize = 512;
 
 /// Returns the canonical form of an identity that only Sigstore can attest; `None` for any other text.

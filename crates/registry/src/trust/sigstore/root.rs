@@ -42,8 +42,7 @@ pub struct Described {
 
 #[derive(Clone, Debug)]
 pub struct Authority {
-    /// What the authority is accepted for: certificates, the log of signatures, the log of certificates, or
-    /// timestamps.
+    /// The kind of authority: for certificates, the log of signatures, the log of certificates, or timestamps.
     pub kind: &'static str,
     /// The URL or the name of the authority.
     pub place: String,

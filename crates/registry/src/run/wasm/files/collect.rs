@@ -3,7 +3,7 @@
 use super::super::super::limits::{OUTPUT_BYTES, OUTPUT_FILES};
 use super::Files;
 
-/// The most files that are listed as left out.
+/// The maximum number of files that are listed as left out.
 const MOST_LEFT_OUT: usize = 64;
 
 /// The files in `/output`.

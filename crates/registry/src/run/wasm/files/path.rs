@@ -3,7 +3,7 @@
 use super::super::errno::{Answer, Errno};
 use super::tree::{Id, Tree};
 
-/// The most bytes of a name.
+/// The maximum length of a name in bytes.
 const MAX_NAME: usize = 255;
 
 /// The location of a file or folder that may not exist yet: its folder, and its name.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::errno::{Answer, Errno};
 
-/// The most files and folders of a writable file system.
+/// The maximum number of files and folders of a writable file system.
 const MAX_NODES: usize = 4096;
 
 /// The id of a file or folder; ids are never reused.
@@ -20,12 +20,12 @@ pub struct Tree {
 
 struct Node {
     kind: Kind,
-    /// The folder that contains it. For a root, or after removal from its folder, it is its own id.
+    /// The id of the parent folder. A root, or a node that was removed from its folder, has its own id here.
     parent: Id,
     system: usize,
-    /// Whether a folder contains it.
+    /// Whether a folder contains the node.
     is_linked: bool,
-    /// How many descriptors have it open.
+    /// How many descriptors have the node open.
     open: u32,
     /// The time of the last change, in nanoseconds since the Unix epoch.
     changed: u64,
@@ -43,7 +43,7 @@ enum Kind {
 pub struct Room {
     /// Bytes of all files together.
     pub bytes: u64,
-    /// The most bytes of one file.
+    /// The maximum size of one file in bytes.
     pub file: u64,
     nodes: usize,
 }

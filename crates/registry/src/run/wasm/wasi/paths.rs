@@ -34,11 +34,11 @@ impl Path {
 /// The options for opening a file.
 #[derive(Clone, Copy)]
 pub struct How {
-    /// What to do if the file exists, and if it does not.
+    /// Flags for what to do if the file exists, and if it does not.
     pub flags: u32,
-    /// Which operations to allow.
+    /// The operations to allow, as rights.
     pub rights: u64,
-    /// How writes work, such as appending.
+    /// Flags for how writes work, such as appending.
     pub status: u32,
 }
 

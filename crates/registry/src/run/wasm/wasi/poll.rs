@@ -7,7 +7,7 @@ use super::super::guest::Guest;
 use super::super::host::Host;
 use super::process::time;
 
-/// The most subscriptions in one call.
+/// The maximum number of subscriptions in one call.
 const MAX_SUBSCRIPTIONS: u32 = 1024;
 
 /// The size of a subscription and of an event in bytes.
