@@ -20,7 +20,6 @@ use mcpkg_base::sha256;
 #[derive(Clone, Copy, Debug)]
 pub struct Blob<'r> {
     pub(super) id: i64,
-    /// The size in bytes.
     pub size: u64,
     pub(super) sha256: &'r [u8],
     /// The XXH3 of the bytes. `None` for content that was already damaged when checksums were introduced.

@@ -62,9 +62,8 @@ pub struct Run {
     pub uuid: Uuid,
     /// The actor in the trail.
     pub actor: String,
-    /// The options, as JSON.
     pub options: String,
-    /// Whether every command was run and succeeded; `None` while it runs, or if its process was killed.
+    /// Whether every command was run and succeeded; `None` while the build runs, or if its process was killed.
     pub all_passed: Option<bool>,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,

@@ -53,17 +53,17 @@ pub struct CatalogRow {
 pub struct CommandRow {
     /// The method, in upper case.
     pub method: String,
-    /// The path in the document.
+    /// The path as the document gives it.
     pub path: String,
     /// The id that the import assigned. It never changes.
     pub given: String,
-    /// The id for calls.
+    /// The id that calls use.
     pub id: String,
     /// The command as described by the document, as JSON.
     pub spec: String,
     /// A person's corrections, as JSON.
     pub patch: Option<String>,
-    /// A summary of one line.
+    /// A summary in one line.
     pub summary: String,
     /// The names of the command's arguments.
     pub words: String,
@@ -80,7 +80,7 @@ pub struct CommandRow {
 #[derive(Clone, Copy, Debug)]
 pub struct BriefRow<'r> {
     pub id: &'r str,
-    /// A summary of one line.
+    /// A summary in one line.
     pub summary: &'r str,
     /// The names of the command's arguments.
     pub words: &'r str,

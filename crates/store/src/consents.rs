@@ -65,7 +65,7 @@ pub struct New<'a> {
     pub summary: &'a str,
     /// The effects, as a JSON array of lines.
     pub effects: &'a str,
-    /// What it does to data: `reads`, `writes` or `destroys`. `None` for a token.
+    /// The operation's effect on data: `reads`, `writes` or `destroys`. `None` for a token.
     pub effect: Option<&'a str>,
     pub asked_at: Millis,
     pub expires_at: Millis,
@@ -89,7 +89,8 @@ pub struct Request {
     pub summary: String,
     /// The effects, as a JSON array of lines.
     pub effects: String,
-    /// What it does to data: `reads`, `writes` or `destroys`. `None` if an older version stored the request.
+    /// The operation's effect on data: `reads`, `writes` or `destroys`. `None` if an older version stored the
+    /// request.
     pub effect: Option<String>,
     pub state: State,
     pub asked_at: Millis,

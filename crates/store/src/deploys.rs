@@ -66,7 +66,7 @@ pub struct PlaceKey {
     pub root: String,
 }
 
-/// A deployed file.
+/// A deployed file, with its states before the first deploy and after the last one.
 #[derive(Clone, Debug)]
 pub struct Deployed {
     /// The absolute path.
@@ -74,13 +74,13 @@ pub struct Deployed {
     pub place: i64,
     /// The folder of the target that contains it.
     pub root: String,
-    /// The targets that it was deployed for.
+    /// The targets that the file was deployed for.
     pub targets: Vec<String>,
     /// The modules that make up the file.
     pub module_ids: Vec<String>,
-    /// Whether only a block in it belongs to mcpkg.
+    /// Whether only a block in the file belongs to mcpkg.
     pub block: bool,
-    /// Whether mcpkg wrote it. False if the file already had the right content.
+    /// Whether mcpkg wrote the file. False if the file already had the right content.
     pub written: bool,
     /// The file after the last deploy.
     pub applied: Image,

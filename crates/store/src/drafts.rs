@@ -73,21 +73,21 @@ pub struct Said<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub uuid: Uuid,
-    /// The workflow's name in the text.
+    /// The workflow's name in the draft's text.
     pub name: String,
     pub state: State,
     pub message: Option<String>,
-    /// The revision that it is based on; `None` for a new workflow.
+    /// The revision that the draft is based on; `None` for a new workflow.
     pub base: Option<Base>,
     pub blob: i64,
     pub size: i64,
-    /// The findings when it was proposed or last edited, as JSON.
+    /// The findings when the draft was proposed or last edited, as JSON.
     pub findings: String,
-    /// Its plan at that time, as JSON; `None` if there was none.
+    /// The plan at that time, as JSON; `None` if there was none.
     pub plan: Option<String>,
     pub actor: String,
     pub created_at: Millis,
-    /// When a person last edited it.
+    /// When a person last edited the draft.
     pub edited_at: Option<Millis>,
     pub decided_by: Option<String>,
     pub decided_at: Option<Millis>,

@@ -168,7 +168,7 @@ pub fn oldest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(min(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
-/// Which events to return.
+/// Selects which events to return.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
     pub after: Option<i64>,

@@ -11,7 +11,6 @@ pub struct Model {
     pub name: String,
     pub blob: i64,
     pub sha256: [u8; 32],
-    /// The size in bytes.
     pub size: i64,
     /// The header of the model's file, as JSON.
     pub header: String,

@@ -38,7 +38,6 @@ pub struct Growing {
     pub name: &'static str,
     /// Describes its rows, and which of them are never deleted.
     pub about: &'static str,
-    /// The default limits.
     pub usual: Limits,
     /// Counts the rows beyond the limits.
     pub beyond: fn(&Db<'_>, Limits, Millis) -> Result<u64>,

@@ -11,7 +11,7 @@ use super::projects::Project;
 use super::revisions::Kind;
 use mcpkg_base::error::Result;
 
-/// How a changed item differs from its row.
+/// The kind of difference between a changed item and its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Difference {
     None,

@@ -10,7 +10,7 @@ use super::{Db, agent_files, servers};
 use mcpkg_base::error::Result;
 use mcpkg_base::sha256;
 
-/// When an agent loads instructions.
+/// The condition under which an agent loads instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Applies {
@@ -35,7 +35,7 @@ pub struct Row {
     pub tags: Vec<String>,
     /// The targets to deploy it to; empty means all of them.
     pub targets: Vec<String>,
-    /// Whether it is deployed.
+    /// Whether the module is deployed.
     pub enabled: bool,
     pub applies: Applies,
     /// The agent whose format the imported file had; `None` if it was not in an agent's folder.

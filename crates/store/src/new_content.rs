@@ -1,6 +1,6 @@
 //! Content that is about to be stored, and may be larger than memory.
 //!
-//! It is read once to compute its size, SHA-256 and kind, and again in pieces to store it.
+//! The content is read once to compute its size, SHA-256 and kind, and again in pieces to store it.
 
 use std::borrow::Cow;
 use std::fs::File;

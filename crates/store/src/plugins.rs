@@ -158,7 +158,8 @@ pub fn validator(db: &Db<'_>, project: i64) -> Result<String> {
     Ok(validator)
 }
 
-/// Returns a value that changes whenever the plugin differs from the one that was started; `None` if it is gone.
+/// Returns a value that changes whenever the plugin no longer equals the one that was started; `None` if it was
+/// removed.
 pub fn standing(db: &Db<'_>, id: i64) -> Result<Option<(uuid::Uuid, i64, bool)>> {
     let sql = sql!(
         "SELECT s.uuid, s.revision, p.private FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE p.server_id = ?1"

@@ -10,9 +10,9 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     Deploy,
-    /// In the upstream of a source.
+    /// The change was made in the upstream of a source.
     Source,
-    /// In a synced folder.
+    /// The change was made in a synced folder.
     Sync,
 }
 

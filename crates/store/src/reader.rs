@@ -19,7 +19,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Returns a reader on `connection`. `watch` is the watch of that connection.
+    /// Returns a reader on `connection`. `watch` is the [`Watch`] of that connection.
     pub(super) fn new(engine: Arc<Engine>, connection: Connection, watch: Option<Arc<Watch>>) -> Self {
         let epoch = Cell::new(engine.epoch());
         Self { engine, connection: RefCell::new(connection), epoch, watch }

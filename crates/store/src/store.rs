@@ -30,7 +30,7 @@ pub struct Store {
     rights: Rights,
 }
 
-/// What a handle may do, and the settings of its reads.
+/// The rights of a handle, and the settings of its reads.
 #[derive(Clone, Debug, Default)]
 struct Rights {
     may_write: bool,
@@ -64,7 +64,7 @@ impl Store {
     /// or swept.
     ///
     /// # Errors
-    /// Those of [`Store::open`], and `E_DB_UNAVAILABLE` if there is no database or its schema is older.
+    /// Errors of [`Store::open`], and `E_DB_UNAVAILABLE` if there is no database or its schema is older.
     pub fn open_as_it_is(path: &Path) -> Result<Self> {
         let rights = Rights::default();
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })

@@ -33,7 +33,7 @@ pub struct Position {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     None,
-    /// These events, oldest first, including refused changes.
+    /// The committed events, oldest first, including refused changes.
     Events(Vec<Event>),
     /// The database was restored from a backup, so anything may differ.
     Restored,

@@ -34,7 +34,6 @@ pub struct Listed {
 pub struct VersionInfo {
     pub name: Name,
     pub version: Version,
-    /// The SHA-256 of the archive.
     pub sha256: Sha,
     /// The size of the archive in bytes; 0 if the registry does not say.
     pub size: u64,
@@ -50,10 +49,9 @@ pub struct Publication<'p> {
     pub name: &'p Name,
     pub version: &'p Version,
     pub archive: &'p NewContent,
-    /// The SHA-256 of the archive.
     pub sha256: &'p Sha,
     pub manifest: &'p serde_json::Value,
-    /// The manifest as it is in the archive.
+    /// The text of the manifest file in the archive.
     pub raw_manifest: &'p str,
     pub visibility: Visibility,
     /// The attestations to add, each a bundle as JSON.

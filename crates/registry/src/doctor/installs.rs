@@ -11,7 +11,7 @@ use mcpkg_store::tools::installs::{self, Install};
 
 pub(super) const AREA: &str = "tool installs";
 
-/// An install with its trust status and what its registry last said about it.
+/// An install, its trust status, and the latest information from its registry.
 struct Judged {
     install: Install,
     status: Status,

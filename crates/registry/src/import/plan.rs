@@ -74,7 +74,6 @@ pub struct Plan {
     pub active: Option<String>,
     /// The new toolset for the servers running in place of Enact.
     pub follow: Option<Follow>,
-    /// The registry to add.
     pub registry: Option<Place>,
     pub settings: Vec<(Key, String)>,
     /// Variables of tools, without secrets.
@@ -86,7 +85,6 @@ pub struct Plan {
     pub reduced: Vec<TrustedRow>,
     /// Identities to stop trusting because the file no longer names them.
     pub withdrawn: Vec<TrustedRow>,
-    /// The new policy.
     pub policy: Option<Policy>,
     /// The new minimum number of attestations.
     pub minimum: Option<u32>,

@@ -31,8 +31,8 @@ fn look() -> Option<Vec<Option<Stat>>> {
     FILES.into_iter().map(stat).collect()
 }
 
-/// Applies the rules that are stricter than the current ones. Returns what waits for a person's approval, and which
-/// file could not be read; earlier rules from an unreadable file stay in force.
+/// Applies the rules that are stricter than the current ones. Returns messages about changes that wait for a person's
+/// approval, and about files that cannot be read. Earlier rules from an unreadable file stay in force.
 fn take(context: &Context) -> Result<Vec<String>> {
     let Some(home) = home()? else { return Ok(Vec::new()) };
     let (mut plan, failed) = gather::of_server(context, &home)?;

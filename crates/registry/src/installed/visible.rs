@@ -65,7 +65,7 @@ pub enum Border {
 
 impl Border {
     /// Finds the toolset for an audience: the server's, else the active one. A server that runs in place of Enact
-    /// uses the one that `~/.enact/mcp.json` names.
+    /// uses the toolset that `~/.enact/mcp.json` names.
     pub fn of(db: &Db<'_>, audience: &Audience<'_>) -> Result<Self> {
         let named = match audience.toolset {
             Some(name) => Some(name.to_owned()),

@@ -117,7 +117,7 @@ pub struct Outcome {
     pub stderr: String,
     /// Whether the standard output or the standard error was shortened.
     pub truncated: bool,
-    /// The exit status, which is 0.
+    /// Always 0: any other exit status is an error.
     pub exit_code: i32,
     pub duration_ms: u64,
     /// The files that the tool wrote to `/output`.

@@ -53,7 +53,6 @@ impl Default for Limits {
 /// The limits that a manifest or a caller asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wished {
-    /// The timeout.
     pub time: Option<Duration>,
     /// Whether the timeout is from the caller instead of the manifest.
     pub time_is_callers: bool,

@@ -28,7 +28,6 @@ pub struct Asked<'a> {
     pub action: &'a str,
     /// The arguments; only their hash is recorded.
     pub input: &'a Map<String, Value>,
-    /// The verdict on the archive.
     pub verdict: &'a str,
 }
 

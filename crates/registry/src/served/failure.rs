@@ -47,7 +47,7 @@ impl Failure {
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
 
-    /// 405: lists the allowed methods.
+    /// 405: the method is not allowed; the response lists the allowed ones.
     pub fn method(allowed: &'static str) -> Self {
         let why = format!("This address accepts only {allowed}; published versions cannot be overwritten or deleted");
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", why)

@@ -15,28 +15,19 @@ pub const PREFIX: &str = "/registry";
 /// The action that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// Searches for tools.
     Search,
-    /// Returns the details of a tool.
     Tool(Name),
-    /// Returns the details of a version.
     Version(Name, Version),
     Download(Name, Version),
-    /// Publishes a version.
     Publish(Name),
-    /// Yanks a version.
     Yank(Name, Version),
-    /// Reverts a yank.
     Unyank(Name, Version),
     /// Sets who can see a tool.
     Visibility(Name),
-    /// Lists the attestations of a version.
     Attestations(Name, Version),
     /// Returns the attestation of an auditor.
     Attestation(Name, Version, String),
-    /// Posts an attestation.
     Attest(Name, Version),
-    /// Revokes an attestation.
     Revoke(Name, Version),
 }
 

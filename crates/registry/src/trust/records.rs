@@ -103,7 +103,7 @@ impl Record<'_> {
     }
 }
 
-/// The state of a record.
+/// The states of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Counts,

@@ -63,9 +63,7 @@ pub struct Audit {
     pub outcome: Outcome,
     /// Free text about the findings.
     pub notes: Option<String>,
-    /// The severity of the findings.
     pub severity: Option<String>,
-    /// The category of the findings.
     pub category: Option<String>,
 }
 

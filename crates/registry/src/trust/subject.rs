@@ -9,7 +9,6 @@ pub struct Subject {
     /// The full name, such as `alice/utils/weather`.
     pub name: String,
     pub version: String,
-    /// The SHA-256 of the archive.
     pub sha256: [u8; 32],
 }
 

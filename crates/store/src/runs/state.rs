@@ -30,7 +30,6 @@ macro_rules! words {
 }
 
 words! {
-    /// The kinds of runs.
     Kind {
         Command "command",
         Workflow "workflow",
@@ -64,7 +63,6 @@ words! {
 }
 
 words! {
-    /// The states of a step.
     StepState {
         /// The step has not started yet.
         Pending "pending",

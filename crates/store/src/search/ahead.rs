@@ -25,7 +25,7 @@ pub struct Words<'w> {
     pub kind: Kind,
     pub name: &'w str,
     pub description: Option<&'w str>,
-    /// Its content, which must be text.
+    /// The item's content, which must be text.
     pub content: &'w NewContent,
 }
 

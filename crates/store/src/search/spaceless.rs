@@ -17,7 +17,7 @@ use unicode_normalization::char::is_combining_mark;
 /// byte.
 const FIRST_BYTE: u8 = 0xe0;
 
-/// How a word of a query ends, which decides what it matches in the index.
+/// The end of a query's word, which decides what the word matches in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// With a word of a script with spaces. It may match the beginning of a word.

@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-/// Who owns a file after it was applied.
+/// The owner of a file after it was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// mcpkg, which wrote it.
@@ -122,7 +122,7 @@ pub struct Snapshot {
     pub files: i64,
 }
 
-/// A file of a snapshot.
+/// A file that a snapshot changed.
 #[derive(Clone, Debug)]
 pub struct File {
     /// The key of the snapshot; 0 if it is not stored yet.

@@ -37,7 +37,7 @@ impl Allowed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub tool: String,
-    /// The identity that signed the tool; empty if nobody did.
+    /// The identity that signed the tool; empty if the tool is unsigned.
     pub publisher: String,
     pub allowed: Allowed,
     pub granted_at: Millis,

@@ -13,7 +13,7 @@ use mcpkg_base::error::Result;
 /// The scope of installs for a session, which are not stored in rows.
 const SESSION: &str = "session";
 
-/// For whom a tool is installed.
+/// The clients that a tool is installed for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Everyone who uses this database.

@@ -18,9 +18,7 @@ const EPOCH: &str = "trust.epoch";
 /// The role in which an identity is trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrustedPart {
-    /// As a publisher of tools.
     Publisher,
-    /// As an auditor of tools.
     Auditor,
     #[default]
     Both,
@@ -91,7 +89,6 @@ pub fn policy(db: &Db<'_>) -> Result<Option<String>> {
     setting(db, POLICY)
 }
 
-/// Sets the policy's word.
 pub fn set_policy(db: &Db<'_>, word: &str) -> Result<()> {
     set(db, POLICY, word)?;
     raise_epoch(db)

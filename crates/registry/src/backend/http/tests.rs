@@ -27,8 +27,8 @@ struct Asked {
     body: Vec<u8>,
 }
 
-/// What the server sends. Afterwards it closes the connection, stays silent for a while, or sends more bytes
-/// without end.
+/// The response of the server. After sending it, the server closes the connection, stays silent for a while, or sends
+/// more bytes without end.
 enum Sent {
     Bytes(Vec<u8>),
     AndSilence(Vec<u8>),

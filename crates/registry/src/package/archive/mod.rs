@@ -38,7 +38,6 @@ pub struct Opened {
     pub raw_manifest: String,
     /// The files, in archive order.
     pub members: Vec<Member>,
-    /// The SHA-256 of the archive.
     pub sha256: Sha,
     pub content: NewContent,
 }

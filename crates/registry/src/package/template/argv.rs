@@ -113,8 +113,8 @@ impl Argv {
         })
     }
 
-    /// Returns options that remain when the optional value after them is left out: `--units` in
-    /// `--units {{units}}`, outside of a group. `is_optional` tells which parameters may be missing.
+    /// Returns options that remain when the optional value after them is left out: `--units` in `--units {{units}}`,
+    /// outside of a group. `is_optional` says which parameters may be missing.
     pub fn lone_options(&self, is_optional: impl Fn(&str) -> bool) -> Vec<&str> {
         let goes_away = |element: &Element| match element {
             Element::One(pieces) => pieces.iter().filter_map(Piece::parameter).any(&is_optional),

@@ -34,7 +34,6 @@ pub struct Replaced {
 pub struct Described {
     /// The date of the embedded root; `None` for any other root.
     pub dated: Option<&'static str>,
-    /// The SHA-256 of the root.
     pub sha256: [u8; 32],
     /// The authorities that the root accepts.
     pub authorities: Vec<Authority>,

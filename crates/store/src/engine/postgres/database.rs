@@ -44,7 +44,7 @@ impl Database {
         Ok(Self { connector, readers: OnceLock::new(), writers: OnceLock::new(), local, locks: OnceLock::new() })
     }
 
-    /// Returns its location, as in `--db`.
+    /// Returns the location of the database, as in `--db`.
     pub(crate) fn location(&self) -> Location<'_> {
         let address = &self.connector.address;
         Location::of_server(&address.shown, address.has_password)

@@ -22,12 +22,10 @@ impl<'r> Row<'r> {
         Self(row)
     }
 
-    /// Returns a column as `T`.
     pub(super) fn get<T: FromValue<'r>>(&self, column: usize) -> Result<T> {
         self.value(column)?.read(column)
     }
 
-    /// Returns the value of a column.
     pub(in crate::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
         self.0
             .try_get::<_, Option<Read<'r>>>(column)

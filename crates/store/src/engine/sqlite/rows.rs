@@ -12,7 +12,6 @@ use mcpkg_base::error::Result;
 pub(in crate::engine) struct Row<'r>(&'r rusqlite::Row<'r>);
 
 impl<'r> Row<'r> {
-    /// Returns the value of a column.
     pub(in crate::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
         Ok(value_of(self.0.get_ref(column).map_err(failed)?))
     }

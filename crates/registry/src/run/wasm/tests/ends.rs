@@ -48,11 +48,11 @@ fn an_infinite_loop_ends_in_time_wherever_it_is() {
     for text in [
         "(func (export \"_start\") (loop $l (br $l)))",
         "(func $s (loop $l (br $l))) (start $s) (func (export \"_start\"))",
-        // These spend their time in calls.
+        // These modules spend their time in calls.
         "(func (export \"_start\") (loop $l (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 100) (i32.const 8))) (br $l)))",
         "(func (export \"_start\") (loop $l (drop (call $random_get (i32.const 0) (i32.const 100000))) (br $l)))",
         "(func (export \"_start\") (loop $l (drop (call $sched_yield)) (br $l)))",
-        // This one spends its time in expensive instructions.
+        // This module spends its time in expensive instructions.
         "(func (export \"_start\") (drop (memory.grow (i32.const 1000)))
             (loop $l (memory.fill (i32.const 0) (i32.const 1) (i32.const 60000000)) (br $l)))",
     ] {
