@@ -1,4 +1,4 @@
-//! What is deployed where: deploy locations, and the files that were written there.
+//! Deploy locations, and the files that deploys wrote there.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ pub struct Deployed {
     /// The absolute path.
     pub path: String,
     pub place: i64,
-    /// The folder of the target that contains it.
+    /// The folder of the target that contains the file.
     pub root: String,
     /// The targets that the file was deployed for.
     pub targets: Vec<String>,

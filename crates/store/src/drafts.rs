@@ -66,7 +66,7 @@ pub struct Said<'a> {
     pub findings: &'a str,
     /// The plan, as JSON, if there is one.
     pub plan: Option<&'a str>,
-    /// The revision that it is based on; `None` for a new workflow.
+    /// The revision that the draft is based on; `None` for a new workflow.
     pub base: Option<Base>,
 }
 

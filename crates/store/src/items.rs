@@ -1,4 +1,4 @@
-//! What prompts and resources have in common: both are items, with an id, a name, content and revisions.
+//! The code that prompts and resources share: both are items, with an id, a name, content and revisions.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,7 +33,7 @@ pub struct Item<A> {
 pub struct Ids {
     /// The id that users see. Ignored if the item continues a deleted one.
     pub uuid: Uuid,
-    /// The key of its words in the search index; `None` if they are not indexed yet.
+    /// The key of the item's words in the search index; `None` if they are not indexed yet.
     pub indexed: Option<i64>,
 }
 

@@ -36,7 +36,7 @@ pub(super) const SWEEP: u32 = 1_000;
 pub struct Growing {
     /// The name that users see.
     pub name: &'static str,
-    /// Describes its rows, and which of them are never deleted.
+    /// Describes the rows of the table, and which of them are never deleted.
     pub about: &'static str,
     pub usual: Limits,
     /// Counts the rows beyond the limits.

@@ -33,7 +33,7 @@ pub struct Row {
     /// The type of module, if it is not the default for the item.
     pub kind: Option<String>,
     pub tags: Vec<String>,
-    /// The targets to deploy it to; empty means all of them.
+    /// The targets to deploy the module to; empty means all of them.
     pub targets: Vec<String>,
     /// Whether the module is deployed.
     pub enabled: bool,

@@ -32,7 +32,7 @@ pub struct PluginRow {
     pub facts: Facts,
     /// The last successful way to start a session: `handshake` or `discover`.
     pub era: Option<String>,
-    /// The times of its failures, as JSON.
+    /// The times of the plugin's failures, as JSON.
     pub failures: String,
     pub reason: Option<String>,
     /// When the plugin last listed its tools.

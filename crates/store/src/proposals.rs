@@ -6,7 +6,7 @@ use super::text::plain;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// Where a proposed change was made.
+/// The place where a proposed change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     Deploy,
@@ -33,7 +33,7 @@ impl Origin {
     }
 }
 
-/// What accepting a proposal does.
+/// The effect of accepting a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The item gets the proposed state. A deleted item is restored.

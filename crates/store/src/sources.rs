@@ -77,9 +77,10 @@ pub struct ItemRow {
     pub path: String,
     /// The key of the item: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: String,
-    /// The item's name, attributes and when it applies, as JSON, from the last version that was merged or decided on.
+    /// The item's name, its attributes and when it applies, as JSON. They come from the last version that was merged
+    /// or decided on.
     pub entry: String,
-    /// The key of that version's content.
+    /// The key of the content of the version in `entry`.
     pub blob: i64,
     /// The SHA-256 of the file's bytes in the source.
     pub sha256: [u8; 32],

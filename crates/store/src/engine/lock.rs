@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-/// What a lock protects.
+/// The subject that a lock protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Serving,

@@ -42,8 +42,8 @@ pub fn resolve(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     }
 }
 
-/// Returns the project that a server serves, if any. Serves nothing if the named project does not exist, whether it was deleted
-/// or never existed.
+/// Returns the project that a server serves, if any. Returns `None` if the named project does not exist, whether it
+/// was deleted or never existed.
 pub fn served(db: &Db<'_>, selection: &Selection) -> Result<Option<Project>> {
     match resolve(db, selection) {
         Err(error) if error.code() == Code::NotFound => Ok(None),

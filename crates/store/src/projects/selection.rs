@@ -13,7 +13,8 @@ pub struct Selection {
     pub named: Option<String>,
     /// Where the name came from: `--project` or `MCPKG_PROJECT`.
     pub named_by: &'static str,
-    /// The folder in which the command or server was started, with `/` as separator and without a final one; empty for none.
+    /// The folder in which the command or server was started, with `/` as separator and no trailing `/`; empty for
+    /// none.
     pub directory: String,
     /// The folder to search for a workspace of contract 003, instead of `directory`. From `--workspace` or its environment
     /// variables.
@@ -21,8 +22,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Returns an absolute path in the form of bindings: with `/` as separator, and without a final one. `None` if it is not
-    /// UTF-8.
+    /// Returns an absolute path in the form of bindings: with `/` as separator, and no trailing `/`. `None` if it is
+    /// not UTF-8.
     pub fn folder(path: &Path) -> Option<String> {
         Some(path.to_str()?.replace('\\', "/").trim_end_matches('/').to_owned())
     }

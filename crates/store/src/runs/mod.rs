@@ -78,7 +78,7 @@ pub struct Run {
     pub ended_at: Option<Millis>,
 }
 
-/// After how many new runs the table is pruned.
+/// The number of new runs after which the table is pruned again.
 const LOOK: i64 = 100;
 
 macro_rules! runs {

@@ -20,11 +20,11 @@ const FIRST_BYTE: u8 = 0xe0;
 /// The end of a query's word, which decides what the word matches in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// With a word of a script with spaces. It may match the beginning of a word.
+    /// A word of a script with spaces. It may match the beginning of a longer word.
     Word,
-    /// With a single letter. It matches any pair that begins with it.
+    /// A single letter. It matches any pair that begins with it.
     Letter,
-    /// With a pair, which must match exactly.
+    /// A pair of letters, which must match exactly.
     Pair,
 }
 
@@ -38,7 +38,7 @@ pub fn is_spaceless(c: char) -> bool {
     }
 }
 
-/// Whether a character is in the ranges of such scripts, even if it is not a letter.
+/// Whether a character is in the ranges of scripts without spaces, even if it is not a letter.
 fn is_in_script(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}'         // Thai, Lao

@@ -169,7 +169,7 @@ impl Definition {
     }
 }
 
-/// Where a server was imported from.
+/// The place that a server was imported from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The agent that the imported file belonged to.

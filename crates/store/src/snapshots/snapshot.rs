@@ -30,7 +30,7 @@ impl Kind {
 /// The owner of a file after it was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// mcpkg, which wrote it.
+    /// mcpkg, which wrote the file.
     Written,
     /// mcpkg, although it did not write the file: overwriting it requires `adopt`.
     Claimed,
@@ -129,7 +129,7 @@ pub struct File {
     pub snapshot: i64,
     /// The absolute path.
     pub path: String,
-    /// The folder of the target that contains it.
+    /// The folder of the target that contains the file.
     pub root: String,
     /// `create`, `update`, `delete` or `claim`.
     pub op: String,

@@ -13,7 +13,7 @@ pub struct Attestation {
     pub sha256: [u8; 32],
     /// The bytes. They should be JSON in UTF-8, but this is not checked.
     pub bundle: String,
-    /// The name of the access key that posted it.
+    /// The name of the access key that posted the attestation.
     pub poster: Option<String>,
     pub added_at: Millis,
 }

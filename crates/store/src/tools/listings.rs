@@ -16,7 +16,7 @@ pub struct Listing {
     pub name: String,
     /// The version that is shown.
     pub version: String,
-    /// A summary of one line.
+    /// A summary in one line.
     pub description: String,
     pub tags: Vec<String>,
     pub published_at: Millis,

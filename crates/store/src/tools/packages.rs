@@ -17,7 +17,7 @@ use mcpkg_base::hex;
 
 const VERSION: Unique = Unique::new("tool_package", &["registry", "name", "version"]);
 
-/// Who can see a version.
+/// Determines who can see a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
     /// Everyone can see the version, and searches find it.
@@ -30,7 +30,7 @@ pub enum Visibility {
 }
 
 impl Visibility {
-    /// Returns its name, which is the same in the database, in messages and in JSON.
+    /// Returns the word for this visibility, which is the same in the database, in messages and in JSON.
     pub const fn word(self) -> &'static str {
         match self {
             Visibility::Public => "public",

@@ -104,7 +104,7 @@ pub fn add(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     Ok(db.run(sql, params![id, tool])? == 1)
 }
 
-/// Removes a tool from a toolset. Returns whether it was in it.
+/// Removes a tool from a toolset. Returns false if the toolset did not contain it.
 pub fn take_out(db: &Db<'_>, id: i64, tool: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM toolset_item WHERE toolset_id = ?1 AND tool = ?2"), params![id, tool])? == 1)
 }

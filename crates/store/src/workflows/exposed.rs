@@ -31,7 +31,8 @@ pub struct Exposed {
     pub exposure: Exposure,
 }
 
-/// The query for exposed workflows of the selected project, whose rows [`from_row`] reads. More conditions can be appended.
+/// The query for exposed workflows of the selected project; [`from_row`] reads its rows. More conditions can be
+/// appended.
 macro_rules! exposed {
     () => {
         concat!(

@@ -31,7 +31,7 @@ struct Shared {
     tls: OnceLock<MakeRustlsConnect>,
     /// The password that was read again after the server refused the one in the address.
     password: Mutex<Option<String>>,
-    /// When the server last did not answer.
+    /// When the server last failed to answer.
     silent_at: Mutex<Option<Instant>>,
     /// Whether this process has locked out all servers.
     is_alone: AtomicBool,
@@ -58,7 +58,7 @@ impl Connector {
     }
 
     fn connect_to_host(&self) -> Result<(Config, Client)> {
-        // The TLS configuration comes first: its failure says nothing about the server.
+        // Build the TLS configuration first: if that fails, the server is not to blame.
         self.tls()?;
         if lock(&self.shared.silent_at).is_some_and(|at| at.elapsed() < PAUSE) {
             return Err(silent(&self.address.shown));

@@ -17,11 +17,11 @@ use crate::revisions::Kind;
 use crate::search::{Ends, Hit, asked, cut, is_spaceless};
 use mcpkg_base::error::Result;
 
-/// The maximum bytes of words in a row of the index. PostgreSQL allows 1 MiB, including its own overhead. Further words are not
-/// found.
+/// The maximum size, in bytes, of the words in a row of the index. PostgreSQL allows 1 MiB, including its own
+/// overhead. Further words are not found.
 const MOST: usize = 640 * 1024;
 
-/// The maximum bytes of a word; the rest is ignored.
+/// The maximum size of a word in bytes; the rest is ignored.
 const LONGEST: usize = 256;
 
 /// The words of one item, without duplicates.
