@@ -181,14 +181,17 @@ impl App {
         self.load(tasks);
     }
 
-    /// Closes the screen on top. Returns false if it is the first one.
-    pub fn back(&mut self, tasks: &mut Vec<Task>) -> bool {
-        if self.stacks[self.root].len() == 1 {
-            return false;
+    /// Whether the first screen of the stack is on top.
+    pub fn is_root(&self) -> bool {
+        self.stacks[self.root].len() == 1
+    }
+
+    /// Closes the screen on top, unless it is the first one.
+    pub fn back(&mut self, tasks: &mut Vec<Task>) {
+        if !self.is_root() {
+            self.stacks[self.root].pop();
+            self.load(tasks);
         }
-        self.stacks[self.root].pop();
-        self.load(tasks);
-        true
     }
 
     /// Loads the screen on top, which stays as it is until the answer comes.

@@ -33,7 +33,7 @@ impl Editor {
         let findings = document.findings.clone();
         let mut editor =
             Self { document, buffer, findings, lower: Lower::Findings, version: 0, is_checked: true, top: 0 };
-        editor.to_finding(true, true);
+        editor.go_to_finding(true, true);
         editor
     }
 
@@ -113,7 +113,7 @@ impl Editor {
 
     /// Moves the cursor to the next or previous finding in the text, around its end; to errors only if there are any and
     /// `errors_first` is set.
-    pub fn to_finding(&mut self, forward: bool, errors_first: bool) {
+    pub fn go_to_finding(&mut self, forward: bool, errors_first: bool) {
         let only_errors = errors_first && self.findings.iter().any(|finding| finding.is_error);
         let mut places: Vec<(usize, usize)> = self
             .findings

@@ -206,8 +206,8 @@ impl App {
             }
             KeyCode::Char('e') => self.typing = Typing::Editor,
             KeyCode::Char('f') | KeyCode::F(4) => self.fix(tasks),
-            KeyCode::Char('.' | ']') => editor.to_finding(true, false),
-            KeyCode::Char(',' | '[') => editor.to_finding(false, false),
+            KeyCode::Char('.' | ']') => editor.go_to_finding(true, false),
+            KeyCode::Char(',' | '[') => editor.go_to_finding(false, false),
             KeyCode::Char('u') => self.edited(|editor| editor.undo(), tasks),
             KeyCode::Char('p') => {
                 let (version, text) = (editor.version, editor.text());
@@ -226,7 +226,7 @@ impl App {
             KeyCode::Esc | KeyCode::Char('q') if editor.is_changed() => {
                 self.say(Tone::Warning, "The text is not saved: s saves it, D throws it away");
             }
-            KeyCode::Char('D') => drop(self.back(tasks)),
+            KeyCode::Char('D') => self.back(tasks),
             _ => return false,
         }
         true
@@ -253,10 +253,10 @@ impl App {
         match editor.finding().map(|(_, finding)| finding.fix.is_some()) {
             Some(true) => self.edited(|editor| editor.fix(), tasks),
             Some(false) => {
-                editor.to_finding(true, true);
+                editor.go_to_finding(true, true);
                 self.say(Tone::Plain, "There is no certain fix for this one");
             }
-            None => editor.to_finding(true, true),
+            None => editor.go_to_finding(true, true),
         }
     }
 
@@ -301,11 +301,8 @@ impl App {
                     self.back(tasks);
                 }
             }
-            KeyCode::Char('q') => {
-                if !self.back(tasks) {
-                    self.leave(tasks);
-                }
-            }
+            KeyCode::Char('q') if self.is_root() => self.leave(tasks),
+            KeyCode::Char('q') => self.back(tasks),
             KeyCode::Enter => self.enter(tasks),
             KeyCode::Tab | KeyCode::BackTab => {
                 let level = self.level_mut();

@@ -47,7 +47,7 @@ impl Terminal {
         thread::spawn(move || read(&aside, &sender));
         let sender = messages.clone();
         if let Ok(mut signals) = signal_hook::iterator::Signals::new(mcpkg_base::process::ending()) {
-            thread::spawn(move || signals.forever().next().map(|_| sender.send(Message::Ended)));
+            thread::spawn(move || signals.forever().next().map(|_| drop(sender.send(Message::Ended))));
         }
         Ok(Self { inner, is_aside })
     }
@@ -82,7 +82,7 @@ impl Terminal {
 
     /// Stops the process, as Ctrl-Z does in other programs, and draws again when it goes on.
     pub fn suspend(&mut self) -> Result<()> {
-        self.aside(|| mcpkg_base::process::stop_self())
+        self.aside(mcpkg_base::process::stop_self)
     }
 
     /// Asks the terminal to put a text on the clipboard (OSC 52).

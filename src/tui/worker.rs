@@ -82,7 +82,7 @@ impl Workers {
 
     fn spawn(&self, work: impl FnOnce(&Context) -> Message + Send + 'static) {
         let (context, messages) = (self.context.clone(), self.messages.clone());
-        thread::spawn(move || messages.send(work(&context)));
+        thread::spawn(move || drop(messages.send(work(&context))));
     }
 }
 

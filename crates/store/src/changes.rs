@@ -1,4 +1,4 @@
-//! The changes that an event records, so that it can be undone: the states of each item before and after.
+//! What an event changed, so that it can be undone: the states of each item before and after.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -33,12 +33,25 @@ impl From<Change> for (String, String, String, String) {
     }
 }
 
-/// Returns the changes as the value of an event's column; `None` if there are none.
-pub(super) fn column(changes: &[Change]) -> Option<String> {
-    if changes.is_empty() { None } else { serde_json::to_string(changes).ok() }
+/// Returns the changes as a column; `None` if there are none. Of several changes of one item, only the first state and the last
+/// one matter.
+pub(super) fn column(changes: Vec<Change>) -> Option<String> {
+    let mut merged: Vec<Change> = Vec::with_capacity(changes.len());
+    let mut places: HashMap<(String, String), usize> = HashMap::new();
+    for change in changes {
+        match places.entry((change.kind.clone(), change.item.clone())) {
+            Entry::Occupied(place) => merged[*place.get()].after = change.after,
+            Entry::Vacant(place) => {
+                place.insert(merged.len());
+                merged.push(change);
+            }
+        }
+    }
+    merged.retain(|change| change.before != change.after);
+    if merged.is_empty() { None } else { serde_json::to_string(&merged).ok() }
 }
 
-/// Reads the changes from an event's column.
+/// Reads the column of an event.
 pub(super) fn read(column: Option<&str>) -> Result<Vec<Change>> {
     column.map_or(Ok(Vec::new()), |json| {
         serde_json::from_str(json)

@@ -8,7 +8,7 @@ use super::deadline::Watch;
 use super::engine::{Intent, Link, Row, Sql, Value, damaged};
 use mcpkg_base::error::Result;
 
-/// An open transaction. All its reads see the same snapshot of the database.
+/// An open transaction. All its reads see one moment of the database.
 pub struct Db<'c> {
     connection: Link<'c>,
     watch: Option<&'c Watch>,
@@ -20,13 +20,13 @@ pub struct Db<'c> {
 }
 
 impl<'c> Db<'c> {
-    /// Returns a `Db` in which each statement is its own transaction. `watch` is the [`Watch`] of `connection`.
+    /// Returns a `Db` in which each statement is its own transaction. `watch` is the watch of `connection`.
     pub(super) fn new(connection: Link<'c>, watch: Option<&'c Watch>) -> Self {
         Self { connection, watch, intent: Intent::Read, seen: RefCell::default(), changes: RefCell::default() }
     }
 
-    /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing. `watch` is the
-    /// [`Watch`] of `connection`.
+    /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing. `watch` is the watch of
+    /// `connection`.
     pub(super) fn in_transaction<T>(
         connection: Link<'c>,
         watch: Option<&'c Watch>,
@@ -66,8 +66,8 @@ impl<'c> Db<'c> {
         if self.is_beside_writers() && self.is_first("events") { self.connection.lock_events() } else { Ok(()) }
     }
 
-    /// Whether this is the first call for `key` in this transaction. For work that is needed once per transaction, no
-    /// matter how many rows it writes.
+    /// Whether this is the first call for `key` in this transaction. For work that is done once, no matter how many rows are
+    /// written.
     pub(super) fn is_first(&self, key: &str) -> bool {
         let mut seen = self.seen.borrow_mut();
         !seen.contains(key) && seen.insert(key.to_owned())
@@ -76,15 +76,7 @@ impl<'c> Db<'c> {
     /// Notes that the state of an item changed, for the next event of this transaction.
     pub(super) fn note(&self, kind: &'static str, item: impl ToString, before: impl ToString, after: impl ToString) {
         let (item, before, after) = (item.to_string(), before.to_string(), after.to_string());
-        if before == after {
-            return;
-        }
-        let mut changes = self.changes.borrow_mut();
-        // Merge consecutive changes of one item into one: only the first and the last state matter.
-        match changes.last_mut().filter(|last| last.kind == kind && last.item == item && last.after == before) {
-            Some(last) => last.after = after,
-            None => changes.push(Change { kind: kind.to_owned(), item, before, after }),
-        }
+        self.changes.borrow_mut().push(Change { kind: kind.to_owned(), item, before, after });
     }
 
     /// Takes the changes since the last event.
@@ -92,7 +84,7 @@ impl<'c> Db<'c> {
         self.changes.take()
     }
 
-    /// Returns the number of rows that this connection has inserted, updated or deleted so far.
+    /// Returns the number of rows that this connection has inserted, updated and deleted so far.
     pub fn changed_rows(&self) -> u64 {
         self.connection.changed_rows()
     }

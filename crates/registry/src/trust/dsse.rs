@@ -85,12 +85,9 @@ pub fn read(text: &str) -> Result<Envelope, String> {
     Ok(Envelope { payload, signers })
 }
 
-/// The maximum number of parsed keys that are cached.
-const MAX_KEYS: usize = 256;
-
-/// Caches parsed keys by their lines. Parsing a key takes an eighth of the time of checking a signature, and one
-/// author signs many tools.
-static KEYS: LazyLock<Mutex<HashMap<String, (VerifyingKey, Identity)>>> = LazyLock::new(Mutex::default);
+/// Parsed keys by their lines. Parsing a key takes an eighth of the time of checking a signature, and one author signs
+/// many tools.
+static KEYS: Cache<String, (VerifyingKey, Identity)> = Cache::new(256);
 
 /// Parses a public key line and returns the key with its identity.
 fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
