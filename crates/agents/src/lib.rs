@@ -1,4 +1,4 @@
-//! What coding agents read from this machine, and how mcpkg edits their files.
+//! Knows what coding agents read from this machine, and edits their files.
 
 pub mod agents;
 pub mod client;

@@ -1,4 +1,4 @@
-//! What is different about each agent.
+//! Describes the facts in which agents differ: names, files, and how each one reads them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,45 +12,45 @@ use crate::servers::dialect::Dialect;
 use crate::servers::document::Document;
 use mcpkg_base::error::Result;
 
-/// A coding agent. Its facts are in its own file in this folder; everything else reads them from here.
+/// A coding agent. Each agent has a file in this folder with its facts; all other code reads the facts from there.
 pub struct Agent {
-    /// Its name on a command line, such as `claude-code`.
+    /// The name on a command line, such as `claude-code`.
     pub name: &'static str,
-    /// Its name in contracts, rows and exports, such as `claude_code`.
+    /// The name in contracts, rows and exports, such as `claude_code`.
     pub id: &'static str,
-    /// Its name for people.
+    /// The name for people.
     pub title: &'static str,
-    /// Whether contract 000 knows it: its tools and config repos take no other.
+    /// Whether contract 000 knows the agent. The contract's tools and config repos accept no other agents.
     pub in_contract: bool,
-    /// Other ids of agents that read the same files.
+    /// Ids of other agents that read the same files.
     pub also_called: &'static [&'static str],
-    /// How it behaves as a client of mcpkg.
+    /// How the agent behaves as a client of mcpkg.
     pub client: Client,
-    /// How it reads MCP servers.
+    /// How the agent reads MCP servers.
     pub servers: Dialect,
-    /// Its own folder, relative to the home folder. A deploy root is never inside it.
+    /// The agent's own folder, relative to the home folder. A deploy root is never inside it.
     pub own_folder: &'static str,
-    /// How users move its own folder elsewhere.
+    /// How users can move the agent's own folder.
     pub moved_by: Option<MovedBy>,
-    /// Whether it reads MCP servers and nothing else that is deployed.
+    /// Whether MCP servers are the only deployed things that the agent reads.
     pub servers_only: bool,
-    /// Where it reads what is deployed below the deploy root.
+    /// Where the agent reads files that are deployed to a project.
     pub project: ProjectPlaces,
-    /// Where it reads what is deployed for the user.
+    /// Where the agent reads files that are deployed for the user.
     pub user: UserPlaces,
-    /// How it reads subagents.
+    /// How the agent reads subagents.
     pub subagents: Option<Subagents>,
-    /// How it reads the files that it loads.
+    /// How the agent reads the files that it loads.
     pub reading: Reading,
-    /// Whether it runs the lines of a command that begin with `!`.
+    /// Whether the agent runs the lines of a command that begin with `!`.
     pub runs_shell_lines: bool,
-    /// Where contract 000's original writes below the agent's own folder (`scope: user`), in its order.
+    /// The places below the agent's own folder that contract 000's original writes to (`scope: user`), in its order.
     pub original_user: &'static [OriginalPlace],
-    /// Where contract 000's original writes below the deploy root (`scope: project`), in its order.
+    /// The places below the deploy root that contract 000's original writes to (`scope: project`), in its order.
     pub original_project: &'static [OriginalPlace],
-    /// The ends of the original's folders that the agent gave up since (November 2026).
+    /// The last parts of the original's folders that the agent no longer reads (November 2026).
     pub no_longer_read: &'static [&'static str],
-    /// What import knows of it beyond these places.
+    /// Further places that import reads.
     pub imports: Imports,
 }
 
@@ -58,39 +58,39 @@ pub struct Agent {
 pub struct Client {
     /// The program whose presence shows that the agent is installed.
     pub program: &'static str,
-    /// Where it keeps its own things, if that is not its own folder in the home folder.
+    /// The folder of the agent's own files, if it is not [`Agent::own_folder`] in the home folder.
     pub folder: Option<fn(&Homes) -> PathBuf>,
-    /// The file of MCP servers that it reads in every folder.
+    /// The file of MCP servers that the agent reads whatever folder it is started in.
     pub user_file: fn(&Homes) -> PathBuf,
-    /// The name of its file of MCP servers that it also reads, if it has two.
+    /// The name of the second file of MCP servers, if the agent reads either of two.
     pub other_file: Option<&'static str>,
-    /// The entry that starts a program with arguments.
+    /// Returns the entry that starts a program with arguments.
     pub start: fn(&str, &[String]) -> Value,
-    /// The entry that connects to a URL.
+    /// How an entry connects to a URL.
     pub url: Url,
-    /// Further fields that it reads, which would contradict those that mcpkg writes.
+    /// Other fields that the agent reads. mcpkg removes them, because they would contradict the fields that it writes.
     pub other_fields: &'static [&'static str],
     /// What users have to do before the agent reads the entry.
     pub next: &'static str,
-    /// What users also have to do for a project's entry.
+    /// What users also have to do for an entry in a project's file.
     pub trust: Option<&'static str>,
-    /// How it begins to talk to a server.
+    /// The agent's first message to a server.
     pub greeting: Greeting,
-    /// The variables that it passes on to a server; `None` for all.
+    /// The variables that the agent passes on to a server; `None` means all.
     pub passes: Option<&'static [&'static str]>,
-    /// The folder that it starts a server of the user's in.
+    /// Returns the folder in which the agent starts a server from the user's file.
     pub starts_in: fn(&Homes, &Path) -> PathBuf,
-    /// Whether it gives a server up at an event without data.
+    /// Whether the agent disconnects from a server that sends an event without data.
     pub rejects_empty_events: bool,
 }
 
 impl Agent {
-    /// Returns how its file of MCP servers is read and edited.
+    /// Returns how to read and edit the agent's file of MCP servers.
     pub const fn document(&self) -> Document {
         self.servers.document
     }
 
-    /// Returns the folder that it keeps its own things in.
+    /// Returns the folder of the agent's own files.
     pub fn folder(&self, homes: &Homes) -> PathBuf {
         match (self.client.folder, &self.moved_by) {
             (Some(folder), _) => folder(homes),
@@ -99,33 +99,33 @@ impl Agent {
         }
     }
 
-    /// Returns the file in which it reads the MCP servers of the user.
+    /// Returns the user's file of MCP servers for the agent.
     pub fn user_file(&self, homes: &Homes) -> PathBuf {
         self.of_both((self.client.user_file)(homes))
     }
 
-    /// Returns the file in which it reads the MCP servers of the user whose environment this is.
+    /// Like [`Agent::user_file`], with the folders from this process's environment.
     ///
     /// # Errors
-    /// `E_ROOT_REQUIRED` where HOME is not set.
+    /// `E_ROOT_REQUIRED` if HOME is not set.
     pub fn file_of_user(&self) -> Result<PathBuf> {
         Ok(self.user_file(&Homes::find()?))
     }
 
-    /// Returns its file of MCP servers below the folder of a project; `None` if it reads none.
+    /// Returns the agent's file of MCP servers in a project; `None` if the agent reads no such file.
     pub fn project_file(&self, root: &Path) -> Option<PathBuf> {
         self.servers
             .project
             .map(|file| self.of_both(file.split('/').fold(root.to_owned(), |path, part| path.join(part))))
     }
 
-    /// Returns the file next to `usual` that the agent also reads, if that is the one that is there.
+    /// Returns `usual`, or the agent's second file next to it if only that one exists.
     fn of_both(&self, usual: PathBuf) -> PathBuf {
         let other = self.client.other_file.map(|name| usual.with_file_name(name));
         other.filter(|other| other.exists() && !usual.exists()).unwrap_or(usual)
     }
 
-    /// Whether its facts give every instruction a place, so that none is lost without a word.
+    /// Whether the agent's facts give every instruction a place. If not, a deploy would lose some silently.
     pub(super) const fn has_place_for_instructions(&self) -> bool {
         match self.project.agents_md {
             AgentsMd::Always | AgentsMd::ImportedBy(_) => true,
@@ -147,18 +147,18 @@ impl fmt::Debug for Agent {
     }
 }
 
-/// How an agent's file names a URL.
+/// How an entry in the agent's file connects to a URL.
 #[derive(Clone, Copy, Debug)]
 pub enum Url {
     Entry {
         /// The field that holds the URL.
         field: &'static str,
-        /// The entry without a key.
+        /// Returns the fields of an entry without a key.
         fields: fn(&str) -> Value,
-        /// How it names the variable that the bearer key is in.
+        /// How the entry names the variable that holds the bearer key.
         key: Key,
     },
-    /// It takes none.
+    /// The agent does not support URLs.
     Refused {
         why: &'static str,
         /// What to do instead.
@@ -166,27 +166,27 @@ pub enum Url {
     },
 }
 
-/// How an agent's file names the variable that the bearer key is in.
+/// How an entry names the variable that holds the bearer key.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
-    /// In a header's value, in which NAME is replaced by the variable's name: `${env:NAME}`.
+    /// In the value of a header, with the variable's name instead of NAME: `${env:NAME}`.
     Header(&'static str),
     /// In a field of this name.
     Field(&'static str),
-    /// It fills in no variables.
+    /// Not at all: the agent does not replace variables.
     Unsupported,
 }
 
-/// How an agent begins to talk to a server (November 2026).
+/// An agent's first message to a server (November 2026).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// With server/discover, then with a handshake if the server does not know that.
+    /// server/discover, and then a handshake if the server does not know that method.
     Discover,
-    /// With a handshake of a revision.
+    /// A handshake with this revision.
     Initialize(&'static str),
 }
 
-/// Returns the home folder, in which desktop applications start the servers that the user configured.
+/// Returns the home folder. Desktop applications start the user's servers there.
 pub fn in_home(homes: &Homes, _: &Path) -> PathBuf {
     homes.home.clone()
 }

@@ -1,4 +1,4 @@
-//! Antigravity, Google's editor and command line.
+//! Describes Antigravity, Google's editor and command line.
 
 use serde_json::json;
 
@@ -11,8 +11,8 @@ use crate::servers::document::{Document, Format};
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::servers::Transport;
 
-/// Its rules have Windsurf's front matter and limit. It prefers `.agents/rules` since version 2, which still reads
-/// this folder. Other agents read `.agents`, too.
+/// Antigravity's rules have the front matter and size limit of Windsurf's. Since version 2, Antigravity prefers `.agents/rules`,
+/// but still reads this folder. mcpkg writes here, because other agents read `.agents` too.
 const RULES: Rules = Rules { folder: ".agent/rules", ending: ".md", format: &WINDSURF };
 
 pub(super) static AGENT: Agent = Agent {
@@ -36,7 +36,7 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: in_home,
         rejects_empty_events: false,
     },
-    // It fills in no variables (version 2; a request for it is open).
+    // Antigravity does not replace variables (version 2; a feature request is open).
     servers: Dialect {
         document: Document::new(Format::Json { comments: true }, "mcpServers"),
         project: Some(".agents/mcp_config.json"),

@@ -1,4 +1,4 @@
-//! Claude Code, Anthropic's command line.
+//! Describes Claude Code, Anthropic's command line.
 
 use serde_json::json;
 
@@ -12,13 +12,13 @@ use crate::servers::dialect::Dialect;
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 
-/// The environment variable that moves Claude Code's folder; `.claude.json` is then in that folder, too.
+/// The environment variable that moves Claude Code's folder. `.claude.json` is then in that folder too.
 const HOME: &str = "CLAUDE_CONFIG_DIR";
 
-/// What keeps it from reading AGENTS.md.
+/// Files that make Claude Code ignore AGENTS.md.
 const HIDING: &[&str] = &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
 
-/// A rule applies always or, if it has `paths`, when the agent reads a file that they match.
+/// A rule with `paths` applies when the agent reads a matching file. A rule without `paths` always applies.
 const RULES: Rules = Rules {
     folder: ".claude/rules",
     ending: ".md",

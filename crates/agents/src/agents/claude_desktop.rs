@@ -1,4 +1,4 @@
-//! Claude Desktop, Anthropic's desktop application, which reads only the user's MCP servers, not instructions or skills.
+//! Describes Claude Desktop, Anthropic's desktop application. It reads only the user's MCP servers, not instructions or skills.
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ pub(super) static AGENT: Agent = Agent {
         next: "quit Claude Desktop and start it again",
         trust: None,
         greeting: Greeting::Initialize("2025-11-25"),
-        // What a client made with the protocol's own TypeScript SDK passes on.
+        // The variables that a client built with the protocol's own TypeScript SDK passes on.
         passes: Some(&["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"]),
         starts_in: in_home,
         rejects_empty_events: false,

@@ -1,4 +1,4 @@
-//! Codex, OpenAI's command line and extension.
+//! Describes Codex, OpenAI's command line and extension.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ pub(super) static AGENT: Agent = Agent {
         next: "check the server with `codex mcp list`; restart running sessions to load the server",
         trust: Some("Codex reads a project's config.toml only in folders that you have marked as trusted in Codex"),
         greeting: Greeting::Initialize("2025-06-18"),
-        // Measured with 0.169.
+        // Measured with Codex 0.169.
         passes: Some(&[
             "HOME",
             "LOGNAME",
@@ -73,7 +73,7 @@ pub(super) static AGENT: Agent = Agent {
         own_instructions: None,
         scoped_rules: None,
         also_reads: &[],
-        // Read where Codex is started in the folder or below.
+        // Codex reads these files if it is started in their folder or below.
         folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
         skills: ".agents/skills",
         also_skills: &[".codex/skills"],

@@ -1,4 +1,4 @@
-//! Copilot CLI, GitHub's command line.
+//! Describes Copilot CLI, GitHub's command line.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::servers::dialect::Dialect;
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 
-/// Below the deploy root, it also reads everything that VS Code reads.
+/// In a project, Copilot CLI also reads everything that VS Code reads.
 pub(super) static AGENT: Agent = Agent {
     name: "copilot",
     id: "copilot",
@@ -39,7 +39,7 @@ pub(super) static AGENT: Agent = Agent {
         rejects_empty_events: false,
     },
     servers: Dialect {
-        // `.mcp.json`, which it reads too, is Claude Code's.
+        // Copilot CLI also reads `.mcp.json`, but that file is Claude Code's.
         project: Some(".github/mcp.json"),
         hidden_by: Some(".mcp.json"),
         expansion: Expansion::BARE,
@@ -61,7 +61,7 @@ pub(super) static AGENT: Agent = Agent {
         own_instructions: Some(OwnInstructions::Block { folder: ".github", file: "copilot-instructions.md" }),
         scoped_rules: Some(Rules { folder: ".github/instructions", ending: ".instructions.md", format: &COPILOT }),
         also_reads: &[".claude/rules"],
-        // Read when a file there is viewed.
+        // Copilot CLI reads these files when it views a file in their folder.
         folder_files: &[
             FolderFile { name: "AGENTS.md", hidden_by: &[] },
             FolderFile { name: "GEMINI.md", hidden_by: &[] },

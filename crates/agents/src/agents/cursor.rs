@@ -1,4 +1,4 @@
-//! Cursor.
+//! Describes Cursor.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::servers::document::{Document, Format};
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 
-/// Rules apply always, for globs, by their description, or by hand; Cursor reads their front matter line by line.
+/// A rule can apply always, for globs, by its description or manually. Cursor reads the front matter line by line.
 const RULES: Rules = Rules {
     folder: ".cursor/rules",
     ending: ".mdc",

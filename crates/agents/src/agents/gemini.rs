@@ -1,4 +1,4 @@
-//! Gemini CLI, Google's command line.
+//! Describes Gemini CLI, Google's command line.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::servers::Transport;
 
-/// It reads GEMINI.md alone, which can import AGENTS.md.
+/// Gemini reads only GEMINI.md, which can import AGENTS.md.
 pub(super) static AGENT: Agent = Agent {
     name: "gemini",
     id: "gemini",
@@ -57,7 +57,7 @@ pub(super) static AGENT: Agent = Agent {
         own_instructions: Some(OwnInstructions::Block { folder: "", file: "GEMINI.md" }),
         scoped_rules: None,
         also_reads: &[],
-        // Read when a file there is.
+        // Gemini reads these files when it reads a file in their folder.
         folder_files: &[FolderFile { name: "GEMINI.md", hidden_by: &[] }],
         skills: ".agents/skills",
         also_skills: &[".gemini/skills"],

@@ -1,25 +1,25 @@
-//! The folders that agents count from.
+//! Finds the folders that the paths of agents' files start from.
 
 use std::path::PathBuf;
 
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 
-/// The folders that agents count from.
+/// The folders that the paths of agents' files start from.
 #[derive(Clone, Debug)]
 pub struct Homes {
     pub home: PathBuf,
-    /// Where the system keeps an application's configuration.
+    /// The system's folder for applications' configuration.
     pub config: PathBuf,
-    /// `XDG_CONFIG_HOME`, which some agents follow on every system.
+    /// The folder in `XDG_CONFIG_HOME`, which some agents use on every system.
     pub xdg: PathBuf,
 }
 
 impl Homes {
-    /// Finds them in the environment.
+    /// Finds the folders in the environment.
     ///
     /// # Errors
-    /// `E_ROOT_REQUIRED` where HOME is not set.
+    /// `E_ROOT_REQUIRED` if HOME is not set.
     pub fn find() -> Result<Self> {
         let home = disk::home()?;
         let xdg = named("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
@@ -39,7 +39,7 @@ impl Homes {
     }
 }
 
-/// Returns the absolute path that a variable holds.
+/// Returns the absolute path in an environment variable; `None` for a relative path.
 pub fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

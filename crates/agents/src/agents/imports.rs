@@ -1,62 +1,62 @@
-//! What import knows of an agent beyond the places where a deploy writes.
+//! Describes the files of an agent that import reads, in addition to the places where a deploy writes.
 
 use crate::forms::RuleFormat;
 use mcpkg_store::agent_files::Kind;
 
-/// What a file is to an agent.
+/// The role of a file for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A slash command or prompt.
     Prompt,
-    /// A file of a skill, `SKILL.md` among them.
+    /// A file of a skill, including `SKILL.md`.
     Skill,
-    /// Text that an agent loads by itself.
+    /// Text that an agent loads automatically.
     Instructions,
     Subagent,
-    /// A file of one agent alone: MCP servers, hooks, settings.
+    /// A file that only one agent understands: MCP servers, hooks, settings.
     Kept,
     File,
 }
 
-/// How an agent finds out when instructions apply.
+/// How an agent decides when instructions apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// It loads them always.
+    /// The agent always loads them.
     Plain,
     Rule(&'static RuleFormat),
-    /// No agent reads them there.
+    /// No agent reads instructions at this place.
     Unread,
 }
 
-/// What else is known of an agent's files.
+/// What import knows about an agent's files.
 pub struct Imports {
-    /// The agent's folders in a project. What agents read in one of them is this agent's, whoever else reads it too.
+    /// The agent's folders in a project. A file in one of them belongs to this agent, even if other agents read it too.
     pub folders: &'static [&'static str],
-    /// The folders of its plugins' manifests.
+    /// The folders that contain the manifests of plugins.
     pub plugins: &'static [&'static str],
-    /// The folders in a plugin, if the agent's plugins have a layout that others follow too.
+    /// The folders inside a plugin, if other agents use the same plugin layout.
     pub in_plugins: Option<InPlugins>,
-    /// Places in its folders where a deploy writes nothing: older ones, other names of the same folder, files that it does not
-    /// read.
+    /// Further places that a deploy does not write to: older folders, other names for the same folder, and places whose files the
+    /// agent does not read.
     pub also: &'static [Also],
-    /// Whether its commands number their arguments from one, also in the older folders among `also`.
+    /// Whether arguments in the agent's commands are numbered from one, including commands in the older folders of `also`.
     pub counts_from_one: bool,
-    /// Whether it does not load a subagent without a name and a description.
+    /// Whether the agent ignores a subagent that lacks a name or a description.
     pub needs_subagent_name: bool,
-    /// Files of instructions in its folders that are not in a folder of rules.
+    /// Files of instructions in the agent's folders, outside of any folder of rules.
     pub files: &'static [InFolder],
-    /// The names of files of instructions that it reads in any folder.
+    /// The names of instruction files that the agent reads in any folder.
     pub instructions: &'static [&'static str],
-    /// The names of files of instructions that it reads at the root alone.
+    /// The names of instruction files that the agent reads only at the root.
     pub at_root: &'static [&'static str],
-    /// What a file is by its ending, wherever it lies.
+    /// The roles of files with these endings, in any folder.
     pub endings: &'static [(Role, Form, &'static str)],
-    /// The files that are its alone, next to its file of MCP servers.
+    /// Files that only this agent understands, in addition to its file of MCP servers.
     pub kept: &'static [Kept],
 }
 
 impl Imports {
-    /// Of an agent that has nothing of its own in a project.
+    /// For an agent without files of its own in a project.
     pub const NONE: Self = Self {
         folders: &[],
         plugins: &[],
@@ -72,10 +72,11 @@ impl Imports {
     };
 }
 
-/// A place that no deploy writes to: the folder, what the agent takes there, and how the files' names end.
+/// A place that no deploy writes to: the two parts of the folder's path, the role and form of its files, and the ending of their
+/// names.
 pub struct Also(pub [&'static str; 2], pub Role, pub Form, pub &'static str);
 
-/// The folders in a plugin.
+/// The folders inside a plugin.
 pub struct InPlugins {
     pub commands: &'static str,
     pub subagents: &'static str,
@@ -86,23 +87,23 @@ pub struct InPlugins {
 pub struct InFolder {
     pub folder: &'static str,
     pub name: &'static str,
-    /// Whether the folder is a part of the item's name, because a file at the root may have the same name.
+    /// Whether the folder becomes part of the item's name, because a file at the root may have the same name.
     pub names_folder: bool,
 }
 
-/// A file of one agent alone.
+/// A file that only one agent understands.
 pub struct Kept {
     pub kind: Kind,
     pub at: At,
 }
 
-/// Where a file of one agent alone lies.
+/// The location of a [`Kept`] file.
 #[derive(Clone, Copy)]
 pub enum At {
-    /// Anywhere below a folder that ends so.
+    /// Anywhere below a folder whose path ends like this.
     Below(&'static [&'static str]),
-    /// Under one of these names in a folder of one of these names.
+    /// With one of the first names, in a folder with one of the second names.
     In(&'static [&'static str], &'static [&'static str]),
-    /// Under one of these names in any folder.
+    /// With one of these names, in any folder.
     Anywhere(&'static [&'static str]),
 }

@@ -1,4 +1,4 @@
-//! Kiro, Amazon's editor and command line.
+//! Describes Kiro, Amazon's editor and command line.
 
 use serde_json::json;
 
@@ -10,8 +10,8 @@ use crate::servers::dialect::Dialect;
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 
-/// Rules apply always, for globs, by their description, or by hand. In the home folder, those for globs have no
-/// effect (Kiro 0.12).
+/// A rule can apply always, for globs, by its description or manually. In the home folder, rules with globs have no effect (Kiro
+/// 0.12).
 const RULES: Rules = Rules { folder: ".kiro/steering", ending: ".md", format: &KIRO };
 
 pub(super) static AGENT: Agent = Agent {

@@ -1,4 +1,5 @@
-//! The coding agents: one file each, with every fact about it ([`agent`], [`places`], [`imports`]).
+//! Describes the coding agents. Each agent has one file with every fact about it, in the types of [`agent`], [`places`] and
+//! [`imports`].
 //!
 //! To add one, write its file and list it here; everything else walks [`ALL`] or [`by_id`].
 
@@ -15,12 +16,12 @@ pub use agent::Agent;
 use crate::servers::dialect::Dialect;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Declares the files and lists the agents in the order that users see.
+/// Declares the agents' modules and lists the agents in display order.
 macro_rules! agents {
     ($($agent:ident),* $(,)?) => {
         $(mod $agent;)*
 
-        /// Every agent, in the order that users see.
+        /// All agents, in display order.
         pub const ALL: &[&Agent] = &[$(&$agent::AGENT),*];
     };
 }
@@ -38,12 +39,12 @@ const _: () = {
     }
 };
 
-/// Returns their names on a command line.
+/// Returns the agents' names on a command line.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|agent| agent.name)
 }
 
-/// Returns the agent of a name.
+/// Finds an agent by its name on a command line.
 pub fn named(name: &str) -> Result<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.name == name).ok_or_else(|| {
         let error = Error::new(Code::TargetUnsupported, format!("There is no agent '{name}'"));
@@ -51,7 +52,7 @@ pub fn named(name: &str) -> Result<&'static Agent> {
     })
 }
 
-/// Returns every agent, by id.
+/// Returns all agents, sorted by id.
 pub fn by_id() -> &'static [&'static Agent] {
     static BY_ID: LazyLock<Vec<&Agent>> = LazyLock::new(|| {
         let mut agents = ALL.to_vec();
@@ -61,17 +62,17 @@ pub fn by_id() -> &'static [&'static Agent] {
     &BY_ID
 }
 
-/// Returns the agent of an id, such as `claude_code`.
+/// Finds an agent by its id, such as `claude_code`.
 pub fn with_id(id: &str) -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.id == id)
 }
 
-/// Returns an agent that reads the folder of this name in a project.
+/// Finds the agent that has a project folder with this name, such as `.cursor`.
 pub fn with_folder(name: &str) -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.imports.folders.contains(&name))
 }
 
-/// Returns how the agent of an id reads MCP servers.
+/// Returns how the agent with this id reads MCP servers.
 pub fn dialect_of(id: &str) -> Option<&'static Dialect> {
     with_id(id).map(|agent| &agent.servers)
 }

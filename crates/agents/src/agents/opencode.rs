@@ -1,4 +1,4 @@
-//! OpenCode.
+//! Describes OpenCode.
 
 use serde_json::json;
 
@@ -63,7 +63,7 @@ pub(super) static AGENT: Agent = Agent {
         own_instructions: None,
         scoped_rules: None,
         also_reads: &[],
-        // Read when a file there is.
+        // OpenCode reads these files when it reads a file in their folder.
         folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
         skills: ".agents/skills",
         also_skills: &[".opencode/skills", ".opencode/skill", ".claude/skills"],

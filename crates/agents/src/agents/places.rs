@@ -1,85 +1,86 @@
-//! The types for the places where an agent reads, and for how it reads them.
+//! Defines the types that describe where an agent reads files, and how it reads them.
 
 use crate::forms::RuleFormat;
 use crate::forms::skill::Fault;
 use crate::forms::subagent::SubagentForm;
 
-/// How a target reads the files that it loads.
+/// How an agent reads the files that it loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// How many files deep it follows imports such as `@docs/style.md`.
+    /// The maximum depth to which the agent follows imports such as `@docs/style.md`.
     pub import_hops: usize,
-    /// Whether it leaves out HTML comments.
+    /// Whether the agent drops HTML comments.
     pub drops_comments: bool,
-    /// Whether it loads files with the same text once.
+    /// Whether the agent loads files with equal text only once.
     pub equal_once: bool,
-    /// Whether a user's skill hides the project's skill of the same name.
+    /// Whether a user's skill hides a project's skill with the same name.
     pub user_skills_win: bool,
-    /// Whether a command that both the user and the project have keeps its name in neither.
+    /// Whether a command that exists both for the user and in the project gets a new name in both places.
     pub renames_commands: bool,
-    /// The commands that it lists next to the skills in each session, by their names and descriptions.
+    /// The commands that the agent lists next to the skills in each session, with names and descriptions.
     pub lists_commands: Option<ListedCommands>,
-    /// How it reads skills.
+    /// How the agent reads skills.
     pub skills: SkillReading,
 }
 
-/// Commands that a target lists next to the skills.
+/// Commands that an agent lists next to the skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedCommands {
-    /// The folder, below the deploy root and below the home folder.
+    /// The folder of the commands, relative to the deploy root and to the home folder.
     pub folder: &'static str,
-    /// Whether it looks into folders below.
+    /// Whether the agent also lists commands in subfolders.
     pub nested: bool,
-    /// Whether it lists those of the user too.
+    /// Whether the agent also lists the user's commands.
     pub of_user: bool,
 }
 
-/// How a target reads skills. An unknown fact is `None`, or a value that leads to no remark.
+/// How an agent reads skills. If a fact is unknown, its value is `None` or one for which mcpkg reports nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkillReading {
-    /// What it calls a skill by.
+    /// The name that the agent uses for a skill.
     pub called_by: Option<CalledBy>,
-    /// Whether `$NAME` in a prompt calls a skill; not where two have the name, or where it has a dot.
+    /// Whether `$NAME` in a prompt calls a skill. This does not work if two skills have the name, or if it contains a dot.
     pub called_by_dollar: bool,
-    /// Whether it finds skills in the folder of another one.
+    /// Whether the agent finds skills inside the folder of another skill.
     pub finds_nested: Option<bool>,
-    /// What keeps it from loading a skill.
+    /// The faults for which the agent does not load a skill.
     pub rejects: &'static [Fault],
-    /// What keeps it from using a skill unasked.
+    /// How a skill tells the agent not to use it on its own.
     pub manual: Option<Manual>,
-    /// Whether it always loads a skill that says `alwaysApply: true`.
+    /// Whether the agent always loads a skill with `alwaysApply: true`.
     pub always_applies: bool,
-    /// Whether it loads no skill without a description.
+    /// Whether the agent ignores skills without a description.
     pub needs_description: bool,
-    /// The most characters of a description in the list of skills that it loads in each session; `None` where it cuts none.
+    /// The maximum length in characters of a description in the agent's list of skills, which it loads in each session. `None`
+    /// means no limit.
     pub cuts_description: Option<usize>,
-    /// Whether that list has `when_to_use` after the description.
+    /// Whether the list of skills shows `when_to_use` after the description.
     pub lists_when_to_use: bool,
-    /// The keys of a SKILL.md that keep it out of that list until the agent works on a matching file.
+    /// The keys in a SKILL.md that keep the skill out of the list until the agent works on a matching file.
     pub scoped_by: &'static [&'static str],
 }
 
-/// What a target calls a skill by.
+/// The name that an agent uses for a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CalledBy {
-    /// The name of its folder.
+    /// The name of the skill's folder.
     Folder,
-    /// `name` in its SKILL.md.
+    /// The value of `name` in SKILL.md.
     Name,
 }
 
-/// What keeps a target from using a skill on its own.
+/// How a skill tells an agent not to use it on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manual {
-    /// `disable-model-invocation: true` in its SKILL.md.
+    /// With `disable-model-invocation: true` in SKILL.md.
     Key,
-    /// The policy in `agents/openai.yaml` next to it.
+    /// With the policy in `agents/openai.yaml`, next to SKILL.md.
     OpenaiYaml,
     Nothing,
 }
 
 impl SkillReading {
-    /// Of an agent of which none of it is known.
+    /// For an agent whose reading of skills is unknown.
     pub const UNKNOWN: Self = Self {
         called_by: None,
         called_by_dollar: false,
@@ -95,7 +96,7 @@ impl SkillReading {
 }
 
 impl Reading {
-    /// Of an agent that loads files as they are.
+    /// For an agent that loads files unchanged.
     pub const PLAIN: Self = Self {
         import_hops: 0,
         drops_comments: false,
@@ -107,48 +108,49 @@ impl Reading {
     };
 }
 
-/// What moves a target's own folder.
+/// How users move an agent's own folder.
 pub struct MovedBy {
     /// The environment variable that names the folder.
     pub variable: &'static str,
-    /// The option of agentpack.yaml that names it, and goes before the variable.
+    /// The option in agentpack.yaml that names the folder. It takes precedence over the variable.
     pub option: &'static str,
 }
 
-/// Where a target reads below the deploy root. Paths are relative to it.
+/// Where an agent reads files in a project. Paths are relative to the deploy root.
 pub struct ProjectPlaces {
-    /// The folder of its instructions, which `doctor` looks at.
+    /// The folder of instructions, which `doctor` checks.
     pub instructions_folder: &'static str,
-    /// Whether `status` lists files of others in that folder.
+    /// Whether `status` also lists files in that folder that mcpkg did not write.
     pub lists_extras: bool,
-    /// When it reads AGENTS.md.
+    /// When the agent reads AGENTS.md.
     pub agents_md: AgentsMd,
-    /// The most bytes of the AGENTS.md from the root to where it is started, together; it cuts the last one.
+    /// The maximum total size in bytes of the AGENTS.md files from the root down to the folder where the agent is started. The
+    /// agent cuts the last one off.
     pub agents_md_limit: Option<u64>,
-    /// The file that it reads instead of AGENTS.md if a folder has both.
+    /// The file that the agent reads instead of AGENTS.md if a folder has both.
     pub agents_md_override: Option<&'static str>,
-    /// What else it loads in each session.
+    /// Other files that the agent loads in each session.
     pub always_loaded: &'static [&'static str],
-    /// Where it reads a text that other targets must not see; without such a place the text goes into AGENTS.md.
+    /// Where the agent reads a text that other agents must not see. If there is no such place, the text goes into AGENTS.md.
     pub own_instructions: Option<OwnInstructions>,
-    /// Where it reads instructions that do not always apply, each in a file of its own.
+    /// Where the agent reads instructions that apply only sometimes, each in its own file.
     pub scoped_rules: Option<Rules>,
-    /// The folders of other targets' rules that it reads too.
+    /// Folders of other agents' rules that the agent reads too.
     pub also_reads: &'static [&'static str],
-    /// The files that it reads in a folder for the files below; the first one is written for it.
+    /// Files that the agent reads for the files in and below their folder. mcpkg writes the first one.
     pub folder_files: &'static [FolderFile],
-    /// The folder of skills.
+    /// The folder of skills that mcpkg writes to.
     pub skills: &'static str,
-    /// The other folders of skills that it reads.
+    /// Other folders of skills that the agent reads.
     pub also_skills: &'static [&'static str],
-    /// How it reads commands.
+    /// How the agent reads commands.
     pub commands: Commands,
-    /// The folder of prompt files, which are written only where the user asks for them.
+    /// The folder of prompt files, which mcpkg writes only if the user asks for them.
     pub prompt_files: Option<&'static str>,
 }
 
 impl ProjectPlaces {
-    /// Of an agent that reads none of it.
+    /// For an agent that reads no files in a project.
     pub const NONE: Self = Self {
         instructions_folder: "",
         lists_extras: false,
@@ -167,89 +169,88 @@ impl ProjectPlaces {
     };
 }
 
-/// When a target reads AGENTS.md.
+/// When an agent reads AGENTS.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentsMd {
     Always,
-    /// Reads AGENTS.md unless one of these files hides it, in the same folder or one above. A file that is empty or
-    /// imports AGENTS.md does not hide it.
+    /// If none of these files is in the same folder or one above. A file that is empty or imports AGENTS.md does not count.
     UnlessHiddenBy(&'static [&'static str]),
-    /// Only where this file, which it reads, imports it.
+    /// Only if this file, which the agent does read, imports it.
     ImportedBy(&'static str),
     /// Never.
     Never,
 }
 
-/// Where a target reads a text that no other target sees.
+/// Where an agent reads a text that no other agent sees.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnInstructions {
-    /// A file for each text.
+    /// In a separate file for each text.
     Rules(Rules),
-    /// A block in one file.
+    /// In a block inside one file.
     Block {
         folder: &'static str,
-        /// The file in it.
+        /// The name of the file in the folder.
         file: &'static str,
     },
 }
 
-/// A folder of rules, each a file.
+/// A folder in which each file is a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub folder: &'static str,
-    /// How the files' names end.
+    /// The ending of the files' names.
     pub ending: &'static str,
-    /// How their front matter says when they apply.
+    /// The format of the front matter, which states when a rule applies.
     pub format: &'static RuleFormat,
 }
 
-/// A file that an agent reads in a folder for the files below.
+/// A file that an agent reads for the files in and below its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FolderFile {
     pub name: &'static str,
-    /// The files that hide it if they are in the same folder and do not import it.
+    /// Files that hide this one if they are in the same folder and do not import it.
     pub hidden_by: &'static [&'static str],
 }
 
-/// How a target reads commands.
+/// How an agent reads commands.
 #[derive(Clone, Copy, Debug)]
 pub enum Commands {
-    /// As files in a folder, with its own placeholders for arguments.
+    /// As files in a folder, with the agent's own placeholders for arguments.
     Files(&'static str),
-    /// As files in a folder; it fills in no arguments, so they are asked for in words.
+    /// As files in a folder. The agent does not fill in arguments, so the text asks for them in words.
     FilesInWords {
         folder: &'static str,
-        /// Whether it looks into folders below.
+        /// Whether the agent also reads subfolders.
         nested: bool,
-        /// The most characters of a file.
+        /// The maximum length of a file in characters.
         max_characters: Option<usize>,
     },
-    /// As Markdown in a folder, with OpenCode's placeholders, which are numbers.
+    /// As Markdown files in a folder, with OpenCode's numbered placeholders.
     Numbered(&'static str),
-    /// As TOML in a folder, with one placeholder for all that was typed.
+    /// As TOML files in a folder, with one placeholder for the whole typed text.
     Toml(&'static str),
-    /// As skills: it has no commands.
+    /// As skills, because the agent has no commands.
     Skills,
 }
 
-/// Where a target reads what is deployed for the user. Paths are relative to the home folder.
+/// Where an agent reads files that are deployed for the user. Paths are relative to the home folder.
 pub struct UserPlaces {
-    /// The file of instructions in the target's own folder, where it reads any.
+    /// The file of instructions in the agent's own folder, if the agent reads one.
     pub instructions: Option<&'static str>,
-    /// The maximum number of characters in that file.
+    /// The maximum length of that file in characters.
     pub max_characters: Option<u64>,
-    /// Where it reads instructions that do not always apply, each in a file of its own.
+    /// Where the agent reads instructions that apply only sometimes, each in its own file.
     pub scoped_rules: Option<Rules>,
-    /// The folder of skills.
+    /// The folder of skills that mcpkg writes to.
     pub skills: &'static str,
-    /// The other folders of skills that it reads.
+    /// Other folders of skills that the agent reads.
     pub also_skills: &'static [&'static str],
-    /// How it reads commands.
+    /// How the agent reads commands.
     pub commands: Commands,
 }
 
 impl UserPlaces {
-    /// Of an agent that reads none of it.
+    /// For an agent that reads no files of the user.
     pub const NONE: Self = Self {
         instructions: None,
         max_characters: None,
@@ -260,38 +261,38 @@ impl UserPlaces {
     };
 }
 
-/// Where and how a target reads subagents, each in a file.
+/// Where and how an agent reads subagents. Each subagent is a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Subagents {
-    /// The folder below the deploy root.
+    /// The folder in a project, relative to the deploy root.
     pub project: &'static str,
-    /// The folder in the target's own folder, where it reads them for the user.
+    /// The folder of the user's subagents, relative to the agent's own folder.
     pub user: Option<&'static str>,
-    /// How the files' names end.
+    /// The ending of the files' names.
     pub ending: &'static str,
-    /// What a file looks like.
+    /// The format of a file.
     pub form: SubagentForm,
-    /// Whether a handwritten file counts as in its form if it knows all of the tools.
+    /// Whether a handwritten file is deployed unchanged if the agent knows all of its tools.
     pub takes_plain: bool,
-    /// Whether it is known to list them in each session, by their names and descriptions.
+    /// Whether the agent is known to list subagents in each session, with names and descriptions.
     pub listed: bool,
 }
 
 /// A place that contract 000's original (version 0.9.1) writes to.
 pub struct OriginalPlace {
-    /// The option that turns it on or off.
+    /// The option that turns this place on or off.
     pub option: &'static str,
-    /// Whether it is on by default.
+    /// Whether the place is on by default.
     pub default: bool,
     pub folder: &'static str,
-    /// What is written there.
+    /// The content that is written there.
     pub form: OriginalForm,
 }
 
-/// What contract 000's original writes to a place.
+/// The content that contract 000's original writes to a place.
 #[derive(Clone, Copy, Debug)]
 pub enum OriginalForm {
-    /// All instructions in one file.
+    /// All instructions in one file with this name.
     Instructions(&'static str),
     /// Each instructions module as a Cursor rule.
     CursorRules,

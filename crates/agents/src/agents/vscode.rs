@@ -1,4 +1,4 @@
-//! Visual Studio Code with Copilot.
+//! Describes Visual Studio Code with Copilot.
 
 use serde_json::json;
 
@@ -56,7 +56,8 @@ pub(super) static AGENT: Agent = Agent {
         agents_md_override: None,
         always_loaded: &[".github/copilot-instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
         own_instructions: Some(OwnInstructions::Block { folder: ".github", file: "copilot-instructions.md" }),
-        // Without `applyTo` Copilot's command line loads them always: by description and by hand cannot be said.
+        // Copilot CLI also reads this folder, and always loads a file without `applyTo`. So this format cannot express "by
+        // description" or "manual".
         scoped_rules: Some(Rules {
             folder: ".github/instructions",
             ending: ".instructions.md",

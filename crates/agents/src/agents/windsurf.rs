@@ -1,4 +1,4 @@
-//! Windsurf, called Devin Desktop since June 2026, which still reads these folders.
+//! Describes Windsurf, called Devin Desktop since June 2026, which still reads these folders.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::servers::Transport;
 
-/// Rules apply always, for globs, by their description, or by hand.
+/// A rule can apply always, for globs, by its description or manually.
 const RULES: Rules = Rules { folder: ".windsurf/rules", ending: ".md", format: &WINDSURF };
 
 pub(super) static AGENT: Agent = Agent {

@@ -1,11 +1,11 @@
-//! The URL of a server, as users write it.
+//! Parses the URL of a server as users write it.
 
 use mcpkg_base::error::{Code, Error, Result};
 
 /// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The host, without brackets.
+    /// The host; an IPv6 address has no brackets.
     pub host: String,
     pub port: u16,
     /// The path and the query.
@@ -13,7 +13,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// Takes a URL apart.
     pub fn parse(url: &str) -> Result<Self> {
         let wrong = |why: &str| {
             Error::new(
@@ -47,7 +46,7 @@ impl Address {
         Ok(Self { host: host.to_owned(), port, path })
     }
 
-    /// Whether it is this machine.
+    /// Whether the host is this machine.
     pub fn is_loopback(&self) -> bool {
         let ip: Option<std::net::IpAddr> = self.host.parse().ok();
         self.host.eq_ignore_ascii_case("localhost") || ip.is_some_and(|ip| ip.is_loopback())

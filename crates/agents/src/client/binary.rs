@@ -1,25 +1,25 @@
-//! Programs that entries start, and this one.
+//! Identifies the program that an entry starts, and finds the path of the running mcpkg.
 
 use std::path::{Path, PathBuf};
 
 use super::runs::Runs;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What is to be said of the program that an entry starts.
+/// The program that an entry starts, compared with the running mcpkg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binary {
-    /// It is the one that runs now.
+    /// The running program.
     This,
-    /// It is another one.
+    /// A different program.
     Another,
-    /// It is not there.
+    /// A missing program.
     Missing,
-    /// The entry starts none.
+    /// No program, because the entry connects to a URL.
     None,
 }
 
 impl Binary {
-    /// Checks the program that an entry runs.
+    /// Checks the program that an entry starts.
     pub fn of(runs: &Runs) -> Self {
         let Runs::Command(words) = runs else { return Binary::None };
         let Some(program) = words.first().and_then(|word| resolved(word)) else { return Binary::Missing };
@@ -31,7 +31,7 @@ impl Binary {
         }
     }
 
-    /// Its name in data.
+    /// Returns the word for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Binary::This => "this",
@@ -41,7 +41,7 @@ impl Binary {
         }
     }
 
-    /// What it is, for people.
+    /// Returns a description for people.
     pub const fn shown(self) -> &'static str {
         match self {
             Binary::This => "this one",
@@ -52,7 +52,7 @@ impl Binary {
     }
 }
 
-/// Returns the file of a program. If only its name is given, searches PATH.
+/// Returns the path of a program. A bare name is searched on PATH.
 pub fn resolved(program: &str) -> Option<PathBuf> {
     let path = Path::new(program);
     if path.components().count() > 1 {
@@ -68,7 +68,7 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
     which::which_in_global(program, Some(folders)).ok()?.next()
 }
 
-/// The path of the binary that runs.
+/// Returns the path of the running mcpkg.
 pub fn running() -> Result<String> {
     let gone = |why: String| {
         Error::new(Code::FileFailed, format!("mcpkg cannot find its own program: {why}"))
@@ -81,7 +81,6 @@ pub fn running() -> Result<String> {
     utf8(&path)
 }
 
-/// Returns a path as text.
 pub fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         Error::new(

@@ -1,4 +1,4 @@
-//! Where an agent's configuration is.
+//! Finds the configuration file of an agent.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Its name on a command line.
+    /// Returns the name on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Scope::User => "user",
@@ -35,15 +35,15 @@ impl Scope {
     }
 }
 
-/// An agent's file of one scope.
+/// An agent's configuration file for one scope.
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
-    /// Whose file it is.
+    /// The agent that reads the file.
     pub agent: &'static Agent,
-    /// The users that it is for.
+    /// Whether the file is the user's or a project's.
     pub scope: Scope,
     pub path: PathBuf,
-    /// The folder that a project's entry is for.
+    /// The folder of the project; `None` for the user's file.
     pub root: Option<PathBuf>,
 }
 
@@ -74,7 +74,7 @@ impl ConfigFile {
     /// Returns the configuration files that an agent may have: the user's, then that of the current project if there is one.
     ///
     /// # Errors
-    /// `E_ROOT_REQUIRED` where HOME is not set.
+    /// `E_ROOT_REQUIRED` if HOME is not set.
     pub fn all(context: &Context, agent: &'static Agent) -> Result<Vec<Self>> {
         let homes = Homes::find()?;
         let user = Self { agent, scope: Scope::User, path: agent.user_file(&homes), root: None };
@@ -121,7 +121,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
     Ok(root)
 }
 
-/// Returns whether an agent seems to be on this machine: its folder, its file, or its program on PATH.
+/// Whether an agent seems to be installed: its folder, its file, or its program on PATH exists.
 pub fn is_installed(agent: &Agent, homes: &Homes) -> bool {
     agent.folder(homes).is_dir() || agent.user_file(homes).exists() || on_path(agent.client.program).is_some()
 }

@@ -23,7 +23,7 @@ fn change(replaces: bool) -> Change {
     Change { fields, replaces, decided: fields::written_fields() }
 }
 
-/// What stands between two tokens, by a random byte.
+/// Returns the white space or comment between two tokens, chosen by a random byte.
 fn gap(noise: u8, comments: bool) -> &'static str {
     match noise % 10 {
         0 => "",
@@ -37,7 +37,7 @@ fn gap(noise: u8, comments: bool) -> &'static str {
     }
 }
 
-/// A value as text, with spaces, comments and trailing commas where `noise` says so.
+/// Formats a value with spaces, comments and trailing commas, chosen by `noise`.
 fn written(value: &Value, noise: &mut impl Iterator<Item = u8>, comments: bool) -> String {
     let (open, close, items): (_, _, Vec<(String, &Value)>) = match value {
         Value::Array(items) => ('[', ']', items.iter().map(|item| (String::new(), item)).collect()),
@@ -80,7 +80,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A file of an agent's, with servers or without.
+/// Generates an agent's file, with or without servers.
 fn files() -> impl Strategy<Value = (Value, Vec<u8>, bool, bool, bool)> {
     let servers = prop::option::of(prop::collection::btree_map("[a-m]{1,6}", values(), 0..4));
     let rest = prop::collection::btree_map("[a-z]{1,5}", values(), 0..4);
@@ -100,13 +100,13 @@ fn round_trip(agent: &Agent, before: &str) -> Result<(), TestCaseError> {
         .map_err(|fault| TestCaseError::fail(format!("{fault:?}\n{before}")))?;
     let record = Record::between(document, Path::new("/f"), "mcpkg", Some(before), &after).expect("a record");
     prop_assert_eq!(record.undo(document, &after), Ok(Some(before.to_owned())));
-    // What stood there stands there still, in its order.
+    // Everything that was in the file is still there, in the same order.
     let mut kept = after.chars();
     prop_assert!(before.chars().filter(|c| !c.is_whitespace()).all(|c| kept.any(|k| k == c)), "{before}\n{after}");
-    // Without the record nothing but the entry goes either.
+    // Without the record, removing also affects only the entry.
     let removed = document.remove(&after, "mcpkg", true).map_err(|fault| TestCaseError::fail(format!("{fault:?}")))?;
     prop_assert_eq!(document.rest(&removed, "mcpkg"), document.rest(before, "mcpkg"));
-    // A second time there is nothing to do, and an update touches the entry alone.
+    // Setting the same entry again changes nothing.
     prop_assert_eq!(document.set(&after, "mcpkg", &change(false)), Ok(after));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The entry that makes an agent start mcpkg, or talk to its URL, in that agent's own form.
+//! Builds the entry that makes an agent start mcpkg or connect to its URL, in the agent's own format.
 
 use crate::client::fields;
 use std::path::Path;
@@ -15,26 +15,26 @@ use mcpkg_base::secret;
 use mcpkg_core::op::{Context, Identity};
 use mcpkg_store::projects;
 
-/// The variable that an agent takes the bearer key from, unless told otherwise.
+/// The default name of the variable that holds the bearer key.
 pub const KEY: &str = "MCPKG_KEY";
 
-/// The entry that is wanted.
+/// The entry to write.
 #[derive(Clone, Debug)]
 pub enum Wanted {
     Start {
         program: String,
         args: Vec<String>,
     },
-    /// Talk to a URL.
+    /// Connects to a URL.
     Url {
         url: String,
-        /// The variable that the bearer key is in.
+        /// The name of the variable that holds the bearer key.
         key: Option<String>,
     },
 }
 
 impl Wanted {
-    /// Returns the entry that starts this binary on this database as `identity`. For a server of workspaces, it names a
+    /// Returns the entry that starts this binary on this database as `identity`. For a workspace server, the entry names a
     /// workspace instead of a project.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Wanted {
         Ok(Self::Url { url, key })
     }
 
-    /// Returns the entry as an agent reads it.
+    /// Returns the fields of the entry in the agent's format.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if the agent's file supports no URLs.
@@ -131,7 +131,7 @@ impl Wanted {
     }
 }
 
-/// Whether the project was said on the command line.
+/// Whether the project was named on the command line.
 fn is_named(context: &Context) -> bool {
     context.selection.named.is_some() && context.selection.named_by == "--project"
 }
@@ -144,13 +144,13 @@ fn unnamed(error: Error) -> Error {
         .hint("choose a project with --project NAME, or create one with `mcpkg project create NAME`")
 }
 
-/// The project that a URL names.
+/// Returns the project that a URL names.
 fn project_of(address: &Address) -> Option<&str> {
     let (_, name) = address.path.strip_suffix("/mcp")?.rsplit_once("/projects/")?;
     (!name.is_empty() && !name.contains('/')).then_some(name)
 }
 
-/// Returns the URL that serves one project only.
+/// Returns the URL that serves only this project.
 fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
     let shown = mcpkg_base::redact::redact(url);
     let refused = |why: String| Error::new(Code::InvalidArgument, why);
@@ -187,11 +187,11 @@ fn variable(name: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// Returns the change that turns `old` into the wanted entry; `None` if it is the same already.
+/// Returns the change that turns `old` into the wanted entry; `None` if nothing needs to change.
 pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool) -> Option<Change> {
     let old = old.and_then(Value::as_object);
     let kept = |(name, value): (String, Value)| {
-        // `tools` says which of the server's tools the agent may use. The user may have changed it, so it is kept.
+        // `tools` selects which of the server's tools the agent may use. The user may have changed that choice, so keep it.
         let value = if name == "tools" && !replaces { old.and_then(|old| old.get("tools")).cloned() } else { None }
             .unwrap_or(value);
         (name, value)
@@ -205,8 +205,8 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
     (!old.is_some_and(is_there)).then_some(change)
 }
 
-/// Returns the database if the entry has to name it. Only the default one needs no name, unless a variable moves it: agents
-/// start servers without most of the user's environment.
+/// Returns the database if the entry has to name it. It can leave out the default database, unless a variable has moved that:
+/// agents start servers without most of the user's environment.
 fn named_database(path: &Path) -> Option<&Path> {
     let default = mcpkg_core::database::default_path();
     let moved = std::env::var_os("XDG_DATA_HOME").is_some_and(|folder| !folder.is_empty());

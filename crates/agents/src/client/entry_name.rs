@@ -1,11 +1,11 @@
-//! The name of an entry.
+//! Checks the name of an entry.
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The name of the entry unless told otherwise.
+/// The default name of the entry.
 pub const DEFAULT: &str = "mcpkg";
 
-/// Checks that every agent takes a name, and that it leaves room for the tools' own.
+/// Checks that every agent accepts a name, and that the name leaves room for the names of tools, which agents append to it.
 pub fn check(name: &str) -> Result<()> {
     let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if (1..=32).contains(&name.len()) && name.bytes().all(good) {

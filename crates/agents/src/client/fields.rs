@@ -1,12 +1,12 @@
-//! The fields that mcpkg writes into agents' entries.
+//! Lists the fields that mcpkg writes into agents' entries.
 
 use crate::agents::ALL;
 use crate::agents::agent::{Agent, Key, Url};
 
-/// The field that holds the headers of a URL.
+/// The field with the headers for a URL.
 pub const HEADERS: &str = "headers";
 
-/// Returns the fields in which agents' entries hold a URL, each once.
+/// Returns the names of the fields that hold a URL, over all agents, without duplicates.
 pub fn url_fields() -> Vec<&'static str> {
     let fields = ALL.iter().filter_map(|agent| match agent.client.url {
         Url::Entry { field, .. } => Some(field),
@@ -15,7 +15,7 @@ pub fn url_fields() -> Vec<&'static str> {
     once(fields)
 }
 
-/// Returns the ways in which agents' headers name a variable, such as `${NAME}`, each once.
+/// Returns the ways to name a variable in a header, such as `${NAME}`, over all agents, without duplicates.
 pub fn variable_forms() -> Vec<&'static str> {
     once(ALL.iter().filter_map(|agent| match agent.client.url {
         Url::Entry { key: Key::Header(form), .. } => Some(form),
@@ -23,7 +23,7 @@ pub fn variable_forms() -> Vec<&'static str> {
     }))
 }
 
-/// Returns the fields that agents have for a variable, each once.
+/// Returns the names of the fields that hold a variable's name, over all agents, without duplicates.
 pub fn variable_fields() -> Vec<&'static str> {
     once(ALL.iter().filter_map(|agent| match agent.client.url {
         Url::Entry { key: Key::Field(field), .. } => Some(field),
@@ -31,8 +31,8 @@ pub fn variable_fields() -> Vec<&'static str> {
     }))
 }
 
-/// Returns the fields that mcpkg writes with any agent, and those that would contradict them, each once. Which of a server's
-/// tools an agent may use is the user's choice.
+/// Returns the fields that mcpkg writes for any agent, and the fields that would contradict those, without duplicates. The list
+/// excludes `tools`, because users choose which of a server's tools an agent may use.
 pub fn written_fields() -> Vec<String> {
     let of = |agent: &&Agent| {
         let mut entries = vec![(agent.client.start)("", &[])];

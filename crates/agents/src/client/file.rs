@@ -1,5 +1,4 @@
-//! An agent's file on disk: read whole and written whole, unless somebody changed it in the
-//! meantime.
+//! Reads and writes an agent's file as a whole. A write fails if somebody changed the file since it was read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::sha256;
 
-/// The modes of a file and a folder that are made new.
+/// The modes of new files and folders.
 #[derive(Clone, Copy, Debug)]
 pub struct Modes {
     file: u32,
@@ -21,9 +20,9 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// Readable by the user only: some agents keep keys next to the servers.
+    /// Only the user can read them, because some agents store keys next to the servers.
     pub const PRIVATE: Self = Self { file: 0o600, folder: 0o700 };
-    /// For a project, which others work on too.
+    /// Other users can read them, because other people work on the project too.
     pub const SHARED: Self = Self { file: 0o644, folder: 0o755 };
 
     const fn of(scope: Scope) -> Self {
@@ -37,11 +36,11 @@ impl Modes {
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub struct FileText {
-    /// Where it is for the agent.
+    /// The path at which the agent looks for the file.
     pub path: PathBuf,
-    /// Where it is, links followed.
+    /// The path after following links.
     pub real: PathBuf,
-    /// Its text; `None` if the file does not exist.
+    /// The text; `None` if the file does not exist.
     pub text: Option<String>,
     mode: u32,
     folders: Modes,
@@ -49,7 +48,7 @@ pub struct FileText {
 }
 
 impl FileText {
-    /// Reads an agent's file, through links.
+    /// Reads an agent's file. Follows links.
     ///
     /// # Errors
     /// `E_CLIENT_CONFIG_INVALID` if it is not UTF-8 text, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
@@ -83,12 +82,12 @@ impl FileText {
         Ok(Self { path: path.to_owned(), real, text: Some(text), mode, folders, read_only })
     }
 
-    /// The text; empty if the file does not exist.
+    /// Returns the text; empty if the file does not exist.
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
 
-    /// Puts another text in its place, or nothing at all; returns the folders that were made for it.
+    /// Replaces the text of the file, or deletes the file for `None`. Returns the folders that were created for it.
     ///
     /// # Errors
     /// `E_PLAN_CHANGED` if it was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`,
@@ -137,7 +136,7 @@ impl FileText {
         if now.as_deref() == self.text.as_ref().map(String::as_bytes) { Ok(()) } else { Err(self.changed()) }
     }
 
-    /// Returns the error for a file that another program changed in the meantime.
+    /// Returns the error for a file that another program has changed in the meantime.
     pub fn changed(&self) -> Error {
         Error::new(
             Code::PlanChanged,
@@ -146,7 +145,7 @@ impl FileText {
         .hint("run the command again")
     }
 
-    /// Saves a copy of the file below `folder`, named by its content, and returns its path.
+    /// Saves a copy of the file in `folder`, named after the hash of its content. Returns the path of the copy.
     pub fn back_up(&self, folder: &Path) -> Result<Option<PathBuf>> {
         let Some(text) = &self.text else { return Ok(None) };
         make_folders(folder, Modes::PRIVATE)?;
@@ -164,7 +163,7 @@ impl FileText {
     }
 }
 
-/// Returns the error for an agent's file that is invalid, and was left unchanged.
+/// Returns the error for an agent's file that is invalid. mcpkg leaves such a file unchanged.
 pub fn invalid(path: &Path, fault: &Fault) -> Error {
     let at = fault.at.map_or(String::new(), |(line, column)| format!(" (line {line}, column {column})"));
     let mut details = json!({ "path": path.display().to_string(), "reason": fault.what });
@@ -177,7 +176,7 @@ pub fn invalid(path: &Path, fault: &Fault) -> Error {
         .hint("the file was left unchanged; fix the file and run the command again")
 }
 
-/// Returns the real path of a file. It follows the file's links, even if the last one leads to nothing yet.
+/// Returns the path of a file after following links, even if the last link points to a missing file.
 fn follow(path: &Path) -> Result<PathBuf> {
     let mut at = path.to_owned();
     for _ in 0..40 {
@@ -192,7 +191,7 @@ fn follow(path: &Path) -> Result<PathBuf> {
     Err(Error::new(Code::InvalidPath, format!("`{}` is a link to itself", path.display())))
 }
 
-/// Makes a folder and those above it that are missing; returns those that were made, the highest first.
+/// Creates a folder and its missing parents. Returns the created folders, outermost first.
 pub fn make_folders(folder: &Path, modes: Modes) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
         folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -221,7 +220,7 @@ fn make_folder(folder: &Path, _: u32) -> std::io::Result<()> {
     fs::create_dir(folder)
 }
 
-/// Removes folders that nothing is in any more, the last one first.
+/// Removes the folders that [`make_folders`] created, innermost first, up to the first that is not empty.
 pub fn remove_folders(made: &[PathBuf]) {
     for folder in made.iter().rev() {
         if fs::remove_dir(folder).is_err() {

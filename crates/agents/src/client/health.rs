@@ -1,4 +1,4 @@
-//! The agent checks of `mcpkg doctor`.
+//! Checks the agents' entries for `mcpkg doctor`.
 
 use super::binary::Binary;
 use super::config_file::ConfigFile;
@@ -9,7 +9,7 @@ use mcpkg_core::op::{Context, Finding, Health};
 
 const AREA: &str = "clients";
 
-/// Looks at every agent's entry without starting anything.
+/// Checks every agent's entry without starting anything.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     for agent in agents::ALL {

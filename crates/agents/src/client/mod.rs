@@ -1,5 +1,5 @@
-//! The agents on the user's machine: the entry that makes each of them start mcpkg, written into the agent's own
-//! configuration and taken out again, and whether it works.
+//! Connects the agents on the user's machine to mcpkg: writes mcpkg's entry into each agent's configuration, removes it again,
+//! and checks whether it works.
 
 mod address;
 mod binary;
@@ -21,10 +21,9 @@ mod trail;
 
 use mcpkg_core::op::Domain;
 
-/// The group of this domain; agents see none of it.
+/// The group of this domain. Its operations are not tools for agents.
 pub const GROUP: &str = "client";
 
-/// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "client",
     operations: &[operations::OPS],

@@ -1,4 +1,4 @@
-//! mcpkg's own entries in agents' configuration files.
+//! Finds mcpkg's own entries in agents' configuration files.
 
 use serde_json::{Value, json};
 
@@ -11,23 +11,23 @@ use super::runs::Runs;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-/// An entry for mcpkg in an agent's file.
+/// An entry in an agent's file that starts mcpkg or connects to it.
 pub struct OurEntry {
     pub config: ConfigFile,
     pub name: String,
     pub entry: Value,
     pub runs: Runs,
-    /// Whether the program of the entry is this mcpkg, another one, or missing.
+    /// Whether the entry's program is the running mcpkg, another program, or missing.
     pub binary: Binary,
 }
 
 impl OurEntry {
-    /// The command that writes it again.
+    /// Returns the command that writes the entry again.
     pub fn add(&self) -> String {
         format!("mcpkg client add {}{}", self.config.agent.name, self.flags())
     }
 
-    /// The command that removes it.
+    /// Returns the command that removes the entry.
     pub fn remove(&self) -> String {
         format!("mcpkg client remove {}{}", self.config.agent.name, self.flags())
     }
@@ -38,7 +38,7 @@ impl OurEntry {
         format!("{scope}{name}")
     }
 
-    /// Returns it as data.
+    /// Returns the entry as JSON.
     pub fn data(&self) -> Value {
         json!({
             "scope": self.config.scope,

@@ -1,4 +1,4 @@
-//! Records of changes to agents' files, in the user's data directory, so that each can be undone to the byte.
+//! Records changes to agents' files in the user's data directory, so that each change can be undone byte for byte.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,42 +13,42 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 
-/// The folder of copies of agents' files and of records of their changes. It is in the user's data directory, because the files
-/// may contain secrets and the database may be in a repository. Without a home, it is next to the database.
+/// Returns the folder for copies of agents' files and for records of changes. It is in the user's data directory, because the
+/// files may contain secrets and the database may be in a repository. If the user has no home folder, it is next to the database.
 pub fn folder(context: &Context) -> PathBuf {
     let usual = mcpkg_core::database::default_path();
     let database = usual.as_deref().unwrap_or_else(|| context.database());
     database.parent().unwrap_or(Path::new("/")).join("client-backups")
 }
 
-/// What was done to one entry of one file.
+/// A change to one entry of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub file: PathBuf,
     pub name: String,
-    /// Whether there was no file before.
+    /// Whether the change created the file.
     pub created: bool,
-    /// The folders that were made for it.
+    /// The folders that were created for the file.
     pub folders: Vec<PathBuf>,
-    /// What was done to the text.
+    /// The edit of the text.
     pub splice: Splice,
-    /// The SHA-256 of the text before.
+    /// The SHA-256 of the text before the change.
     pub before: String,
-    /// The SHA-256 of the text after.
+    /// The SHA-256 of the text after the change.
     pub after: String,
-    /// The entry that stood there before.
+    /// The entry before the change, if there was one.
     pub previous: Option<Value>,
-    /// The entry that was written.
+    /// The entry that mcpkg wrote.
     pub entry: Value,
-    /// Whether the object that holds the servers was created for it.
+    /// Whether the change created the object that contains the servers.
     pub held: bool,
 }
 
 impl Record {
-    /// Returns the change that turns `before` into `after`.
+    /// Returns the record of a change from `before` to `after`.
     ///
     /// # Errors
-    /// Where one of them is malformed.
+    /// A fault if one of the texts is malformed.
     pub fn between(
         document: Document,
         file: &Path,
@@ -72,10 +72,10 @@ impl Record {
         })
     }
 
-    /// Returns the text that `current` would be, had the entry not been written; `None` for no file.
+    /// Returns the text that `current` would have if the entry had not been written; `None` if there would be no file.
     ///
     /// # Errors
-    /// Where it is malformed, or cannot be edited without changing something else.
+    /// A fault if the text is malformed, or cannot be edited without changing something else.
     pub fn undo(&self, document: Document, current: &str) -> Result<Option<String>, Fault> {
         let back = self.splice.reversed();
         if hash(current) == self.after {
@@ -107,19 +107,19 @@ fn hash(text: &str) -> String {
     sha256::hex(text.as_bytes())
 }
 
-/// The records of a database, held against every other mcpkg while one is written.
+/// The folder of records. Other mcpkg processes cannot write there while it is locked.
 pub struct Records {
     folder: PathBuf,
     _lock: Option<File>,
 }
 
 impl Records {
-    /// Returns the records to look at.
+    /// Opens the records for reading.
     pub fn look(context: &Context) -> Self {
         Self { folder: folder(context), _lock: None }
     }
 
-    /// Returns the records to change.
+    /// Opens the records for writing. Waits for the lock.
     pub fn hold(context: &Context) -> Result<Self> {
         let folder = folder(context);
         make_folders(&folder, Modes::PRIVATE)?;
@@ -133,7 +133,7 @@ impl Records {
         Ok(Self { folder, _lock: Some(lock) })
     }
 
-    /// The folder for copies of an agent's files.
+    /// Returns the folder for copies of an agent's files.
     pub fn copies(&self, agent: &str) -> PathBuf {
         self.folder.join(agent)
     }
@@ -143,14 +143,14 @@ impl Records {
         self.folder.join(format!("{}.json", &hash(&key)[..24]))
     }
 
-    /// Returns the record of an entry. A record that cannot be read is ignored.
+    /// Returns the record of an entry. An unreadable record counts as missing.
     pub fn get(&self, read: &FileText, name: &str) -> Option<Record> {
         let text = mcpkg_base::file::read(&self.path(read, name), mcpkg_base::file::TEXT).ok()?;
         let record: Record = serde_json::from_slice(&text).ok()?;
         (record.file == read.real && record.name == name).then_some(record)
     }
 
-    /// Keeps a record, or none.
+    /// Saves the record of an entry, or deletes it for `None`.
     pub fn put(&self, read: &FileText, name: &str, record: Option<&Record>) -> Result<()> {
         let path = self.path(read, name);
         let Some(record) = record else { return disk::remove(&path) };
@@ -206,7 +206,7 @@ mod tests {
         let (document, record, after) = added(agent("cursor"), Some(before));
         let since = after.replace("\"x\"", "\"y\" /* new */");
         assert_eq!(record.undo(document, &since), Ok(Some(before.replace("\"x\"", "\"y\" /* new */"))));
-        // An entry behind ours, put there by another program.
+        // Another program has appended an entry after ours.
         let other = Change { fields: vec![("command".to_owned(), json!("/o"))], replaces: false, ..change() };
         let since = document.set(&after, "other", &other).expect("an edit");
         let alone = document.set(before, "other", &other).expect("an edit");

@@ -1,4 +1,4 @@
-//! What an entry makes its agent do.
+//! Determines whether an entry starts a program or connects to a URL.
 
 use crate::client::fields;
 use std::path::Path;
@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use mcpkg_base::shell;
 
-/// What an entry makes an agent do.
+/// What an agent does with an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runs {
     Command(Vec<String>),
-    /// Talk to a URL, with the headers that the file names.
+    /// Connects to a URL, with these headers from the file.
     Url(String, Vec<(String, String)>),
 }
 
 impl Runs {
-    /// Reads an agent's entry; `None` if it is neither.
+    /// Reads an agent's entry; `None` if it neither starts a program nor connects to a URL.
     pub fn of(entry: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let texts = |value: &Value| value.as_array().map(|words| words.iter().filter_map(text).collect::<Vec<_>>());
@@ -25,7 +25,7 @@ impl Runs {
                 let args = texts(&entry["args"]).unwrap_or_default();
                 Some(Self::Command(std::iter::once(program.clone()).chain(args).collect()))
             }
-            // OpenCode's is the whole line.
+            // In OpenCode's format, `command` is the whole command line.
             words @ Value::Array(_) => texts(words).filter(|words| !words.is_empty()).map(Self::Command),
             _ => fields::url_fields()
                 .into_iter()
@@ -34,7 +34,7 @@ impl Runs {
         }
     }
 
-    /// What it runs, for people.
+    /// Returns the command line or URL for people.
     pub fn shown(&self) -> String {
         match self {
             Runs::Command(words) => words.iter().map(|word| shell::quote(word)).collect::<Vec<_>>().join(" "),
@@ -42,7 +42,7 @@ impl Runs {
         }
     }
 
-    /// Whether it starts mcpkg.
+    /// Whether the entry starts mcpkg.
     pub fn is_mcpkg(&self) -> bool {
         match self {
             Runs::Command(words) => {

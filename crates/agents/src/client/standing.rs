@@ -1,4 +1,4 @@
-//! One entry of one agent's file: its state, the wanted state, and the edits between them.
+//! Compares an entry in an agent's file with the wanted entry, and edits the file.
 
 use serde_json::{Value, json};
 
@@ -14,13 +14,13 @@ use mcpkg_core::op::{Body, Context};
 
 /// The current state of an entry.
 pub struct Standing {
-    /// Where it is looked for.
+    /// The file in which the entry is searched.
     pub config: ConfigFile,
     pub name: String,
     pub read: FileText,
     /// The entry, if it exists.
     pub entry: Option<Value>,
-    /// What mcpkg did to it.
+    /// The record of mcpkg's last change to the entry.
     pub record: Option<Record>,
     document: Document,
 }
@@ -35,18 +35,18 @@ impl Standing {
         Ok(Self { config, name: name.to_owned(), read, entry, record, document })
     }
 
-    /// What the entry makes the agent do.
+    /// Returns what the agent does with the entry.
     pub fn runs(&self) -> Option<Runs> {
         self.entry.as_ref().and_then(Runs::of)
     }
 
-    /// Whether the entry is mcpkg's: it starts mcpkg, or is as mcpkg wrote it.
+    /// Whether the entry is mcpkg's: it starts mcpkg, or is exactly what mcpkg wrote.
     pub fn is_ours(&self) -> bool {
         let written = self.record.as_ref().map(|record| &record.entry);
         self.runs().is_some_and(|runs| runs.is_mcpkg()) || (self.entry.is_some() && self.entry.as_ref() == written)
     }
 
-    /// What the agent itself does not read in this file, though it can be edited.
+    /// Warns about syntax in the file that the agent may reject, although mcpkg can edit it.
     pub fn warning(&self) -> Option<String> {
         let Fault { at, what } = self.document.unreadable(self.read.text())?;
         let line = at.map_or(String::new(), |(line, _)| format!(" in line {line}"));
@@ -60,7 +60,7 @@ impl Standing {
         let Some(change) = entry::change(fields, self.entry.as_ref(), replaces) else { return Ok(None) };
         let edited = || {
             let before = match &self.record {
-                // What a second add changes is taken back together with the first one.
+                // Start from the text before the first change, so that one removal undoes both changes.
                 Some(record) if self.is_ours() => record.undo(self.document, self.read.text())?,
                 _ => self.read.text.clone(),
             };
@@ -91,10 +91,10 @@ impl Standing {
             .hint(format!("`mcpkg client show {name}` prints the entry to add by hand"))
     }
 
-    /// Asks before it replaces or removes an entry that mcpkg did not write.
+    /// Asks the user before mcpkg replaces or removes an entry that it did not write.
     ///
     /// # Errors
-    /// `E_CONFIRM_REQUIRED` if it was not confirmed.
+    /// `E_CONFIRM_REQUIRED` if nobody confirmed.
     pub fn ask(&self, context: &Context, edit: &Edit<'_>, verb: &str) -> Result<()> {
         let Some(entry) = self.entry.as_ref().filter(|_| !self.is_ours()) else { return Ok(()) };
         let runs = Runs::of(entry).map_or_else(|| "something else".to_owned(), |runs| format!("`{}`", runs.shown()));
@@ -121,16 +121,16 @@ impl Standing {
     }
 }
 
-/// What would be done to a file.
+/// A planned change to a file.
 pub struct Edit<'s> {
     standing: &'s Standing,
-    /// The text after it; `None` for no file.
+    /// The text after the change; `None` if the file will be deleted.
     pub after: Option<String>,
     record: Option<Record>,
 }
 
 impl Edit<'_> {
-    /// The change as a unified diff.
+    /// Returns the change as a unified diff.
     pub fn diff(&self) -> String {
         let read = &self.standing.read;
         let path = self.standing.config.path.display().to_string();
@@ -139,7 +139,7 @@ impl Edit<'_> {
         mcpkg_base::diff::unified(read.text(), self.after.as_deref().unwrap_or_default(), &old, &new)
     }
 
-    /// Carries out the edit: saves a copy of the file and a record of the change, then writes. Returns the path of the copy.
+    /// Applies the change: first saves a copy of the file and a record, then writes. Returns the path of the copy.
     pub fn apply(mut self, context: &Context) -> Result<Option<std::path::PathBuf>> {
         let Standing { config, name, read, record: old, .. } = self.standing;
         let records = Records::hold(context)?;

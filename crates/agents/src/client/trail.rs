@@ -1,8 +1,8 @@
-//! The events of changes to agents' files.
+//! Records changes to agents' files in the trail.
 
 use mcpkg_core::op::Context;
 
-/// Appends to the trail. If the database cannot be written, the change in the agent's file stays.
+/// Appends an event to the trail. If this fails, the change to the agent's file is kept.
 pub fn append(context: &Context, kind: &str, subject: &str) {
     let appended = context.store.write(|db| context.event(db, context.author(), None, kind, subject));
     if let Err(error) = appended {

@@ -33,7 +33,7 @@ pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option
     arguments
 }
 
-/// Copies descriptions and requirements from `before` to the arguments with the same name.
+/// Copies descriptions and whether a value is required from `before` to the arguments with the same names.
 pub fn known_of(mut arguments: Vec<Argument>, before: &[Argument]) -> Vec<Argument> {
     for argument in &mut arguments {
         if let Some(known) = before.iter().find(|known| known.name == argument.name) {

@@ -1,4 +1,4 @@
-//! Converts a prompt's text to Claude Code's syntax. That text is deployed, and the forms for other agents are made from it.
+//! Converts a prompt's text to Claude Code's syntax. A deploy writes that text, and the forms for other agents are made from it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::template;
 use mcpkg_base::error::Result;
 use mcpkg_store::prompts::{Argument, Attributes};
 
-/// Returns the text of a prompt for Claude Code; `names` are the names of its words.
+/// Returns a prompt's text in Claude Code's syntax. `names` are the names of the prompt's words.
 pub fn to_claude(name: &str, attributes: &Attributes, text: &str, names: &[String]) -> Result<String> {
     Ok(match (attributes.template, attributes.dialect) {
         (true, Some(Dialect::Claude)) => text.to_owned(),
@@ -17,8 +17,8 @@ pub fn to_claude(name: &str, attributes: &Attributes, text: &str, names: &[Strin
     })
 }
 
-/// Converts OpenCode's placeholders to Claude Code's. OpenCode's highest number stands for all remaining words. Claude Code
-/// can express that only if it is the only number: then it becomes `$ARGUMENTS`.
+/// Converts OpenCode's placeholders to Claude Code's. OpenCode's highest number stands for all remaining words. Claude Code can
+/// only express that as `$ARGUMENTS`, so it works only for a command with a single number.
 fn from_opencode(text: &str, names: &[String]) -> String {
     let mut pieces = dialect::pieces(Dialect::OpenCode, text, &[]);
     if pieces.iter().filter_map(Piece::word).max() == Some(0) {
@@ -44,8 +44,8 @@ pub fn to_opencode(text: &str, names: &[String]) -> String {
     pieces.iter().map(typed).collect()
 }
 
-/// Renders a Jinja template with a mark in place of each value, and turns the marks into placeholders. Other text that looks
-/// like a placeholder, such as `$1`, can then be escaped.
+/// Renders a Jinja template with a mark for each value, escapes other text that looks like a placeholder, such as `$1`, and
+/// replaces the marks with placeholders.
 fn from_jinja(name: &str, attributes: &Attributes, text: &str, names: &[String]) -> Result<String> {
     let arguments = &attributes.arguments;
     let mark = unused(text);
@@ -71,7 +71,8 @@ fn unused(text: &str) -> char {
     ('\u{e000}'..'\u{f8ff}').find(|mark| !text.contains(*mark)).unwrap_or('\u{f8ff}')
 }
 
-/// Returns the names of a prompt's words for Claude Code. A single Jinja argument needs no name: it is the whole typed line.
+/// Returns the names of a prompt's words for Claude Code. The only argument of a Jinja template needs no name, because it is the
+/// whole typed line.
 pub fn names(attributes: &Attributes) -> Vec<String> {
     let is_jinja = attributes.template && attributes.dialect.is_none();
     let several = attributes.arguments.len() > 1;

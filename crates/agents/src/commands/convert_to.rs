@@ -11,7 +11,7 @@ use mcpkg_store::prompts::Argument;
 /// The reason why a command cannot be written for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsayable {
-    /// The agent would take a part of the text for a placeholder, and it has no way to escape it.
+    /// The agent would read a part of the text as a placeholder, and has no way to escape it.
     Placeholders,
     /// The agent would run a part of the text as shell code.
     WouldRun,
@@ -34,7 +34,7 @@ pub fn opencode(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
     Ok(matter::between_marks(&front) + &text)
 }
 
-/// Returns whether OpenCode runs something before it sends a command.
+/// Whether OpenCode runs shell code before it sends a command.
 pub fn runs_in_opencode(file: &str) -> bool {
     file.contains("!`")
 }

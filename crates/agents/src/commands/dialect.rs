@@ -12,7 +12,7 @@ pub enum Placeholder {
     All,
     /// One word of the typed text, counted from zero.
     Word(usize),
-    /// OpenCode's `$0`, which stands for no word; OpenCode replaces it with `undefined`.
+    /// OpenCode's `$0`, which stands for no word. OpenCode replaces it with `undefined`.
     Nothing,
 }
 
@@ -26,14 +26,14 @@ pub enum Piece<'t> {
 }
 
 impl Piece<'_> {
-    /// Returns its text in the file, without an escaping backslash.
+    /// Returns the piece as it is in the file, without an escaping backslash.
     pub fn typed(&self) -> &str {
         match self {
             Self::Text(typed) | Self::Placeholder(typed, _) => typed,
         }
     }
 
-    /// Returns its meaning; `None` for text.
+    /// Returns the placeholder's meaning; `None` for text.
     pub fn place(&self) -> Option<Placeholder> {
         match self {
             Self::Placeholder(_, place) => Some(*place),
@@ -41,7 +41,7 @@ impl Piece<'_> {
         }
     }
 
-    /// Returns the number of the word that it refers to, from zero.
+    /// Returns the number of the word that the placeholder stands for, counted from zero.
     pub fn word(&self) -> Option<usize> {
         match self {
             Self::Placeholder(_, Placeholder::Word(word)) => Some(*word),
@@ -107,12 +107,13 @@ pub fn claude(place: Placeholder, names: &[String], next: &str) -> String {
     }
 }
 
-/// One backslash escapes a placeholder. After two or more, Claude Code fills it in as if there were none.
+/// Whether exactly one backslash precedes a placeholder, which escapes it. After two or more, Claude Code fills the placeholder
+/// in as if there were none.
 fn is_escaped(before: &str) -> bool {
     before.ends_with('\\') && !before.ends_with("\\\\")
 }
 
-/// Returns whether Claude Code drops a backslash before `here`, which begins with `$`.
+/// Whether Claude Code drops a backslash before `here`, which begins with `$`.
 fn can_be_escaped(here: &str, names: &[String]) -> bool {
     let word = &here[1..];
     word.starts_with(|c: char| c.is_ascii_digit()) || word.starts_with("ARGUMENTS") || named(word, names).is_some()
@@ -142,7 +143,7 @@ fn place(dialect: Dialect, here: &str, names: &[String]) -> Option<(Placeholder,
     number(word).filter(|_| ends).map(|number| (Placeholder::Word(number), 1 + digits(word))).or(all)
 }
 
-/// Returns the longest name at the start of `word` that no further name character follows, and its position in `names`.
+/// Finds the longest name that `word` starts with, if the name ends there. Also returns its position in `names`.
 fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
     let begins =
         |name: &&String| word.strip_prefix(name.as_str()).is_some_and(|rest| !rest.starts_with(continues_name));
@@ -150,7 +151,7 @@ fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
     names.iter().position(|name| name == longest).map(|index| (index, longest))
 }
 
-/// Returns whether this character after a name makes Claude Code see another, longer name.
+/// Whether this character, directly after a name, makes Claude Code read a longer name.
 fn continues_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '['
 }

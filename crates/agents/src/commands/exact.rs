@@ -1,21 +1,22 @@
-//! Files of prompts in an export with a manifest, which restore exactly the prompt's attributes when imported.
+//! Writes and reads the files of prompts in an export with a manifest. Importing such a file restores exactly the prompt's
+//! attributes.
 
 use super::dialect::Dialect;
 use super::{Read, matter, read, source, toml_file};
 use mcpkg_store::prompts::Attributes;
 
-/// Returns a file that imports as exactly this prompt, apart from the path; `None` if no such file exists.
+/// Returns a file that is imported as exactly this prompt, apart from the path; `None` if no such file exists.
 pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> {
     let file = source(name, attributes, text).ok()?;
     let read = read_like(&file, attributes);
     (read.content == text && is_same(&read.attributes, attributes)).then_some(file)
 }
 
-/// Marks a file that contains only the text, if the text alone would be read as something else.
+/// Marks a file that contains only the text. Without the mark, the text alone would be read differently.
 const ALONE: &str = "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\n";
 
-/// Returns the file of a prompt for an export. It is the file that the prompt was imported from if that reads back as this
-/// prompt, otherwise the text alone. [`listed`] reads it.
+/// Returns the file of a prompt for an export: the file that the prompt was imported from if [`listed`] reads that as this
+/// prompt, otherwise only the text.
 pub fn to_list(name: &str, attributes: &Attributes, text: &str) -> String {
     let reads_back = |file: &String| {
         let (read, content) = listed(file, attributes);
@@ -25,9 +26,9 @@ pub fn to_list(name: &str, attributes: &Attributes, text: &str) -> String {
     files.into_iter().find(reads_back).unwrap_or_else(|| ALONE.to_owned() + text)
 }
 
-/// Reads a file that [`to_list`] wrote, possibly edited since; `known` are its attributes in the manifest. The front matter
-/// counts if it agrees with `known`, or if [`to_list`] wrote front matter that was then edited. Otherwise the whole file is
-/// the text.
+/// Reads a file that [`to_list`] wrote and somebody may have edited. `known` are the prompt's attributes in the manifest. Front
+/// matter is read as such if it agrees with `known`, or if [`to_list`] wrote front matter that was then edited. Otherwise the
+/// whole file is the text.
 pub fn listed(file: &str, known: &Attributes) -> (Attributes, String) {
     if let Some(text) = file.strip_prefix(ALONE) {
         return (known.clone(), text.to_owned());
@@ -50,7 +51,7 @@ fn read_like(file: &str, known: &Attributes) -> Read {
     }
 }
 
-/// Returns whether the attributes are equal, apart from the file's path.
+/// Whether the attributes are equal, apart from the file's path.
 fn is_same(read: &Attributes, known: &Attributes) -> bool {
     Attributes { file: known.file.clone(), ..read.clone() } == *known
 }

@@ -34,7 +34,7 @@ pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u
     let names = Names::of(dialect, source.front_matter);
     let typed = Typed::of(dialect, &names, given);
     let mut output = Output { text: String::new(), limit, name: source.name };
-    // Claude Code drops the empty lines after front matter.
+    // Claude Code drops the empty lines between front matter and text.
     let behind_matter = dialect == Dialect::Claude && source.front_matter.is_some();
     let text = if behind_matter { source.text.trim_start() } else { source.text };
     let pieces = dialect::pieces(dialect, text, &names.0);
@@ -66,22 +66,22 @@ pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u
     Ok(if dialect == Dialect::OpenCode { output.text.trim().to_owned() } else { output.text })
 }
 
-/// Returns whether a placeholder is numbered, such as `$1`. If the word is missing, Claude Code leaves a numbered placeholder
-/// in the text and removes a named one.
+/// Whether a placeholder is numbered, such as `$1`. If the user types too few words, Claude Code leaves numbered placeholders in
+/// the text and removes named ones.
 fn is_number(place: &str) -> bool {
     place.starts_with("$ARGUMENTS[") || place[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The arguments as a user of the agent would type them after the command.
+/// The arguments, as the user of an agent would type them after the command.
 struct Typed {
     line: String,
     words: Vec<Option<String>>,
 }
 
 impl Typed {
-    /// Builds the typed line from values by name: `arguments` is the whole line, any other value is one word.
+    /// Builds the typed line from values by name. The value of `arguments` is the whole line; any other value is one word.
     fn of(dialect: Dialect, names: &Names, given: &BTreeMap<String, String>) -> Self {
-        /// A limit above any real command, so that a name such as `arg99999` does not allocate that many words.
+        /// A limit above any real number of words, so that a name such as `arg99999` does not allocate that many.
         const MAX_WORDS: usize = 1000;
         let line = given.get(LINE).filter(|_| names.position(LINE).is_none());
         let mut words: Vec<Option<String>> =
@@ -118,7 +118,7 @@ struct Output<'n> {
 }
 
 impl Output<'_> {
-    /// Appends text. Checks the limit each time, because a text may repeat a placeholder any number of times.
+    /// Appends text. Checks the size limit each time, because a placeholder may occur any number of times.
     fn push(&mut self, text: &str) -> Result<()> {
         if (self.text.len() + text.len()) as u64 > self.limit {
             let message = format!("The rendered text of prompt '{}' is larger than {} bytes", self.name, self.limit);

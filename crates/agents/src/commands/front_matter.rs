@@ -97,7 +97,7 @@ pub fn front_matter(attributes: &Attributes) -> String {
     matter::between_marks(&lines)
 }
 
-/// Returns the `arguments: [...]` line, which names a template's words for Claude Code.
+/// Returns the line `arguments: [...]`, which names the words of a template for Claude Code.
 fn names_line(attributes: &Attributes) -> String {
     let names = convert::names(attributes);
     // Quote names that YAML would not read as text.
@@ -109,11 +109,12 @@ fn names_line(attributes: &Attributes) -> String {
     if names.is_empty() { String::new() } else { format!("arguments: [{}]\n", names.join(", ")) }
 }
 
-/// Returns the `argument-hint`: `<file> [focus]`, or the common description if mcpkg itself named all the arguments.
+/// Returns the `argument-hint`, such as `<file> [focus]`. If mcpkg generated all names, returns the arguments' common
+/// description.
 fn hint(attributes: &Attributes) -> Option<String> {
     let arguments = &attributes.arguments;
     let first = arguments.first()?;
-    // A name that mcpkg generated, such as `arg1`, tells less than the description.
+    // A generated name such as `arg1` says less than the description.
     let is_own = |argument: &Argument| {
         argument.name == LINE || number_of(Dialect::Claude, &argument.name).is_some() && attributes.dialect.is_some()
     };

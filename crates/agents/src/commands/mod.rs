@@ -84,7 +84,7 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
     Ok((attributes, body.to_owned()))
 }
 
-/// Returns the attributes of a file whose front matter is missing or unreadable: only placeholders in the text count.
+/// Returns the attributes of a file whose front matter is missing or unreadable. They come only from placeholders in the text.
 fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     let pieces = dialect::pieces(dialect, file, &[]);
     let is_plain = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
@@ -147,7 +147,7 @@ pub fn refresh(attributes: &mut Attributes, text: &str) {
     }
 }
 
-/// Returns the file that [`read`] reads as this prompt. For an imported command, that is the imported file.
+/// Returns a file that [`read`] reads as this prompt. For an imported command, this is the imported file.
 pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame)
         && let Some(file) = toml_file::source(attributes, text)
@@ -162,15 +162,17 @@ pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String>
     }
 }
 
-/// Returns the prompt's file for Claude Code. A command that was imported from there yields the same bytes.
+/// Returns the prompt's file for Claude Code. For a command that was imported from there, it has the same bytes as the imported
+/// file.
 pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     let front = front_of(attributes, text);
     let names = names_of(&front);
     Ok(front + &convert::to_claude(name, attributes, text, &names)?)
 }
 
-/// Reads a Claude Code file that was edited after [`to_file`] wrote it for the prompt `before`; [`to_file`] writes the
-/// result with the same bytes. Fails if the file has no text, or if the rendered text of a Jinja template was edited.
+/// Reads a Claude Code file that [`to_file`] wrote for the prompt `before` and somebody edited. For the result, [`to_file`]
+/// writes the edited file again. Fails if the file has no text, or if it contains a Jinja template's text that was edited after
+/// rendering.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     check_text(file)?;
     if before.template && before.dialect.is_none() {
@@ -216,7 +218,7 @@ pub fn check_text(text: &str) -> Result<()> {
     names::check_text("Prompt content", text)
 }
 
-/// Reads an edited file of a Jinja template, of which only the front matter may have changed.
+/// Reads an edited file of a Jinja template. Only the front matter may have changed.
 fn described_anew(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     let was = to_file("", before, text)?;
     let rendered = split(&was).map_or(was.as_str(), |parts| parts.body);
@@ -250,7 +252,7 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
             return Err(Error::new(Code::InvalidArgument, "The front matter contains text after its closing `---`"));
         }
     }
-    // Allow any path that is valid on some system. The code that writes files checks the rules of all systems.
+    // Allow any path that is valid on some system. The code that writes the file checks the path for the current one.
     let stays = |path: &str| {
         path.ends_with(".md") && !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
     };

@@ -10,7 +10,7 @@ pub use mcpkg_store::skills::{MAX_NAME, name};
 /// The maximum length of a skill's description in characters.
 pub const MAX_DESCRIPTION: usize = 1024;
 
-/// Returns whether agents accept `name` for a skill: lower-case letters and digits, with single hyphens between them.
+/// Whether agents accept `name` for a skill: lower-case letters and digits, with single hyphens between them.
 pub fn is_name(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=MAX_NAME).contains(&name.len())
@@ -20,8 +20,8 @@ pub fn is_name(name: &str) -> bool {
         && !name.contains("--")
 }
 
-/// Returns the `SKILL.md` of the skill `name` made from a command: its description, and its text with the arguments in
-/// words. `known` describes the arguments.
+/// Converts a command to the `SKILL.md` of the skill `name`. The skill has the command's description, and describes the arguments
+/// in words; `known` contains their descriptions.
 pub fn of_command(name: &str, file: &[u8], known: &[Argument]) -> Vec<u8> {
     let (front, body) = split_front(file);
     let file = without_blanks(file);
@@ -31,8 +31,8 @@ pub fn of_command(name: &str, file: &[u8], known: &[Argument]) -> Vec<u8> {
     [front_matter(name, &description).as_bytes(), b"\n", body].concat()
 }
 
-/// Converts an edited `SKILL.md` back to the command `file` that it was made from; see [`words::back`]. An error is the
-/// reason why that is impossible, for people.
+/// Converts an edited `SKILL.md` back to a command. `file` is the command that it was made from; see [`words::back`]. The error
+/// is the reason, for people, why that is impossible.
 pub fn to_command(file: &[u8], known: &[Argument], edited: &[u8]) -> Result<Vec<u8>, String> {
     let body = split_front(file).1;
     let head = &file[..file.len() - body.len()];
@@ -45,7 +45,7 @@ pub fn to_command(file: &[u8], known: &[Argument], edited: &[u8]) -> Result<Vec<
     }
 }
 
-/// Removes the empty lines after a command's front matter, because [`split_front`] drops them from the skill as well.
+/// Removes the empty lines after a command's front matter, because [`split_front`] drops them too.
 fn without_blanks(file: &[u8]) -> Vec<u8> {
     let body = split_front(file).1;
     let head = &file[..file.len() - body.len()];
@@ -77,7 +77,7 @@ pub fn written(front: &str) -> Option<(&str, String)> {
 /// Names that YAML reads as something other than text.
 const WORDS: [&str; 10] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan"];
 
-/// Splits a text into front matter and body. A byte order mark at the start and empty lines between the two are dropped.
+/// Splits a text into front matter and body. Drops a byte order mark at the start, and empty lines between the two parts.
 pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let marked = text.strip_prefix("\u{feff}".as_bytes());
     match split_unmarked(marked.unwrap_or(text)) {
@@ -110,7 +110,7 @@ pub fn keys(front: &[u8]) -> Option<serde_json::Map<String, Value>> {
     matter::keys(&String::from_utf8_lossy(front)).ok().map(|keys| keys.map)
 }
 
-/// Returns the description in front matter, trimmed. Also works for front matter that is not valid YAML.
+/// Returns the trimmed description in front matter, even if that is not valid YAML.
 fn described(front: &[u8]) -> Option<String> {
     let front = String::from_utf8_lossy(front);
     let text = match matter::keys(&front).map(|mut keys| keys.map.remove("description")) {

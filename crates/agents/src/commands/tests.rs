@@ -86,7 +86,8 @@ fn a_listed_file_is_read_as_what_it_was_written_from() {
     assert_eq!(exact("a", &known, &text).as_deref(), Some(toml));
     assert_eq!(listed(toml, &known), (known, text));
 
-    // If no front matter can express the attributes, the file is the text alone, marked if it would be read differently.
+    // No front matter can express these attributes. So the file contains only the text, with a mark if it would be read
+    // differently.
     assert_eq!(to_list("a", &Attributes::default(), "Costs $1"), "Costs \\$1");
     assert_eq!(
         to_list("a", &Attributes::default(), "Costs \\$1"),
@@ -291,7 +292,7 @@ proptest! {
     #[test]
     fn an_edited_file_deploys_as_it_was_edited(was in (front(), BODY), now in (front(), BODY), description in "[a-z ]{0,5}") {
         let Read { mut attributes, content, .. } = read(&(was.0 + &was.1), Dialect::Claude);
-        // The result must not depend on a description that changed in mcpkg in the meantime.
+        // A description that changed in mcpkg in the meantime must not affect the result.
         attributes.description = Some(description).filter(|text| !text.is_empty());
         let file = now.0 + &now.1;
         if let Ok((attributes, content)) = from_file(&file, &attributes, &content) {

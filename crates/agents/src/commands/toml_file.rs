@@ -14,7 +14,7 @@ use mcpkg_store::prompts::Attributes;
 /// Gemini's only placeholder: the whole typed line.
 const ARGS: &str = "{{args}}";
 
-/// Returns whether a prompt's stored front matter is the rest of a TOML file.
+/// Whether a prompt's stored front matter is a TOML file without its text.
 pub fn is_frame(front: &str) -> bool {
     let front = front.strip_prefix('\u{feff}').unwrap_or(front);
     !front.starts_with("---")
@@ -22,8 +22,8 @@ pub fn is_frame(front: &str) -> bool {
             .is_ok_and(|document| toml_text::text(&document, PROMPT).is_some_and(|text| text.trim().is_empty()))
 }
 
-/// Reads a command's TOML; [`source`] returns the same bytes. An error is the reason why the command cannot become a
-/// prompt and is kept as a file.
+/// Reads a command's TOML file; [`source`] returns the same bytes. The error is the reason why the command cannot become a prompt
+/// and is stored as a file.
 pub fn read(file: &str) -> Result<(Attributes, String), String> {
     let odd = |why: &str| Err(why.to_owned());
     let document = Document::parse(file).map_err(|error| format!("it is not valid TOML: {}", error.message()))?;
@@ -60,7 +60,7 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
     }
 }
 
-/// Returns the TOML of a prompt with stored TOML ([`is_frame`]); `None` if the text cannot be written there.
+/// Returns the TOML file of a prompt whose other keys are stored ([`is_frame`]). `None` if the file cannot express the text.
 pub fn source(attributes: &Attributes, content: &str) -> Option<String> {
     let frame = attributes.front_matter.as_deref()?;
     let text = match attributes.template {
@@ -98,7 +98,7 @@ fn from_gemini(text: &str) -> String {
     parts.iter().enumerate().map(write).collect()
 }
 
-/// Converts a text from Claude Code's syntax to Gemini's. Placeholders for single words are described in words.
+/// Converts a text from Claude Code's syntax to Gemini's. Placeholders for single words become words in braces.
 fn to_gemini(text: &str) -> String {
     let pieces = dialect::pieces(Dialect::Claude, text, &[]);
     if pieces.iter().any(|piece| piece.word().is_some()) {
@@ -114,13 +114,13 @@ fn to_gemini(text: &str) -> String {
 /// The syntax of a TOML string.
 #[derive(Clone, Copy)]
 enum Style {
-    /// `"..."`; with `lines`, `"""` with the text beginning on the next line.
+    /// `"..."`. With `lines`, `"""` with the text starting on the next line.
     Basic { lines: bool },
-    /// `"""` with the text beginning on the same line.
+    /// `"""` with the text starting on the same line.
     BasicInline,
     /// `'...'`.
     Literal,
-    /// `'''`, with the text beginning on the next line if `empty_first`.
+    /// `'''`. The text starts on the next line if `empty_first`.
     LiteralLines { empty_first: bool },
 }
 

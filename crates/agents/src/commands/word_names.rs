@@ -21,7 +21,7 @@ impl Names {
         }
     }
 
-    /// Returns the MCP argument name of a word: its name if that is valid in a template, otherwise `arg0` or similar.
+    /// Returns the MCP argument name of a word: the word's own name if that is valid in a template, otherwise one such as `arg0`.
     pub fn argument(&self, word: usize) -> String {
         let good = |name: &&String| {
             let argument = Argument { name: (*name).clone(), description: None, required: false };
@@ -36,12 +36,12 @@ impl Names {
     }
 }
 
-/// Returns the names of the words in front matter that is given with its `---` lines.
+/// Returns the names of the words in front matter, given with its `---` lines.
 pub fn names_of(front: &str) -> Vec<String> {
     matter::split(front).ok().flatten().map(|(yaml, _)| matter::names(yaml)).unwrap_or_default()
 }
 
-/// Returns the number of the word that an argument such as `arg1` stands for. It is the word that `$1` means in this dialect.
+/// Returns the number of the word that an argument such as `arg1` stands for: the word that `$1` means in this dialect.
 pub fn number_of(dialect: Dialect, argument: &str) -> Option<usize> {
     let number: usize = argument.strip_prefix("arg")?.parse().ok()?;
     match dialect {

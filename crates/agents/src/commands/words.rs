@@ -1,5 +1,5 @@
-//! Writes commands for agents that do not fill in arguments: each placeholder becomes a name in braces, and a list above the
-//! text explains the names. VS Code gets `${input:...}` instead, for which it prompts the user.
+//! Writes commands for agents that do not fill in arguments. Each placeholder becomes a name in braces, and a list above the text
+//! explains the names. VS Code gets `${input:...}` instead, and asks the user for the value.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -19,7 +19,7 @@ pub enum Spelling {
     Inputs,
     /// `$1`, for OpenCode, which counts from one.
     Numbers,
-    /// `{topic}`, with a list above the text that also contains the whole typed line as `{{args}}`, for Gemini.
+    /// `{topic}`, for Gemini. The list above the text also contains the whole typed line as `{{args}}`.
     OneLine,
 }
 
@@ -29,7 +29,7 @@ struct Command<'f> {
     body: &'f str,
     names: Vec<String>,
     hint: Option<String>,
-    /// Descriptions of arguments in addition to those in the file.
+    /// Descriptions of arguments that the file does not describe.
     known: &'f [Argument],
 }
 
@@ -61,8 +61,8 @@ pub fn places_of(file: &str) -> Vec<Placeholder> {
     Command::of(file, &[]).pieces().iter().filter_map(Piece::place).collect()
 }
 
-/// Converts a file that was edited after [`spell`] wrote it back to a command's file. [`spell`] writes the result exactly
-/// as the edited file. An error is the reason why that is impossible, for people.
+/// Converts a file that [`spell`] wrote and somebody edited back to a command's file. For the result, [`spell`] writes exactly
+/// the edited file. The error is the reason, for people, why that is impossible.
 pub fn unspell(file: &str, known: &[Argument], spelling: Spelling, edited: &str) -> Result<String, String> {
     let text = matter::split(edited).ok().flatten().map_or(edited, |(_, text)| text);
     back(file, known, spelling, &edited[..edited.len() - text.len()], text)
@@ -107,8 +107,8 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
     }
 }
 
-/// Returns whether Claude Code runs shell code in a command before the model sees it: `` !`date` `` at the start of a line
-/// or after a space.
+/// Whether Claude Code runs shell code in a command before the model sees it: `` !`date` `` at the start of a line or after a
+/// space.
 pub fn runs_something(file: &[u8]) -> bool {
     let begins = |at: usize| at == 0 || file[at - 1].is_ascii_whitespace();
     memchr::memmem::find_iter(file, b"!`").any(begins)
@@ -163,7 +163,7 @@ impl<'f> Command<'f> {
         }
     }
 
-    /// Returns the description of an argument. Without one, returns its position in the user's input.
+    /// Returns the description of an argument, or its position in the user's input if there is none.
     fn meaning(&self, place: Placeholder) -> Option<String> {
         let known = self.known.iter().find(|argument| argument.name == self.name(place));
         let described =
@@ -177,7 +177,7 @@ impl<'f> Command<'f> {
         })
     }
 
-    /// Returns the list that goes above the text, ending with an empty line. Empty if this form needs no list.
+    /// Returns the list above the text, which ends with an empty line. The result is empty if this form needs no list.
     fn list(&self, spelling: Spelling) -> String {
         let found: HashSet<Placeholder> = self.pieces().iter().filter_map(Piece::place).collect();
         let mut places: Vec<Placeholder> = found.into_iter().collect();
@@ -206,7 +206,7 @@ impl<'f> Command<'f> {
         list + "\n"
     }
 
-    /// Returns each placeholder in this form, with its text in the file, the longest first.
+    /// Returns each placeholder in this form together with its text in the file, longest first.
     fn places(&self, spelling: Spelling) -> Vec<(String, &'f str)> {
         let mut typed: HashMap<String, &str> = HashMap::new();
         for piece in self.pieces() {

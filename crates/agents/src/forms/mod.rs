@@ -1,5 +1,5 @@
-//! Reads and writes the file formats of agents: rules, skills, subagents and files with several sections. Import and deploy
-//! share one table of each agent's rules ([`rule`]).
+//! Reads and writes the file formats of agents: rules, skills, subagents and files with several sections. Import and deploy share
+//! one table with the rule format of each agent ([`rule`]).
 
 pub mod cursor_front;
 pub mod matter;

@@ -1,4 +1,4 @@
-//! Reads when a rule applies, by the rules of the agent that it was written for.
+//! Parses a rule's front matter as its agent does, to find out when the rule applies.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use mcpkg_store::modules::Applies;
 pub struct Scope {
     pub applies: Applies,
     pub description: Option<String>,
-    /// Whether its agent loads the file at all.
+    /// Whether the agent loads the file at all.
     pub is_loaded: bool,
     /// Notes for people: the line in the file, if known, and the problem.
     pub notes: Vec<(Option<usize>, String)>,
@@ -42,7 +42,7 @@ impl Scope {
     }
 }
 
-/// Converts a pattern in a folder's rules to one for the whole project. A pattern without a slash matches at any depth.
+/// Converts a pattern of rules in a folder to a pattern for the whole project. A pattern without a slash matches at any depth.
 fn inside(folder: &str, glob: &str) -> String {
     let glob = glob.trim_start_matches('/');
     if glob.contains('/') { format!("{folder}/{glob}") } else { format!("{folder}/**/{glob}") }
@@ -58,7 +58,7 @@ pub fn read(format: &RuleFormat, text: &str) -> Scope {
     }
 }
 
-/// Reads the description of a file that no agent loads automatically from its path.
+/// Reads the description of a file at a path where no agent loads it automatically.
 pub fn unread(text: &str) -> Scope {
     Scope { applies: Applies::Manual, description: described(text), ..Scope::default() }
 }
@@ -160,12 +160,12 @@ fn cursor(text: &str) -> Scope {
     scope
 }
 
-/// Returns whether the line after `line` (counted from 1) is a list item that is not indented.
+/// Whether the line after `line` (counted from 1) is a list item without indentation.
 fn has_list_at_the_edge(text: &str, line: usize) -> bool {
     text.lines().nth(line).is_some_and(|next| next.starts_with("- "))
 }
 
-/// Reads a rule of Windsurf, Antigravity or Kiro: the word after `key`.
+/// Reads a rule of Windsurf, Antigravity or Kiro. The value of `key` states when the rule applies.
 fn word(text: &str, key: &str, words: &Words, globs: &str) -> Scope {
     let (unsaid, follows) = if words.else_always {
         (Applies::Always, "and always applies")
@@ -188,14 +188,14 @@ fn word(text: &str, key: &str, words: &Words, globs: &str) -> Scope {
     scope
 }
 
-/// Returns the description in the front matter of a file that no agent reads.
+/// Returns the description in the front matter of a file that no agent loads.
 fn described(text: &str) -> Option<String> {
     let (yaml, _) = matter::split(text).ok().flatten()?;
     text_of(&matter::keys(yaml).ok()?, yaml, "description")
 }
 
-/// Parses front matter as YAML, as leniently as agents do. If that fails, adds a note that ends with `follows`, the
-/// consequence.
+/// Parses front matter as YAML, as leniently as agents do. If that fails, adds a note that ends with `follows`, which describes
+/// the consequence.
 fn front<'t>(text: &'t str, scope: &mut Scope, follows: &str) -> Option<(Keys, &'t str)> {
     let failed = |scope: &mut Scope, error: &mcpkg_base::error::Error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).and_then(|line| line.try_into().ok());

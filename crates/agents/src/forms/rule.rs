@@ -1,13 +1,14 @@
-//! The table of how each agent's rules express when they apply. Import and deploy both use it.
+//! Lists the front matter format of each agent's rules, which expresses when a rule applies. Import and deploy both use this
+//! table.
 
 /// The format of the front matter in an agent's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleFormat {
     /// The key that contains the globs.
     pub globs: &'static str,
-    /// How the globs are written.
+    /// The syntax of the globs.
     pub list: GlobList,
-    /// What decides whether a rule without globs applies.
+    /// How a rule without globs expresses when it applies.
     pub switch: Switch,
     /// Whether the agent reads a description.
     pub description: bool,
@@ -26,21 +27,21 @@ pub enum GlobList {
     Bare,
 }
 
-/// What decides whether a rule without globs applies.
+/// How a rule without globs expresses when it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Nothing. Depending on `else_always`, such a rule always applies or cannot be expressed.
+    /// There is no key for it. Depending on `else_always`, a rule without globs always applies, or mcpkg refuses to write it.
     Globs {
         /// Whether rules without globs always apply.
         else_always: bool,
     },
-    /// A rule applies always if this key is true; otherwise by its description, or manually.
+    /// With this key: if it is true, the rule always applies. Otherwise the rule applies by its description or manually.
     Always(&'static str),
-    /// This key, whose value is one of these words.
+    /// With this key, whose value is one of these words.
     Word(&'static str, Words),
 }
 
-/// The words for when a rule applies.
+/// The values of a key that states when a rule applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
     pub always: &'static str,
@@ -49,7 +50,7 @@ pub struct Words {
     pub manual: &'static str,
     /// Whether a rule without the key always applies; otherwise it applies manually.
     pub else_always: bool,
-    /// The key that a rule which applies by its description needs as well, and that mcpkg does not write.
+    /// A further key that a rule needs to apply by its description. mcpkg does not write this key.
     pub described_needs: Option<&'static str>,
 }
 

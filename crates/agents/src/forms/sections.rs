@@ -1,4 +1,4 @@
-//! Several modules in one file: sections between markers, and a managed block inside a user's own file.
+//! Stores several modules in one file: as sections between markers, or in a managed block inside a user's own file.
 //!
 //! A section begins with `<!-- agentpack:module=ID -->` and ends with `<!-- /agentpack -->`, as in contract 000's original;
 //! sections are separated by a line `---`. A single module has no markers. A managed block stands between two marker lines
@@ -16,7 +16,7 @@ const END: &str = "<!-- mcpkg:end -->";
 /// Words that begin markers. A line of a module's text that looks like a marker is escaped with an extra `\`.
 const WORDS: [&str; 5] = ["agentpack:module=", "/agentpack", "mcpkg:begin", "mcpkg:end", "mcpkg:module="];
 
-/// Joins the texts of modules: a single text unchanged, several as sections.
+/// Joins the texts of modules: one text is unchanged, several become sections.
 pub fn sections(modules: &[(&str, &[u8])]) -> Vec<u8> {
     if let [(_, text)] = modules {
         return text.to_vec();
@@ -75,7 +75,7 @@ pub fn parse(text: &[u8]) -> Result<Sections, String> {
     }
 }
 
-/// Returns whether the text outside the sections contains only what mcpkg writes there.
+/// Whether the text outside the sections contains only separators and imports, which mcpkg itself writes.
 pub fn is_only_between(outside: &[u8]) -> bool {
     outside.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii(), b"" | b"---" | IMPORT))
 }
@@ -83,14 +83,14 @@ pub fn is_only_between(outside: &[u8]) -> bool {
 /// The line that imports AGENTS.md, for agents that read a different file.
 pub const IMPORT: &[u8] = b"@AGENTS.md";
 
-/// Returns a block that contains `inner`. Its first line names the module if there is only one.
+/// Returns a managed block with the text `inner`. The block's first line names the module, if there is only one.
 pub fn block(inner: &[u8], module: Option<&str>) -> Vec<u8> {
     let id = module.filter(|id| !id.contains("--") && !id.contains(": ") && !id.contains(char::is_control));
     let id = id.map_or(String::new(), |id| format!(" {id}"));
     [BEGIN.as_bytes(), id.as_bytes(), KEPT.as_bytes(), b"\n", &with_newline(inner), END.as_bytes(), b"\n"].concat()
 }
 
-/// A file that contains a block, split around it.
+/// A file that contains a managed block, split into the parts before, in and after the block.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Split<'a> {
     pub before: &'a [u8],
@@ -103,7 +103,7 @@ pub struct Split<'a> {
     pub after: &'a [u8],
 }
 
-/// Finds the block in a file.
+/// Finds the managed block in a file.
 pub fn find(text: &[u8]) -> Option<Split<'_>> {
     let mut begin = None;
     let mut at = 0;
@@ -134,7 +134,7 @@ fn named(line: &[u8]) -> Option<&str> {
     line.strip_prefix(BEGIN)?.strip_prefix(' ')?.strip_suffix(KEPT)
 }
 
-/// Replaces the block in a file, or appends it if there is none.
+/// Replaces the managed block in a file, or appends the block if the file has none.
 pub fn put(text: &[u8], block: &[u8]) -> Vec<u8> {
     if let Some(split) = find(text) {
         let block = if split.block.ends_with(b"\n") { block } else { block.trim_ascii_end() };
@@ -146,8 +146,8 @@ pub fn put(text: &[u8], block: &[u8]) -> Vec<u8> {
     [&with_newline(text), b"\n".as_slice(), block].concat()
 }
 
-/// Restores a missing marker line of `block` in a file. Returns `None` if the block is complete, or if its text does not
-/// occur exactly once in the file.
+/// Restores a missing marker line of the managed block in a file, where `block` is the block as it was written. Returns `None` if
+/// the block is complete, or if its text does not occur exactly once.
 pub fn mend(text: &[u8], block: &[u8]) -> Option<Vec<u8>> {
     let split = find(block).filter(|_| find(text).is_none())?;
     let first = split.block.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);

@@ -1,4 +1,4 @@
-//! Reads skills as agents do: finds the faults that keep some agents from loading a `SKILL.md`, and fixes them.
+//! Reads skills as agents do. Finds and fixes faults that keep some agents from loading a `SKILL.md`.
 
 use serde_json::{Map, Value};
 
@@ -20,28 +20,26 @@ const MARK: char = '\u{feff}';
 /// A fault that keeps some agents from loading a `SKILL.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// It begins with a byte order mark.
+    /// The file begins with a byte order mark.
     Mark,
-    /// Its front matter is valid YAML only after quotes are added: `description: Review: it`.
+    /// The front matter is valid YAML only after quotes are added: `description: Review: it`.
     NotYaml,
-    /// Its description has more than 1,024 characters.
+    /// The description has more than 1,024 characters.
     LongDescription,
 }
 
 /// The metadata in a `SKILL.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Main {
-    /// The value of `name`.
     pub name: Option<String>,
-    /// The value of `description`.
     pub description: Option<String>,
-    /// The value of `when_to_use`, which Claude Code shows after the description.
+    /// The value of `when_to_use`. Claude Code shows it after the description.
     pub when_to_use: Option<String>,
     /// The keys in [`SCOPES`] that limit the skill to certain files.
     pub scopes: Vec<&'static str>,
-    /// Whether agents must not use it on their own: `disable-model-invocation`.
+    /// Whether `disable-model-invocation` forbids agents to use the skill on their own.
     pub manual: bool,
-    /// Whether Cursor treats it as a rule that always applies: `alwaysApply`.
+    /// Whether `alwaysApply` makes Cursor treat the skill as a rule that always applies.
     pub always: bool,
     pub faults: Vec<Fault>,
 }
@@ -82,7 +80,7 @@ fn keys(text: &str) -> Option<matter::Keys> {
     }
 }
 
-/// Returns whether a key has a non-empty value.
+/// Whether a key has a non-empty value.
 fn is_said(keys: &Map<String, Value>, key: &str) -> bool {
     match keys.get(key) {
         None | Some(Value::Null) => false,
@@ -102,8 +100,8 @@ fn is_true(keys: &Map<String, Value>, key: &str) -> bool {
     keys.get(key).is_some_and(|value| value == &Value::Bool(true) || value == "true")
 }
 
-/// Returns a `SKILL.md` with its [`Fault`]s fixed: without a byte order mark, with quotes where YAML needs them, and with a
-/// long description cut off. `None` if there is nothing to fix.
+/// Returns a `SKILL.md` with its [`Fault`]s fixed: no byte order mark, quotes where YAML needs them, and a shortened description.
+/// `None` if there is nothing to fix.
 pub fn mended(file: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(file).ok()?;
     let unmarked = text.strip_prefix(MARK).unwrap_or(text);
@@ -114,7 +112,7 @@ pub fn mended(file: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a text whose front matter every agent can read; `None` if it already is, or if it cannot be fixed.
+/// Returns a text whose front matter every agent can read. `None` if that is true already, or if the text cannot be fixed.
 fn with_sound_front(text: &str) -> Option<String> {
     let (yaml, body) = matter::split(text).ok()??;
     let keys = matter::keys(yaml).ok()?;
@@ -134,14 +132,14 @@ fn with_sound_front(text: &str) -> Option<String> {
     is_sound.then_some(mended)
 }
 
-/// Returns whether an `agents/openai.yaml` lets Codex use its skill on its own.
+/// Whether an `agents/openai.yaml` lets Codex use the skill on its own.
 pub fn is_allowed_unasked(policy: &[u8]) -> bool {
     let keys = std::str::from_utf8(policy).ok().and_then(|yaml| matter::keys(yaml).ok());
     let allows = keys.and_then(|keys| keys.map.get("policy")?.get("allow_implicit_invocation")?.as_bool());
     allows.unwrap_or(true)
 }
 
-/// Returns whether two files at the same path in a skill become the same file once a deploy has fixed their faults.
+/// Whether two files at the same path in a skill are equal once a deploy has fixed their faults.
 pub fn is_same(path: &str, one: &[u8], other: &[u8]) -> bool {
     let as_written = |file: &[u8]| mended(file).unwrap_or_else(|| file.to_vec());
     one == other || (path == "SKILL.md" && as_written(one) == as_written(other))

@@ -1,4 +1,4 @@
-//! Converts a subagent's file between the formats of agents: name, description, tools and text.
+//! Converts a subagent's file between the formats of agents.
 
 use serde_json::Value;
 use toml_edit::Item;
@@ -12,40 +12,40 @@ use crate::commands::skill::{self, keys, split_front};
 pub enum SubagentForm {
     /// Markdown with front matter.
     Markdown {
-        /// How the allowed tools are written.
+        /// How the file lists the allowed tools.
         tools: ToolNames,
-        /// Whether the description is quoted. An agent that does not parse YAML reads quotes as part of the text.
+        /// Whether the description is in quotes. Agents that do not parse YAML read quotes as part of the text.
         quoted: bool,
-        /// How the name is written.
+        /// Where the file states the subagent's name.
         name: SubagentName,
     },
-    /// TOML with the text as `developer_instructions`. It cannot list tools.
+    /// TOML with the text in `developer_instructions`. This format cannot list tools.
     Toml,
 }
 
-/// Where the name of a subagent is written.
+/// Where a file states the subagent's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubagentName {
-    /// In `name`.
+    /// In the key `name`.
     Key,
-    /// In `name`, which may only contain lower-case letters, digits and hyphens.
+    /// In the key `name`, with only lower-case letters, digits and hyphens.
     Slug,
-    /// In the file name only. `mode` marks the file as a subagent.
+    /// Only in the file's name. The key `mode` marks the file as a subagent.
     File,
 }
 
-/// How an agent lists the tools that a subagent may use.
+/// How a file lists the tools that a subagent may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolNames {
     /// Claude Code's names, separated by commas.
     Claude,
     /// A list of VS Code's names.
     VsCode,
-    /// Only the flag `readonly`.
+    /// Only as the flag `readonly`.
     ReadOnly,
     /// A list of Gemini's names.
     Gemini,
-    /// A map of OpenCode's names, in which all other tools are off.
+    /// A map of OpenCode's names, which turns all other tools off.
     OpenCode,
 }
 
@@ -63,19 +63,19 @@ pub const OPENCODE: SubagentForm =
 pub const VSCODE: SubagentForm =
     SubagentForm::Markdown { tools: ToolNames::VsCode, quoted: true, name: SubagentName::Key };
 
-/// A tool with its names in several agents.
+/// A tool, with its name in each agent.
 struct Tool {
-    /// Claude Code's names for it. Only the first ones are written; the number says how many.
+    /// Claude Code's names, and how many of them to write; the others are only recognized.
     claude: (&'static [&'static str], usize),
-    /// VS Code's name for it.
+    /// VS Code's name.
     vscode: &'static str,
-    /// Gemini's names for it; all of them are written.
+    /// Gemini's names. All of them are written.
     gemini: &'static [&'static str],
-    /// OpenCode's names for it; all of them are written.
+    /// OpenCode's names. All of them are written.
     opencode: &'static [&'static str],
-    /// Other names that agents use for it.
+    /// Further names that are only recognized.
     aliases: &'static [&'static str],
-    /// Whether it only reads.
+    /// Whether the tool changes nothing.
     reads: bool,
 }
 
@@ -138,7 +138,7 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// The keys that are converted to every agent's own format.
+/// The keys that mcpkg converts. Others are specific to one agent.
 const SAID: [&str; 4] = ["name", "description", "tools", INSTRUCTIONS];
 
 /// A parsed subagent.
@@ -154,17 +154,17 @@ pub struct Subagent {
     text: Option<String>,
 }
 
-/// The part of a subagent's file before the text, in an agent's format.
+/// The part of a subagent's file before the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The front matter with its `---` lines, or the TOML keys before the text.
     pub head: String,
-    /// The tool restrictions that this format cannot express, as a sentence for people.
+    /// A sentence for people about tool restrictions that the format cannot express.
     pub lost: Option<String>,
 }
 
 impl Subagent {
-    /// Parses a Markdown or TOML file. The caller provides `name`, and `described` if the description is known.
+    /// Parses a Markdown or TOML file. `name` is the subagent's name, and `described` its description if the caller knows it.
     pub fn of(name: &str, described: Option<&str>, is_toml: bool, file: &[u8]) -> Self {
         let (mut keys, body) = match is_toml {
             true => of_toml(file),
@@ -190,13 +190,13 @@ impl Subagent {
         &self.others
     }
 
-    /// Returns the text if the file is TOML.
+    /// Returns the text; `None` unless the file is TOML.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// Returns whether an agent supports all of its tools unchanged. This matters because Claude Code refuses to start a
-    /// subagent if it knows none of the tools.
+    /// Whether an agent knows all tools of the subagent under the names in the file. Claude Code refuses to start a subagent if
+    /// it knows none of the tools.
     pub fn is_in(&self, form: &SubagentForm) -> bool {
         let SubagentForm::Markdown { tools: names, .. } = form else { return false };
         let known = |tool: &String| names.named(tool);
@@ -248,12 +248,12 @@ impl Subagent {
     }
 }
 
-/// Returns a subagent's TOML: the keys in `head`, then the text.
+/// Returns a TOML file: the keys in `head`, then the text.
 pub fn toml(head: &str, body: &str) -> Vec<u8> {
     format!("{head}{}", toml_text::write(&[], INSTRUCTIONS, body)).into_bytes()
 }
 
-/// Returns the keys of a subagent's TOML, and its text. Keys that are not strings have the value null.
+/// Parses a TOML file into its keys and its text. Keys that are not strings have the value null.
 fn of_toml(file: &[u8]) -> (serde_json::Map<String, Value>, Option<String>) {
     let Ok(document) = toml_text::parse(file) else { return Default::default() };
     let value = |item: &Item| item.as_str().map_or(Value::Null, Value::from);
@@ -262,7 +262,7 @@ fn of_toml(file: &[u8]) -> (serde_json::Map<String, Value>, Option<String>) {
 }
 
 impl ToolNames {
-    /// Returns whether the agent knows a tool by this name.
+    /// Whether an agent uses this name for the tool.
     fn named(&self, tool: &str) -> bool {
         match self {
             ToolNames::Claude => {
@@ -330,7 +330,8 @@ impl ToolNames {
     }
 }
 
-/// Finds a tool by an agent's name for it. Only its own agent understands a restricted name such as `Bash(git:*)`.
+/// Finds a tool by the name that some agent uses for it. A restricted name such as `Bash(git:*)` is not found, because only one
+/// agent understands it.
 fn tool(name: &str) -> Option<&'static Tool> {
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     TOOLS.iter().find(|tool| {
@@ -339,7 +340,7 @@ fn tool(name: &str) -> Option<&'static Tool> {
     })
 }
 
-/// Parses a list of tools: separated by commas, a list, or a map of names to true and false.
+/// Parses a list of tools: a text with commas, a list, or a map of names to true and false.
 fn listed(tools: &Value) -> Option<Vec<String>> {
     let clean = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
     match tools {

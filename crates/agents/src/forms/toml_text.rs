@@ -1,4 +1,4 @@
-//! Reads and writes TOML files that consist of one text and its metadata: Gemini's commands and Codex's subagents.
+//! Reads and writes TOML files that hold one text and its metadata: Gemini's commands and Codex's subagents.
 
 use toml_edit::{DocumentMut, Item};
 
@@ -7,7 +7,7 @@ pub const PROMPT: &str = "prompt";
 /// The key that contains a subagent's text.
 pub const INSTRUCTIONS: &str = "developer_instructions";
 
-/// Parses a file. An error is the reason why it is not TOML, for people.
+/// Parses a file. The error is the reason, for people, why the file is not valid TOML.
 pub fn parse(file: &[u8]) -> Result<DocumentMut, String> {
     let text = std::str::from_utf8(file).map_err(|_| "it is not UTF-8 text".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

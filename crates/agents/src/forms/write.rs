@@ -6,7 +6,7 @@ use super::read::read;
 use super::rule::{GlobList, RuleFormat, Switch, Words, split};
 use mcpkg_store::modules::Applies;
 
-/// The reason why an agent's format cannot express when a rule applies.
+/// The reason why an agent's format cannot express a rule or subagent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsayable {
     /// The format cannot express one of the globs.
@@ -35,7 +35,7 @@ pub(super) fn write(format: &RuleFormat, applies: &Applies, description: Option<
     if let Switch::Word(key, words) = format.switch {
         lines += &format!("{key}: {}\n", word(&words, applies));
     }
-    // Leave the description out of a manual rule: with only a description, Cursor applies the rule by it.
+    // Leave out the description of a manual rule: Cursor applies a rule that has only a description by that description.
     if let Some(text) = description.filter(|_| format.description && *applies != Applies::Manual) {
         lines += &description_line(format, &text);
     }
@@ -59,7 +59,7 @@ const fn word(words: &Words, applies: &Applies) -> &'static str {
     }
 }
 
-/// Writes the line with the description. Cursor would read quotes as part of the text; in YAML, some texts need quotes.
+/// Writes the line with the description. YAML needs quotes around some texts, but Cursor would read quotes as part of the text.
 fn description_line(format: &RuleFormat, text: &str) -> String {
     let is_plain = match format.switch {
         Switch::Always(_) => true,
@@ -69,7 +69,7 @@ fn description_line(format: &RuleFormat, text: &str) -> String {
     if is_plain { format!("description: {text}\n") } else { format!("description: {}\n", quoted(text)) }
 }
 
-/// Returns whether YAML reads the unquoted text unchanged.
+/// Whether YAML reads this text unchanged without quotes.
 fn is_plain_yaml(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic())
         && !text.ends_with(':')
@@ -82,7 +82,7 @@ fn globs_lines(format: &RuleFormat, globs: &[String]) -> Result<String, Unsayabl
     let globs: Vec<&str> = globs.iter().map(|glob| glob.strip_prefix("./").unwrap_or(glob)).collect();
     let everything = globs.contains(&"**");
     let says_always = matches!(format.switch, Switch::Globs { .. });
-    // An agent without a key for "always" treats the glob `**` like no globs at all: the rule always applies.
+    // If an agent has no key for "always", the glob `**` makes a rule always apply, so such globs cannot be written as globs.
     if globs.is_empty() || globs.iter().any(|glob| !is_plain(glob)) || (everything && says_always) {
         return Err(Unsayable::Globs);
     }
@@ -95,7 +95,7 @@ fn globs_lines(format: &RuleFormat, globs: &[String]) -> Result<String, Unsayabl
         GlobList::Quoted => format!("{key}: {}\n", quoted(&globs.join(","))),
         GlobList::Bare => format!("{key}: {}\n", globs.join(",")),
     };
-    // Read the line back. The agent may read it differently: for example, it may take `[a]` for a list.
+    // Read the line back. Refuse if the agent would read other globs: it may take `[a]` for a list, for example.
     let head = match format.switch {
         Switch::Word(key, words) => format!("---\n{key}: {}\n{lines}---\n", words.globs),
         Switch::Globs { .. } | Switch::Always(_) => format!("---\n{lines}---\n"),
@@ -110,7 +110,7 @@ fn quoted(text: &str) -> Value {
     Value::from(text)
 }
 
-/// Returns whether every agent reads a glob the same way. Agents split at commas, and none supports exceptions (`!`).
+/// Whether every agent reads a glob in the same way. Agents split globs at commas, and none supports exclusions (`!`).
 fn is_plain(glob: &str) -> bool {
     let one = split(glob);
     one.len() == 1
@@ -242,7 +242,7 @@ mod tests {
     proptest! {
         #![proptest_config(crate::seed::config(256))]
 
-        // The agent must read exactly what was meant; otherwise nothing may be written.
+        // Reading the front matter back must give exactly what was written. If that is impossible, `write` must fail.
         #[test]
         fn when_a_rule_applies_is_never_widened(applies in applies(), description in prop::option::of("[-a: \"#\n]{0,8}")) {
             for format in ALL {

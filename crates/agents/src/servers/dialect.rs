@@ -1,51 +1,51 @@
-//! Where an agent reads MCP servers, and how its entries look.
+//! Describes where an agent reads MCP servers, and the format of its entries.
 
 use super::document::{Document, Format};
 use super::expansion::Expansion;
 use mcpkg_store::servers::{Text, Transport};
 
-/// An agent's form of MCP servers.
+/// How an agent reads MCP servers.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// How its file is written, and the key that holds the servers.
+    /// The format of the agent's file, and the key that contains the servers.
     pub document: Document,
-    /// Its file in a project's folder, if it reads one.
+    /// The agent's file in a project, if it reads one; relative to the deploy root.
     pub project: Option<&'static str>,
-    /// The file in a project's folder that it reads instead of its own, if both exist.
+    /// Another file in a project that the agent reads instead if both exist.
     pub hidden_by: Option<&'static str>,
-    /// The keys of a file that are the servers' or hooks; `None` if the file holds nothing else.
+    /// The keys of the file with servers or hooks, which import keeps. `None` if the file contains nothing else.
     pub keeps: Option<&'static [&'static str]>,
-    /// What it fills in.
+    /// The references that the agent replaces with values.
     pub expansion: Expansion,
-    /// How its entries look.
+    /// The format of an entry.
     pub form: EntryForm,
-    /// The fields that hold a URL, each with the transport that applies if there is no `type`.
+    /// The fields for a URL, each with the transport that applies if the entry has no `type`.
     pub urls: &'static [(&'static str, Transport)],
-    /// The transports that it speaks.
+    /// The transports that the agent supports.
     pub speaks: &'static [Transport],
-    /// The `type` of an entry that starts a program, and whether an entry with an address says its `type`.
+    /// The `type` of an entry that starts a program, and whether an entry with a URL has a `type`.
     pub types: (Option<&'static str>, bool),
-    /// Whether it reads the folder that a program is started in.
+    /// Whether an entry can set the folder in which the program is started.
     pub cwd: bool,
-    /// The key that switches an entry on or off, and its value for on.
+    /// The key that enables or disables an entry, and its value for enabled.
     pub switch: Option<(&'static str, bool)>,
-    /// Whether it takes a variable's text that is a variable's name for that variable.
+    /// Whether the agent takes the value of a variable for a reference if it looks like a variable's name.
     pub names_are_variables: bool,
 }
 
-/// How an agent's entries look.
+/// The format of an agent's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryForm {
-    /// `command`, `args`, `env`, `headers`.
+    /// The fields `command`, `args`, `env` and `headers`.
     Common,
-    /// Codex's: variables and headers that are references stand in lists of their own.
+    /// Codex's format. It has separate lists for variables and headers whose values are references.
     Codex,
-    /// OpenCode's: `command` is the whole line, and `environment` its variables.
+    /// OpenCode's format: `command` is the whole command line, and `environment` contains the variables.
     OpenCode,
 }
 
 impl Dialect {
-    /// What most agents have in common.
+    /// The values that most agents share.
     pub const COMMON: Self = Self {
         document: Document::new(Format::Json { comments: false }, "mcpServers"),
         project: None,
@@ -61,13 +61,13 @@ impl Dialect {
         names_are_variables: false,
     };
 
-    /// Returns the form of the servers in the manifest of a plugin.
+    /// Returns the dialect for the servers in a plugin's manifest.
     #[must_use]
     pub const fn in_manifest(self) -> Self {
         Self { document: Document::new(Format::Json { comments: true }, "mcpServers"), keeps: None, ..self }
     }
 
-    /// Reads a text as the agent does.
+    /// Parses the references in a text, as the agent does.
     pub fn text(&self, text: &str) -> Text {
         self.expansion.read(text)
     }

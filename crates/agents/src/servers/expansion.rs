@@ -1,16 +1,16 @@
-//! What an agent fills in for in the texts of its entries.
+//! Parses and writes the references in an entry's texts that an agent replaces with values.
 
 use super::loss::Unsayable;
 use mcpkg_store::servers::{Part, Text};
 
-/// The references that an agent fills in.
+/// The kinds of references that an agent replaces with values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expansion {
     /// `$NAME`.
     pub bare: bool,
     /// `${NAME}` and `${NAME:-default}`.
     pub braced: bool,
-    /// How a variable begins that ends with `}`: `${env:` or `{env:`.
+    /// The start of a reference to a variable that ends with `}`: `${env:` or `{env:`.
     pub named: Option<&'static str>,
     /// `${input:id}`.
     pub inputs: bool,
@@ -22,7 +22,7 @@ const INPUT: &str = "${input:";
 const FILE: &str = "{file:";
 
 impl Expansion {
-    /// None at all.
+    /// No references.
     pub const NONE: Self = Self { bare: false, braced: false, named: None, inputs: false, files: false };
     /// `${NAME}`.
     pub const BRACED: Self = Self { braced: true, ..Self::NONE };
@@ -31,19 +31,19 @@ impl Expansion {
     /// `${env:NAME}`.
     pub const NAMED: Self = Self { named: Some("${env:"), ..Self::NONE };
 
-    /// Whether it asks its user for values.
+    /// Whether the agent asks its user for values.
     pub(super) fn has_inputs(self) -> bool {
         self.inputs
     }
 
-    /// Whether a text holds references and nothing else but the scheme of a header.
+    /// Whether a text contains only references, apart from the scheme of a header such as `Bearer `.
     pub fn is_reference(self, text: &str) -> bool {
         let read = self.read(text);
         let is_plain = |part: &Part| matches!(part, Part::Text(plain) if !plain.ends_with(' ') || plain.contains('='));
         read.refers() && !read.parts().iter().any(is_plain)
     }
 
-    /// Reads a text as the agent does.
+    /// Parses a text, as the agent does.
     pub(super) fn read(self, text: &str) -> Text {
         let (mut parts, mut from, mut at) = (Text::default(), 0, 0);
         while at < text.len() {
@@ -61,7 +61,7 @@ impl Expansion {
         parts
     }
 
-    /// Returns the reference that a text begins with, and its length.
+    /// Returns the reference at the start of a text, and its length.
     fn reference(self, text: &str) -> Option<(Part, usize)> {
         let within = |prefix: &str| {
             let inner = text.strip_prefix(prefix)?;
@@ -100,10 +100,10 @@ impl Expansion {
         None
     }
 
-    /// Writes a text so that the agent reads it as it is meant; returns whether a default was left out.
+    /// Writes a text so that the agent reads it as intended. Returns whether a default was left out.
     ///
     /// # Errors
-    /// Why it cannot be said.
+    /// The reason why the agent's format cannot express the text.
     pub(super) fn write(self, text: &Text) -> Result<(String, bool), Unsayable> {
         let (mut written, mut lost) = (String::new(), false);
         for part in text.parts() {
@@ -124,13 +124,13 @@ impl Expansion {
                 Part::File { .. } => return Err(Unsayable::Files),
             }
         }
-        // What is meant as it is must not be filled in, and what is meant as one reference be read as one.
+        // Read the text back: the agent must not replace literal text, and must see exactly the intended references.
         let meant = if lost { without_defaults(text) } else { text.clone() };
         if self.read(&written) == meant { Ok((written, lost)) } else { Err(Unsayable::Literal) }
     }
 }
 
-/// Returns a text without the defaults of its references.
+/// Returns a text whose references have no defaults.
 pub(super) fn without_defaults(text: &Text) -> Text {
     Text::new(text.parts().iter().map(|part| match part {
         Part::Env { env, .. } => Part::env(env),
@@ -138,7 +138,7 @@ pub(super) fn without_defaults(text: &Text) -> Text {
     }))
 }
 
-/// Whether a name can be a variable's.
+/// Whether this is a valid name of a variable.
 pub(super) fn is_variable(name: &str) -> bool {
     let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
     begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

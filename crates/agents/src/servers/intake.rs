@@ -1,4 +1,4 @@
-//! Imports a file of MCP servers: its servers and its text, both with references instead of secrets.
+//! Imports a file of MCP servers. In the result, references replace the secrets.
 
 use serde_json::{Map, Value};
 
@@ -11,22 +11,22 @@ use mcpkg_base::redact::holds_token;
 /// An imported file of MCP servers.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// The servers by the names of their entries.
+    /// The servers, by the names of their entries.
     pub servers: Vec<(String, Read)>,
-    /// The text, in which each entry says what its server does: the same bytes where nothing had to go.
+    /// The text with the imported entries. It is unchanged if nothing had to be removed.
     pub text: String,
-    /// What people should know, a line each.
+    /// Notes for people, one per line.
     pub notes: Vec<String>,
 }
 
-/// The key of VS Code's questions.
+/// The key of the questions that VS Code asks its user.
 pub const INPUTS: &str = "inputs";
 
 impl Dialect {
-    /// Takes a file in.
+    /// Imports a file.
     ///
     /// # Errors
-    /// Where it is malformed.
+    /// A fault if the text is malformed.
     pub fn take_in(&self, text: &str, secrets: &mut Secrets) -> Result<Taken, Fault> {
         let document = self.document;
         let inputs = match document.value(text)?.get(INPUTS) {
@@ -84,7 +84,8 @@ impl Dialect {
         Ok(taken)
     }
 
-    /// Returns an entry's fields with what its server is now, in their order; `None` if its agent cannot say it.
+    /// Returns an entry's fields, in their original order, with the server's new values. `None` if the agent's format cannot
+    /// express those.
     fn rewritten(&self, entry: &Value, read: &Read) -> Option<Vec<(String, Value)>> {
         let written: Map<String, Value> = self.write(&read.definition, true).ok()?.fields.into_iter().collect();
         let entry = entry.as_object()?;
@@ -114,7 +115,7 @@ impl Dialect {
         Ok(text)
     }
 
-    /// Returns the entry of a server of this agent, with its switch if it is disabled.
+    /// Returns the fields of the entry for a server. If the server is disabled, they include the switch.
     pub fn entry(&self, definition: &mcpkg_store::servers::Definition, enabled: bool) -> Option<Vec<(String, Value)>> {
         let mut fields = self.write(definition, true).ok()?.fields;
         if let Some((key, on)) = self.switch.filter(|_| !enabled) {
@@ -124,7 +125,7 @@ impl Dialect {
     }
 }
 
-/// Whether comments contain text that looks like a token.
+/// Whether a comment contains text that looks like a token.
 fn holds_token_outside(text: &str) -> bool {
     text.lines().any(|line| {
         let comment = line.trim_start();

@@ -1,16 +1,16 @@
-//! The parts of a server that an agent's file cannot express.
+//! Defines the parts of a server that an agent's file cannot express.
 
-/// A part that is left out of an entry because its agent does not support it.
+/// A part of a server that is left out of an entry because the agent does not support it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lost {
-    /// The values that replace variables that are not set.
+    /// Defaults for variables that are not set.
     Defaults,
-    /// The folder that the program is started in.
+    /// The folder in which the program is started.
     Folder,
 }
 
 impl Lost {
-    /// What is left out, for a person.
+    /// Returns the part's name for people.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Defaults => "the default values of variables",
@@ -19,23 +19,23 @@ impl Lost {
     }
 }
 
-/// Why an agent cannot be given a server.
+/// The reason why an agent's file cannot contain a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unsayable {
-    /// It does not replace variables there.
+    /// The agent does not replace variables at this place.
     Variables,
-    /// It would replace text that must stay literal.
+    /// The agent would replace text that must stay literal.
     Literal,
-    /// It does not ask its user for values.
+    /// The agent does not ask its user for values.
     Inputs,
-    /// It does not insert the contents of files.
+    /// The agent does not insert the contents of files.
     Files,
-    /// It does not support that transport.
+    /// The agent does not support the server's transport.
     Transport,
 }
 
 impl Unsayable {
-    /// Why, for a person.
+    /// Returns the reason for people.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Variables => "the agent does not replace variables there",

@@ -1,6 +1,8 @@
-//! MCP servers as agents' files have them: where they stand ([`dialect`]), how an entry is read and written ([`read`],
-//! [`write`]), what is a reference in its texts ([`expansion`]), how a file is edited ([`document`]), and what of it is
-//! secret ([`secrets`]); [`intake`] is a whole file as import takes it. Facts are of November 2026.
+//! Reads and writes MCP servers in the formats of agents' files, as of November 2026.
+//!
+//! [`dialect`] describes an agent's format. [`read`] and [`write`] convert an entry, with the references in its texts
+//! ([`expansion`]). [`document`] edits the file, [`secrets`] replaces secrets with references, and [`intake`] imports a whole
+//! file.
 
 pub mod dialect;
 pub mod document;

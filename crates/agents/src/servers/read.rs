@@ -1,4 +1,4 @@
-//! An agent's entry as a server.
+//! Reads an agent's entry as a server.
 
 use serde_json::{Map, Value};
 
@@ -6,23 +6,23 @@ use super::dialect::{Dialect, EntryForm};
 use super::expansion::Expansion;
 use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 
-/// A server as its agent reads its entry.
+/// A server read from an agent's entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     pub definition: Definition,
-    /// Whether the entry is switched on.
+    /// Whether the entry is enabled.
     pub enabled: bool,
 }
 
-/// The variable in the header that Codex has a field of its own for.
+/// The header for the bearer key. Codex has a separate field for the variable that holds the key.
 pub(super) const AUTHORIZATION: &str = "Authorization";
 pub(super) const BEARER: &str = "Bearer ";
 
 impl Dialect {
-    /// Reads an entry; `inputs` are the questions of its file.
+    /// Reads an entry. `inputs` are the questions that the file defines.
     ///
     /// # Errors
-    /// Why it is not a server, for a person.
+    /// The reason, for people, why the entry is not a valid server.
     pub fn read(&self, entry: &Value, inputs: &[Value]) -> Result<Read, String> {
         let Value::Object(entry) = entry else { return Err("is not an object".to_owned()) };
         let mut reading = Reading { dialect: self, rest: entry.clone() };
@@ -50,7 +50,7 @@ fn refers_to(definition: &Definition, input: &Value) -> bool {
     parts.any(|part| matches!(part, Part::Input { input: id } if input["id"] == id.as_str()))
 }
 
-/// An entry, of which what was read is gone.
+/// An entry that is being read. `rest` contains the fields that were not read yet.
 struct Reading<'d> {
     dialect: &'d Dialect,
     rest: Map<String, Value>,
@@ -135,7 +135,7 @@ impl Reading<'_> {
         self.dialect.expansion
     }
 
-    /// Takes a text that nothing is filled in for.
+    /// Removes and returns a field whose text contains no references.
     fn word(&mut self, key: &str) -> Result<Option<String>, String> {
         match self.rest.shift_remove(key) {
             None | Some(Value::Null) => Ok(None),

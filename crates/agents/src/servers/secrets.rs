@@ -1,7 +1,8 @@
-//! Replaces possible secrets by references before a server is stored.
+//! Replaces possible secrets with references before a server is stored.
 //!
-//! Of variables and headers no text is kept but what the user names: which of them are secret cannot be told. Elsewhere
-//! what looks like a secret is taken out: passwords and keys in addresses, tokens among the arguments.
+//! The values of variables and headers are not stored, because mcpkg cannot tell which of them are secret. The user can name the
+//! ones to store. Elsewhere, only text that looks like a secret is replaced: passwords and keys in URLs, and tokens among the
+//! arguments.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,33 +13,33 @@ use super::expansion::{is_variable, without_defaults};
 use mcpkg_base::redact::{holds_token, names_user};
 use mcpkg_store::servers::{Definition, Part, Text};
 
-/// Words in the name of an option, of a part of an address or of a key that holds a secret.
+/// Words in the name of a secret: of an option, of a parameter in a URL, or of a key.
 const SECRET_WORDS: &[&str] =
     &["apikey", "auth", "bearer", "credential", "key", "passwd", "password", "secret", "signature", "token"];
 
-/// The schemes that come before the secret in a header.
+/// The schemes that precede the secret in a header.
 const SCHEMES: &[&str] = &["Bearer ", "bearer ", "Basic ", "Token ", "token ", "ApiKey "];
 
 /// Replaces secrets of servers with variables, and remembers which variable replaces which secret.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
-    /// The variables and headers whose values are stored.
+    /// The variables and headers whose values may be stored.
     keep: Vec<String>,
-    /// The variables that stand for a text, with a hash of it.
+    /// The variables that replace a secret, each with a hash of the secret.
     taken: BTreeMap<String, u64>,
 }
 
 /// The secrets that were removed from a server.
 #[derive(Debug, Default)]
 pub struct TakenOut {
-    /// What the user has to know, a line each.
+    /// Notes for the user, one per line.
     pub notes: Vec<String>,
-    /// The texts themselves, to make sure that they stand nowhere else.
+    /// The removed secrets, to check that they occur nowhere else.
     pub texts: Vec<String>,
 }
 
 impl Secrets {
-    /// Returns one that keeps the text of these variables and headers.
+    /// Creates a value that leaves the values of these variables and headers unchanged.
     pub fn keeping(keep: &[String]) -> Self {
         Self { keep: keep.to_vec(), taken: BTreeMap::new() }
     }
@@ -202,12 +203,12 @@ impl Taking<'_, '_> {
         }
     }
 
-    /// Puts a variable instead of a whole text.
+    /// Replaces a whole text with a variable.
     fn replace(&mut self, what: &str, text: &mut Text, wanted: &str) {
         self.replace_after("", what, text, wanted);
     }
 
-    /// Puts a variable instead of a text, behind what stands before it.
+    /// Replaces a text with a variable, except for its beginning `before`.
     fn replace_after(&mut self, before: &str, what: &str, text: &mut Text, wanted: &str) {
         let plain: String = literals(text).collect();
         let secret = plain.strip_prefix(before).unwrap_or(&plain).to_owned();
@@ -219,7 +220,7 @@ impl Taking<'_, '_> {
         if holds_token(plain) { self.variable(what, plain, wanted) } else { Part::Text(plain.to_owned()) }
     }
 
-    /// Returns the variable that stands for a text: one that is wanted, else one that begins with the server's name.
+    /// Returns the variable that replaces a secret. Its name is `wanted`, or starts with the server's name if `wanted` is taken.
     fn variable(&mut self, what: &str, secret: &str, wanted: &str) -> Part {
         let mut hasher = DefaultHasher::new();
         secret.hash(&mut hasher);
@@ -245,7 +246,7 @@ fn literals(text: &Text) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns what stands before the value of a header: its name, and the scheme.
+/// Returns the part of a header before the secret: the header's name, and the scheme.
 fn before_value(header: &str) -> &str {
     let Some((name, value)) = header.split_once(':') else { return "" };
     let blanks = value.len() - value.trim_start().len();
@@ -254,7 +255,7 @@ fn before_value(header: &str) -> &str {
     &header[..name.len() + 1 + blanks + scheme]
 }
 
-/// Whether what stands before the host of an address is the name of a user, and no secret.
+/// Whether the part of a URL before the host is just a user name, not a secret.
 fn is_users_name(scheme: &str, user: &str) -> bool {
     names_user(scheme) && !user.contains(':') && !holds_token(user)
 }
@@ -264,7 +265,7 @@ fn has_secret_word(name: &str) -> bool {
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Whether a value that one agent alone knows may hold a secret.
+/// Whether a value that only one agent understands may contain a secret.
 fn is_secret(key: &str, value: &Value) -> bool {
     match value {
         Value::String(text) => holds_token(text) || (has_secret_word(key) && !text.is_empty()),
@@ -294,8 +295,8 @@ pub fn holds_secret(server: &str, definition: &Definition) -> bool {
     !out.texts.is_empty() || safe.extra.len() != extra
 }
 
-/// Returns where a file of MCP servers holds text that may be secret: the path of keys to it. A deploy that would change the
-/// file would keep all of it.
+/// Returns the path of keys to a text in a file of MCP servers that may be secret. A deploy that changes the file would store a
+/// copy of that text.
 pub fn secret_in(value: &Value, refers: &dyn Fn(&str) -> bool) -> Option<String> {
     match value {
         Value::Object(fields) => fields.iter().find_map(|(key, value)| {

@@ -1,4 +1,4 @@
-//! Tests that convert the servers of each agent's form to the forms of the others.
+//! Tests that convert servers between the formats of all agents.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn a32_references_are_said_in_each_agents_own_words_or_not_at_all() {
     let expected =
         json!({ "type": "http", "url": "https://a", "headers": { "X": "${V}", "Authorization": "Bearer ${T}" } });
     assert_eq!(written("claude_code", &own), expected);
-    // `$T` is a reference to Copilot and Gemini, and text to Claude Code and VS Code.
+    // Copilot and Gemini read `$T` as a reference. Claude Code and VS Code read it as text.
     for agent in ["copilot", "gemini"] {
         let bare = read(agent, json!({ "command": "a", "args": ["$T", "${U:-d}"] }));
         assert_eq!(written("claude_code", &bare)["args"], json!(["${T}", "${U:-d}"]));
@@ -60,7 +60,7 @@ fn a32_references_are_said_in_each_agents_own_words_or_not_at_all() {
         assert_eq!(dialect(agent).write(&literal, false), Err(Unsayable::Literal));
         assert_eq!(written("vscode", &literal)["args"], json!(["$T", "$5"]));
     }
-    // Codex fills nothing in, and passes variables on under their own names.
+    // Codex replaces no references, and passes variables on under their own names.
     let env = json!({ "command": "a", "env": { "A": "${A}", "B": "b" } });
     assert_eq!(
         written("codex", &read("claude_code", env)),
@@ -128,7 +128,7 @@ fn what_no_agent_would_start_is_no_server() {
 
 const TOKEN: &str = "ghp_0123456789abcdefghij";
 
-/// Takes secrets out of an entry of Claude Code's; returns it with them taken out, and the notes.
+/// Takes the secrets out of an entry of Claude Code. Returns the new entry and the notes.
 fn safe(entry: Value, keep: &[&str]) -> (Value, Vec<String>) {
     let mut definition = read("claude_code", entry);
     let keep: Vec<String> = keep.iter().map(|&name| name.to_owned()).collect();
@@ -206,7 +206,7 @@ fn a34_a_file_without_secrets_stays_as_it_is_and_one_with_some_keeps_all_else() 
     let taken = take("vscode", &secret);
     let dense = |text: &str| text.split_whitespace().collect::<String>();
     assert_eq!(dense(&taken.text), dense(&text.replace("${input:k}", "${env:K}")));
-    // A token in a comment goes with all but the servers.
+    // If a comment contains a token, only the servers are kept.
     let comment = text.replace("mine", TOKEN);
     let taken = take("vscode", &comment);
     assert!(!taken.text.contains(TOKEN) && taken.text.contains("\"inputs\""), "{}", taken.text);
@@ -214,7 +214,7 @@ fn a34_a_file_without_secrets_stays_as_it_is_and_one_with_some_keeps_all_else() 
     let taken = take("codex", toml);
     assert!(taken.text.contains("command = \"x\" # run") && taken.text.contains("env_vars"), "{}", taken.text);
     assert!(!taken.text.contains("model") && !taken.text.contains("\"v\""), "{}", taken.text);
-    // An agent that fills nothing in cannot be told of a reference.
+    // Claude Desktop replaces no references, so a server with a secret is removed from the text.
     let desktop = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "v" } }, "b": { "command": "y" } } }"#;
     let taken = take("claude_desktop", desktop);
     assert!(!taken.text.contains("\"a\"") && taken.text.contains("\"b\""), "{}", taken.text);
@@ -222,7 +222,7 @@ fn a34_a_file_without_secrets_stays_as_it_is_and_one_with_some_keeps_all_else() 
     for (agent, text) in [("claude_code", "{"), ("codex", "a = "), ("vscode", "{ \"servers\": [] }")] {
         assert!(dialect(agent).take_in(text, &mut Secrets::default()).is_err(), "{text}");
     }
-    // What was taken in is taken in again as it is.
+    // Importing an imported text again does not change it.
     for (agent, text) in [("vscode", secret.as_str()), ("codex", toml), ("claude_desktop", desktop)] {
         let once = take(agent, text);
         assert_eq!(take(agent, &once.text).text, once.text, "{agent}");

@@ -8,19 +8,19 @@ use super::loss::{Lost, Unsayable};
 use super::read::{AUTHORIZATION, BEARER};
 use mcpkg_store::servers::{Definition, Part, Text, Transport};
 
-/// An entry as an agent reads it.
+/// An entry in an agent's format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     pub fields: Vec<(String, Value)>,
-    /// What the agent does not know.
+    /// The parts of the server that the agent does not support.
     pub lost: Vec<Lost>,
 }
 
 impl Dialect {
-    /// Writes a server as an entry; `own` says whether what one agent alone knows of it is this agent's.
+    /// Writes a server as an entry. With `own`, the entry includes the fields that only this agent understands.
     ///
     /// # Errors
-    /// Why it cannot be said.
+    /// The reason why the agent's format cannot express the server.
     pub fn write(&self, definition: &Definition, own: bool) -> Result<Written, Unsayable> {
         if !self.speaks.contains(&definition.transport) {
             return Err(Unsayable::Transport);
@@ -43,7 +43,7 @@ impl Dialect {
         Ok(Written { fields, lost })
     }
 
-    /// Returns a server as it is read from the entry that it is written as; `None` if it cannot be.
+    /// Writes a server as an entry and reads the entry back; `None` if the format cannot express the server.
     pub fn as_read(&self, definition: &Definition, own: bool) -> Option<Definition> {
         let entry = self.write(definition, own).ok()?.fields.into_iter().collect();
         self.read(&Value::Object(entry), &definition.inputs).ok().map(|read| read.definition)
@@ -107,7 +107,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Codex fills nothing in; it passes variables on under their own names.
+    /// Writes the variables for Codex, which replaces no references but passes variables on under their own names.
     fn codex_variables(&mut self, definition: &Definition) -> Result<(), Unsayable> {
         let (mut texts, mut passed) = (Map::new(), Vec::new());
         for (name, text) in &definition.env {

@@ -1,5 +1,5 @@
-//! The filters and functions that templates may use. Each filter that creates a text or a list reports its size, and one
-//! rendering has a limit on the total.
+//! Defines the filters and functions that templates may use. Each filter that creates a text or list counts its size, and the
+//! total per rendering is limited.
 
 use std::borrow::Cow;
 
@@ -223,7 +223,7 @@ fn range(lower: i64, upper: Option<i64>, step: Option<i64>) -> Result<Value, Err
     functions::range(lower, upper, step)
 }
 
-/// Returns `text`, which a filter made from `from`, and counts both against the limits.
+/// Returns `text`, which a filter created from `from`, after counting both against the limits.
 fn made(state: &mut State, from: &str, text: String) -> Result<Value, Error> {
     bounded(text.len())?;
     spend(state, from.len() + text.len())?;

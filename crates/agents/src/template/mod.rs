@@ -46,7 +46,7 @@ pub fn check(source: &str) -> Result<()> {
     guarded(|| subset::check(source, ENVIRONMENT.syntax()))
 }
 
-/// Returns whether a text parses as a template, even if it uses unsupported syntax.
+/// Whether a text parses as a template, even if it uses unsupported syntax.
 pub fn parses(source: &str) -> bool {
     guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
 }
@@ -175,12 +175,12 @@ pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
     Err(error.suggest(first, near, how))
 }
 
-/// Returns whether an error comes from [`check_declared`].
+/// Whether an error comes from [`check_declared`].
 pub fn is_undeclared(error: &Error) -> bool {
     error.code() == Code::TemplateFailed && error.details().is_some_and(|details| details["undeclared"].is_array())
 }
 
-/// Returns the values that a template compares an argument with, in order of appearance. They serve as completions.
+/// Returns the values that a template compares an argument with, in order of appearance. mcpkg offers them as completions.
 pub fn compared_values(source: &str, argument: &str) -> Vec<String> {
     let Ok(pattern) = regex::Regex::new(&format!(
         r#"\b{}\s*[=!]=\s*(?:"([^"\n]{{1,100}})"|'([^'\n]{{1,100}})')"#,
@@ -193,7 +193,7 @@ pub fn compared_values(source: &str, argument: &str) -> Vec<String> {
     found.map(|value| value.as_str()).filter(|value| known.insert(*value)).map(str::to_owned).collect()
 }
 
-/// The environment contains no templates, and nothing callable except what [`filters`] adds.
+/// The environment for all templates. It contains only what [`filters`] adds.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::empty();
     filters::add(&mut environment);
@@ -203,7 +203,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// Turns a panic in minijinja into an error. For example, it computes columns in 16 bits, and lines may be longer.
+/// Converts a panic in minijinja to an error. For example, minijinja counts columns in 16 bits, but lines may be longer.
 fn guarded<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
         Err(Error::new(Code::TemplateFailed, "The prompt template is invalid: the template parser failed on it"))

@@ -33,7 +33,7 @@ pub fn check(source: &str, syntax: &SyntaxConfig) -> Result<()> {
     walk(source, syntax).map(drop)
 }
 
-/// Returns the names that have a fallback in a template, through the filter `default` or the test `defined`.
+/// Returns the names for which a template has a fallback, through the filter `default` or the test `defined`.
 pub fn provided(source: &str, syntax: &SyntaxConfig) -> Result<HashSet<String>> {
     measure(source, syntax)?;
     Ok(walk(source, syntax)?.provided)
@@ -46,7 +46,7 @@ fn walk<'s>(source: &'s str, syntax: &SyntaxConfig) -> Result<Walk<'s>> {
     Ok(walk)
 }
 
-/// Returns whether a template parses, even with unsupported syntax.
+/// Whether a template parses, even with unsupported syntax.
 pub fn parses(source: &str, syntax: &SyntaxConfig) -> bool {
     measure(source, syntax).is_ok() && parse(source, "<string>", syntax.clone()).is_ok()
 }
@@ -104,7 +104,7 @@ fn refusal(source: &str, span: Span, why: &str) -> Error {
 
 struct Walk<'s> {
     source: &'s str,
-    /// The names that have a fallback in the template itself.
+    /// The names for which the template has a fallback.
     provided: HashSet<String>,
 }
 
@@ -219,7 +219,7 @@ fn is_range(expression: &Expr<'_>) -> bool {
     matches!(expression, Expr::Var(name) if name.id == filters::RANGE)
 }
 
-/// Returns whether an expression is a literal: a text, a number, or a list or map of literals.
+/// Whether an expression is a literal: a text, a number, or a list or map of literals.
 fn is_literal(expression: &Expr<'_>) -> bool {
     match expression {
         Expr::Const(_) => true,

@@ -1,4 +1,4 @@
-//! Server-sent events, read as an agent reads them.
+//! Reads server-sent events in the same way as an agent.
 
 use std::io::{BufRead, Read};
 
@@ -8,7 +8,7 @@ use super::step_error::{StepError, broken};
 use crate::agents::agent::Agent;
 use mcpkg_base::http::read_failure;
 
-/// How an agent reads a stream of events.
+/// Reads a stream of events in the same way as an agent.
 #[derive(Clone, Copy)]
 pub(super) struct Events {
     reader: &'static Agent,
@@ -19,13 +19,13 @@ impl Events {
         Self { reader }
     }
 
-    /// Whether the agent takes each event for a message, and gives the server up at one without data (November 2026). Newer
-    /// libraries pass over it.
+    /// Whether the agent parses every event as a message, so that it disconnects at an event without data (November 2026). Newer
+    /// libraries ignore such events.
     pub(super) const fn strict(self) -> bool {
         self.reader.client.rejects_empty_events
     }
 
-    /// Hands the messages of a stream to `take` until that says that it has enough.
+    /// Passes each message of a stream to `take`, until `take` returns true.
     pub(super) fn read(self, mut body: impl BufRead, mut take: impl FnMut(Value) -> bool) -> Result<(), StepError> {
         let (mut data, mut kind): (Option<String>, String) = (None, String::new());
         let mut line = String::new();
@@ -53,7 +53,7 @@ impl Events {
         Ok(())
     }
 
-    /// Returns the message of an event, if the agent looks for one in it.
+    /// Returns the message in an event; `None` if the agent ignores the event.
     fn message(self, data: &str) -> Result<Option<Value>, StepError> {
         if data.is_empty() && !self.strict() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Messages posted to a URL, as an agent posts them.
+//! Posts messages to a URL in the same way as an agent.
 
 use crate::client::fields;
 use std::collections::VecDeque;
@@ -21,27 +21,27 @@ use mcpkg_base::http::{self as client, Failure, Limits, Response, read_failure};
 use mcpkg_base::redact::redact;
 use mcpkg_base::secret::Reference;
 
-/// The maximum size of an answer, and of an answer that is not an MCP message.
+/// The maximum size in bytes of an answer, and of a refusal.
 const ANSWER: u64 = 64 << 20;
 const REFUSAL: u64 = 16 << 10;
 
-/// How long a stream that a session listens on is looked at: what a server sends by itself comes at once.
+/// How long to listen to a session's stream. A server sends its own messages at once.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// How long the end of a session is waited for.
+/// How long to wait for the server to end the session.
 const GOODBYE: Duration = Duration::from_secs(2);
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 
-/// A URL that messages are posted to.
+/// Posts messages to a URL.
 pub(super) struct HttpTransport {
     url: String,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// The variables that the headers are made of.
+    /// The names of the variables that the headers use.
     variables: Vec<String>,
-    /// The command that has the agent send a key.
+    /// The command that adds a key to the entry, for error messages.
     with_key: String,
     events: Events,
     session: Option<String>,
@@ -51,7 +51,7 @@ pub(super) struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// Looks whether somebody listens there, and takes the keys from the environment.
+    /// Checks that something listens at the URL, and takes the keys from the environment.
     pub(super) fn new(
         url: &str,
         headers: &[(String, String)],
@@ -78,7 +78,7 @@ impl HttpTransport {
         Ok(transport)
     }
 
-    /// Looks whether anybody listens at the address.
+    /// Checks that something listens at the address.
     fn connect(&self, address: &Address) -> Result<(), StepError> {
         let Address { host, port, .. } = address;
         let limits = self.limits(Instant::now() + DEADLINE, REFUSAL);
@@ -97,7 +97,7 @@ impl HttpTransport {
         Limits { until, cancelled: self.cancelled.clone(), size }
     }
 
-    /// Sends a request with the headers of the entry and those of the session.
+    /// Sends a request with the headers of the entry, of the session, and in `more`.
     fn request(
         &self,
         method: Method,
@@ -135,7 +135,7 @@ impl HttpTransport {
         let is_stream = header(CONTENT_TYPE).is_some_and(|kind| kind.contains("text/event-stream"));
         match status.as_u16() {
             200 | 202 | 204 => {}
-            // An older server does not know what it is asked first.
+            // An older server does not know server/discover, which is the first request.
             400 | 404 | 405 if message["method"] == "server/discover" => return Ok(()),
             status => return Err(self.refused(status, &self.reason(body.take(REFUSAL)))),
         }
@@ -162,7 +162,7 @@ impl HttpTransport {
         Err(StepError::new(format!("the server responded with `{shown}`, which is not an MCP message"), advice))
     }
 
-    /// Returns the error message of a refusal; empty if it has none.
+    /// Returns the error message in a refusal; empty if there is none.
     fn reason(&self, body: impl Read) -> String {
         let body: Value = serde_json::from_reader(body).unwrap_or_default();
         let message = body["error"]["message"].as_str().or(body["message"].as_str()).unwrap_or_default();
@@ -171,7 +171,7 @@ impl HttpTransport {
         line.trim().to_owned()
     }
 
-    /// Returns why the server refuses, in its own words if it gives any.
+    /// Returns the error for a refusal, with the server's own message if there is one.
     fn refused(&self, status: u16, reason: &str) -> StepError {
         let shows_key = self.headers.iter().any(|(name, _)| *name == AUTHORIZATION);
         let (usual, advice) = match status {
@@ -206,11 +206,11 @@ impl HttpTransport {
     }
 }
 
-/// Ends the session: the server would keep it for an hour.
+/// Ends the session. Otherwise the server would keep it for an hour.
 impl Drop for HttpTransport {
     fn drop(&mut self) {
         if self.session.is_some() {
-            // A server that does not take it ends the session by itself.
+            // If this fails, the server ends the session by itself later.
             let limits =
                 Limits { cancelled: CancellationToken::new(), ..self.limits(Instant::now() + GOODBYE, REFUSAL) };
             let _ = self.request(Method::DELETE, &[], Vec::new(), limits);
@@ -231,7 +231,7 @@ impl Transport for HttpTransport {
         self.revision = Some(revision.to_owned());
     }
 
-    /// Listens to the session for a moment, if the agent rejects some events.
+    /// Listens to the session's stream for a moment, if the agent rejects some events.
     fn begun(&mut self) -> Result<(), StepError> {
         if self.session.is_none() || !self.events.strict() {
             return Ok(());
@@ -239,7 +239,7 @@ impl Transport for HttpTransport {
         let mut headers = vec![(ACCEPT, "text/event-stream")];
         headers.extend(self.revision.as_deref().map(|revision| (REVISION, revision)));
         let limits = self.limits(Instant::now() + LOOK, REFUSAL);
-        // A server need not have such a stream, and one that has it mostly says nothing.
+        // The stream is optional, and most servers send nothing on it.
         match self.request(Method::GET, &headers, Vec::new(), limits) {
             Ok(Response { status: StatusCode::OK, body, .. }) => {
                 self.events.read(BufReader::new(UntilQuiet::new(body)), |_| false)
@@ -258,7 +258,7 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), StepErro
     Ok((name, value))
 }
 
-/// Returns a header's value with its variables replaced, and adds their names to `variables`.
+/// Returns a header's value with its variables replaced. Adds the variables' names to `variables`.
 fn expanded(value: &str, variables: &mut Vec<String>) -> Result<Zeroizing<String>, StepError> {
     let mut text = Zeroizing::new(String::new());
     let mut rest = value;
@@ -279,7 +279,7 @@ fn expanded(value: &str, variables: &mut Vec<String>) -> Result<Zeroizing<String
     Ok(text)
 }
 
-/// Returns the variable that a text begins with, in any agent's form, and what follows it.
+/// Returns the variable at the start of a text, in any agent's syntax, and the text after it.
 fn variable(text: &str) -> Option<(&str, &str)> {
     fields::variable_forms().into_iter().find_map(|form| {
         let (before, after) = form.split_once("NAME")?;

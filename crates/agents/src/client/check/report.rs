@@ -1,4 +1,4 @@
-//! Tries one entry, step by step.
+//! Checks one entry step by step and reports the result of each step.
 
 use std::path::Path;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use mcpkg_base::error::Error;
 use mcpkg_base::plural;
 use mcpkg_core::op::Context;
 
-/// What came of one step.
+/// The result of one step.
 struct Step {
     name: &'static str,
     outcome: Outcome,
@@ -47,7 +47,7 @@ impl Outcome {
     }
 }
 
-/// What came of one entry.
+/// The results of checking one entry.
 pub struct Report {
     config: ConfigFile,
     name: String,
@@ -55,7 +55,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns the report of a file that cannot be read.
+    /// Returns the report for a file that cannot be read.
     pub fn unread(config: &ConfigFile, error: &Error) -> Self {
         let mut report = Self { config: config.clone(), name: String::new(), steps: Vec::new() };
         let advice = error.hints().first().cloned().unwrap_or_default();
@@ -134,7 +134,7 @@ impl Report {
         (outcome == Outcome::Ok).then_some(())
     }
 
-    /// Steps that had no chance; one that failed itself is there already.
+    /// Adds the steps that were not tried. A step that failed is already in the list.
     fn skip(&mut self, names: &[&'static str]) {
         for name in names {
             if !self.steps.iter().any(|step| step.name == *name) {
@@ -154,7 +154,7 @@ impl Report {
         self.steps.iter().any(|step| step.outcome == Outcome::Failed)
     }
 
-    /// Returns a row of the table for each step.
+    /// Returns a table row for each step.
     pub fn rows(&self) -> Vec<Vec<String>> {
         let row = |step: &Step| {
             let scope = self.config.scope.name().to_owned();
@@ -165,7 +165,7 @@ impl Report {
         self.steps.iter().map(row).collect()
     }
 
-    /// Returns it as data.
+    /// Returns the report as JSON.
     pub fn data(&self) -> Value {
         let step = |step: &Step| {
             json!({
@@ -187,7 +187,7 @@ impl Report {
     }
 }
 
-/// Whether what an entry starts is there.
+/// Checks that the program of an entry exists and can be executed.
 fn program(words: &[String], binary: Binary) -> Result<String, StepError> {
     let program = words.first().map_or("", String::as_str);
     let advice = "add the agent again: `mcpkg client add` writes the path of the mcpkg program that you are running";

@@ -1,4 +1,4 @@
-//! The messages that an agent sends to a server when it starts, and how it judges the answers.
+//! Sends the messages that an agent sends when it starts, and judges the server's answers.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use super::step_error::StepError;
 use super::transport::Transport;
 use crate::agents::agent::{Agent, Greeting};
 
-/// How long one answer is waited for.
+/// How long to wait for one answer.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long an agent that begins with server/discover waits before it falls back to initialize.
+/// How long an agent waits for an answer to server/discover before it sends initialize.
 const DISCOVER: Duration = Duration::from_secs(3);
 
 /// The revision without a handshake.
@@ -31,7 +31,7 @@ impl<'w> Session<'w> {
         Self { transport, title: agent.title, next: 1, modern: false, capabilities: Value::Null }
     }
 
-    /// Greets the server as the agent does, and returns what answered.
+    /// Greets the server as the agent does. Returns the name of the server that answered.
     pub(super) fn greet(&mut self, first: Greeting) -> Result<String, StepError> {
         let revision = match first {
             Greeting::Initialize(revision) => revision,
@@ -62,7 +62,7 @@ impl<'w> Session<'w> {
         Ok(format!("{}, {agreed}", server(&result["serverInfo"])))
     }
 
-    /// Lists the items of a kind, and returns their number; `None` if the server does not offer the kind.
+    /// Counts the items of a kind, such as tools; `None` if the server does not offer that kind.
     pub(super) fn count(&mut self, kind: &str) -> Result<Option<usize>, StepError> {
         if self.capabilities.get(kind).is_none() {
             return Ok(None);
@@ -87,7 +87,7 @@ impl<'w> Session<'w> {
     }
 
     fn info(&self) -> Value {
-        // The server's log tells the check from the agent itself.
+        // This name distinguishes the check from the agent in the server's log.
         json!({ "name": "mcpkg-check", "title": format!("mcpkg client check, as {}", self.title), "version": env!("CARGO_PKG_VERSION") })
     }
 
@@ -101,7 +101,7 @@ impl<'w> Session<'w> {
             None => {
                 let message = answer["error"]["message"].as_str().unwrap_or("no reason");
                 let message = mcpkg_base::redact::redact(message);
-                // The server's own sentence for a project that is not there.
+                // This is how an mcpkg server words the error for a missing project.
                 let advice = if message.contains("Project '") && message.contains("does not exist") {
                     "list the projects with `mcpkg project list`; choose another project with `mcpkg client add NAME --project PROJECT`"
                 } else {
@@ -124,7 +124,7 @@ impl<'w> Session<'w> {
         }
         self.transport.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }), until)?;
         while let Some(message) = self.transport.receive(until)? {
-            // Notifications and requests of the server's come in between.
+            // Skip notifications and requests from the server that arrive before the answer.
             if message["id"] == id && message.get("method").is_none() {
                 return Ok(Some(message));
             }

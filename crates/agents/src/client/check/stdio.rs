@@ -1,4 +1,4 @@
-//! A server that is started as its agent starts it, and spoken to in lines.
+//! Starts a server as its agent does, and exchanges one message per line with it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,11 +19,11 @@ use crate::client::config_file::ConfigFile;
 use mcpkg_base::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
-/// The longest line that is read.
+/// The maximum length of a line in bytes.
 const LINE: u64 = 64 << 20;
 
-/// The environment that an agent gives to what its entry starts. Variables of mcpkg's own are left out: the agent may
-/// be started elsewhere.
+/// Returns the environment in which an agent starts the entry's program. It lacks mcpkg's own variables, because the agent may be
+/// started from another shell.
 pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, OsString> {
     let named = entry["env_vars"].as_array().map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     let named = named.unwrap_or_default();
@@ -45,7 +45,7 @@ pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, Os
     environment
 }
 
-/// The folder that an agent starts it in.
+/// Returns the folder in which an agent starts the entry's program.
 pub(super) fn directory(config: &ConfigFile, entry: &Value, homes: &Homes, here: &Path) -> PathBuf {
     let base = config.root.clone().unwrap_or_else(|| (config.agent.client.starts_in)(homes, here));
     match entry["cwd"].as_str() {
@@ -54,7 +54,7 @@ pub(super) fn directory(config: &ConfigFile, entry: &Value, homes: &Homes, here:
     }
 }
 
-/// A server as a child process.
+/// A server that runs as a child process.
 pub(super) struct StdioTransport {
     server: Running,
     input: Option<ChildStdin>,
@@ -70,10 +70,10 @@ enum Line {
     Cancelled,
 }
 
-/// How many bytes of a server's standard error are kept.
+/// How much of a server's standard error is kept.
 const COMPLAINTS: Capture = Capture { head: 1500, tail: 500 };
 
-/// How long the end of a server is waited for whose output has ended: the pipe closes a moment earlier.
+/// How long to wait for a server to exit after it closed its output. The pipe closes a moment before the process ends.
 const END: Duration = Duration::from_millis(500);
 
 impl StdioTransport {
@@ -113,7 +113,7 @@ impl StdioTransport {
                 }
             });
         }
-        // Where the queue is full, nobody waits for it.
+        // If the queue is full, nobody is waiting for it, so dropping this message does no harm.
         let wake = move || {
             let _ = waker.try_send(Line::Cancelled);
         };
@@ -121,7 +121,7 @@ impl StdioTransport {
         Ok(Self { input: server.stdin(), server, lines, cancelled: cancelled.clone(), _waking: waking })
     }
 
-    /// Ends its input and waits until it has ended, at most until `until`; then it is killed.
+    /// Closes the server's input and waits for the server to exit. If it has not exited at `until`, it is killed.
     pub(super) fn end(mut self, until: Instant) -> Result<ExitStatus, StepError> {
         self.input = None;
         match self.server.wait(until, &self.cancelled) {
@@ -159,7 +159,7 @@ impl Transport for StdioTransport {
     fn send(&mut self, message: &Value, _: Instant) -> Result<(), StepError> {
         let Some(input) = self.input.as_mut() else { return Err(self.gone()) };
         let sent = input.write_all(format!("{message}\n").as_bytes()).and_then(|()| input.flush());
-        // Why it took nothing is told by how it ended.
+        // The server did not read the message. Its exit status and its output explain why.
         sent.map_err(|_| self.gone())
     }
 

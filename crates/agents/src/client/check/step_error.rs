@@ -1,8 +1,8 @@
-//! The error of a failed step, and what to do about it.
+//! Defines the error of a failed step, with advice on what to do.
 
 use mcpkg_base::http::Failure;
 
-/// Why a step failed, and what to do.
+/// The reason why a step failed, and advice on what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StepError {
     pub(super) why: String,
@@ -14,13 +14,13 @@ impl StepError {
         Self { why: why.into(), advice: advice.into() }
     }
 
-    /// Returns why nothing came of a step that the user gave up.
+    /// Returns the error for a step that the user cancelled.
     pub(super) fn cancelled() -> Self {
         Self::new("cancelled", "run the command again")
     }
 }
 
-/// Says how a server over HTTP failed in the middle.
+/// Returns the error for an HTTP exchange that failed.
 pub(super) fn broken(failure: &Failure) -> StepError {
     let log = "see the server's log";
     let advice = match failure {

@@ -1,4 +1,4 @@
-//! `mcpkg client add`.
+//! `mcpkg client add`: writes mcpkg's entry into agents' configuration files.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -122,7 +122,7 @@ fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
         Wanted::Url { key: Some(key), .. } => {
             Some(format!("in the environment of the agent, set {key} to the access key"))
         }
-        // Another database may be what is served there; a hint is not worth a failure.
+        // The URL may serve another database. If reading this one fails, leave the hint out instead of failing.
         Wanted::Url { key: None, .. } if context.store.read(mcpkg_core::access::required).unwrap_or(false) => {
             Some(format!("this database has access keys, so its server requires a key: add --key-env {KEY}"))
         }
@@ -130,7 +130,7 @@ fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
     }
 }
 
-/// Says how an agent that comes over HTTP runs commands, which only its key can allow it.
+/// Returns a hint for an agent that connects over HTTP: only its access key can allow it to run commands.
 fn execute_hint(wanted: &Wanted) -> Option<String> {
     let is_remote = matches!(wanted, Wanted::Url { .. });
     is_remote.then(|| {

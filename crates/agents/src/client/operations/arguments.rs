@@ -1,4 +1,4 @@
-//! The arguments that the operations of this domain share.
+//! Defines the arguments that several `mcpkg client` commands share.
 
 use std::path::PathBuf;
 
@@ -37,17 +37,17 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns the file that it is in.
+    /// Returns the configuration file that the arguments select.
     pub fn config_file(&self, context: &Context) -> Result<ConfigFile> {
         ConfigFile::find(context, agents::named(&self.agent)?, self.scope, self.root.as_deref())
     }
 
-    /// Returns the name of the entry in the trail; `default` is its name if none is given.
+    /// Returns the entry's name for the trail; `default` applies if no name is given.
     pub fn subject(&self, default: &str) -> String {
         format!("{}:{}:{}", self.agent, self.scope.name(), self.name.as_deref().unwrap_or(default))
     }
 
-    /// What the shell does if the database file does not exist: only commands that write create one.
+    /// Returns what to do if the database file does not exist. Only commands that write create the database.
     pub fn missing_database(&self) -> MissingDatabase {
         if self.dry_run { MissingDatabase::StandIn } else { MissingDatabase::Create }
     }
@@ -68,7 +68,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns the wanted entry of this scope.
+    /// Returns the entry to write for this scope.
     pub fn wanted(&self, context: &Context, scope: Scope) -> Result<Wanted> {
         match &self.http {
             Some(url) => Wanted::url(context, scope, url, self.key_env.as_deref()),
@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// Returns the name of the entry unless told otherwise.
+    /// Returns the default name of the entry.
     pub fn default_name(&self) -> &'static str {
         self.identity().name()
     }

@@ -1,4 +1,4 @@
-//! `mcpkg client list`.
+//! `mcpkg client list`: lists mcpkg's entries in agents' configuration files.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

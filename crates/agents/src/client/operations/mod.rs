@@ -1,4 +1,4 @@
-//! The operations of the domain, a file for each command.
+//! Contains the `mcpkg client` commands, one file per command.
 
 mod add;
 mod arguments;

@@ -1,4 +1,4 @@
-//! `mcpkg client remove`.
+//! `mcpkg client remove`: removes mcpkg's entry from an agent's configuration file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -80,7 +80,7 @@ impl Operation for Remove {
     }
 }
 
-/// Returns the error for an entry that does not exist, with hints where mcpkg has one.
+/// Returns the error for a missing entry, with hints that name the entries that mcpkg does have.
 fn absent(context: &Context, standing: &Standing) -> Result<Error> {
     let Standing { config, name, .. } = standing;
     let title = config.agent.title;

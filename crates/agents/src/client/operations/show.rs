@@ -1,4 +1,4 @@
-//! `mcpkg client show`.
+//! `mcpkg client show`: prints the entry for an agent without writing it.
 
 use clap::builder::PossibleValuesParser;
 use schemars::JsonSchema;

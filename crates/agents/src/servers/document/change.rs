@@ -1,25 +1,25 @@
-//! What an entry shall be.
+//! Describes a change to an entry.
 
 use serde_json::Value;
 
-/// What an entry shall be.
+/// A change to an entry.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub fields: Vec<(String, Value)>,
-    /// Whether an entry that is there goes whole, else only the fields that are named here.
+    /// Whether the change replaces an existing entry completely. Otherwise, it changes only the fields named here.
     pub replaces: bool,
-    /// The fields that whoever writes the entry decides on: those that are not among `fields` go. What else stands in it
-    /// is the user's.
+    /// The fields that belong to the writer of the entry. Those that `fields` lacks are removed. All other fields belong to the
+    /// user and stay.
     pub decided: Vec<String>,
 }
 
 impl Change {
-    /// Returns a change to an entry of these fields and no others.
+    /// Returns a change after which the entry has exactly these fields.
     pub fn whole(fields: Vec<(String, Value)>) -> Self {
         Self { fields, replaces: true, decided: Vec::new() }
     }
 
-    /// Returns the fields that the entry shall not have.
+    /// Returns the names of the fields to remove.
     pub fn unwanted(&self) -> impl Iterator<Item = &String> {
         self.decided.iter().filter(|name| !self.fields.iter().any(|(field, _)| field == *name))
     }

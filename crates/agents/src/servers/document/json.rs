@@ -1,4 +1,4 @@
-//! Edits one entry in a JSON file written by people; everything else stays, comments included.
+//! Edits one entry in a handwritten JSON file. Everything else stays, including comments.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::change::Change;
 use super::fault::Fault;
 
-/// Takes comments and trailing commas: for an agent that does not read them, [`strictly`] says so.
+/// Accepts comments and trailing commas. For agents that reject those, [`strictly`] reports them.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -25,13 +25,13 @@ fn parse(text: &str) -> Result<CstRootNode, Fault> {
     CstRootNode::parse(text, &OPTIONS).map_err(|error| Fault::at(text, error.range().start, error.kind().to_string()))
 }
 
-/// What is wrong with a file for a reader that takes neither comments nor trailing commas.
+/// Returns the first error for a parser that accepts neither comments nor trailing commas.
 pub(super) fn strictly(text: &str) -> Option<Fault> {
     let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
     Some(Fault { at: Some((error.line(), error.column())), what: error.to_string() })
 }
 
-/// Returns the whole document; null where it is blank.
+/// Returns the whole document; null if the text is blank.
 pub(super) fn value(text: &str) -> Result<Value, Fault> {
     let root = parse(text)?;
     if root.value().is_none() {
@@ -40,7 +40,7 @@ pub(super) fn value(text: &str) -> Result<Value, Fault> {
     root.to_serde_value().ok_or_else(|| Fault::new("it is not valid JSON"))
 }
 
-/// Makes or changes the entry `name` below `key`.
+/// Creates or changes the entry `name` below `key`.
 pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<String, Fault> {
     let root = parse(text)?;
     let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is not a JSON object"))?;
@@ -78,7 +78,7 @@ fn update(entry: &CstObject, change: &Change) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Removes the entry `name`; with `emptied`, also `key`, if nothing else is left in it, not even a comment.
+/// Removes the entry `name`. With `emptied`, also removes `key` if it is empty afterwards and contains no comments.
 pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result<String, Fault> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
@@ -106,7 +106,7 @@ pub(super) fn retain(text: &str, keys: &[&str]) -> Result<String, Fault> {
     Ok(root.to_string())
 }
 
-/// Puts an item into a list at the top, instead of the one with its `id`.
+/// Adds an item to a top-level list. Replaces the item with the same `id`, if there is one.
 pub(super) fn put_listed(text: &str, list: &str, item: &Value) -> Result<String, Fault> {
     let root = parse(text)?;
     let object = root.object_value_or_create().ok_or_else(|| Fault::new("it is not a JSON object"))?;
@@ -122,7 +122,7 @@ pub(super) fn put_listed(text: &str, list: &str, item: &Value) -> Result<String,
     Ok(root.to_string())
 }
 
-/// Removes the item with this `id` from a top-level list, and the list if it is empty then.
+/// Removes the item with this `id` from a top-level list, and the list if it is empty afterwards.
 pub(super) fn take_listed(text: &str, list: &str, id: &str) -> Result<String, Fault> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
@@ -143,7 +143,8 @@ fn has_id(node: &CstNode, id: Option<&Value>) -> bool {
     node.to_serde_value().is_some_and(|value| id.is_some() && value.get("id") == id)
 }
 
-/// The property of a name. Readers take the last of two and editors the first: neither is touched.
+/// Returns the property with this name. If the name occurs twice, agents read the last one, and this editor would change the
+/// first. So that is an error.
 fn only(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, Fault> {
     let mut named = object.properties().into_iter().filter(|property| property.decoded_name().as_deref() == Some(name));
     match (named.next(), named.next()) {

@@ -1,4 +1,4 @@
-//! Edits the text of an agent's file: only the bytes of one entry change.
+//! Edits an agent's file so that only the bytes of one entry change.
 
 mod change;
 mod fault;
@@ -14,18 +14,18 @@ pub use splice::Splice;
 
 const BOM: char = '\u{feff}';
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// JSON, with comments and trailing commas if the agent reads them.
     Json {
-        /// Whether the agent's own reader takes comments and trailing commas.
+        /// Whether the agent accepts comments and trailing commas.
         comments: bool,
     },
     Toml,
 }
 
-/// How an agent's file is read and edited.
+/// How to read and edit an agent's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document {
     format: Format,
@@ -33,20 +33,20 @@ pub struct Document {
 }
 
 impl Document {
-    /// Returns an editor for files of this format with their entries below `key`.
+    /// Returns an editor for files of this format, with the entries below `key`.
     pub const fn new(format: Format, key: &'static str) -> Self {
         Self { format, key }
     }
 
-    /// Returns the key that holds the entries.
+    /// Returns the key that contains the entries.
     pub const fn key(self) -> &'static str {
         self.key
     }
 
-    /// Returns the whole document; null where it is blank.
+    /// Returns the whole document; null if the text is blank.
     ///
     /// # Errors
-    /// Where it is malformed.
+    /// A fault if the text is malformed.
     pub fn value(self, text: &str) -> Result<Value, Fault> {
         let body = text.strip_prefix(BOM).unwrap_or(text);
         match self.format {
@@ -58,7 +58,7 @@ impl Document {
     /// Returns the entries by name.
     ///
     /// # Errors
-    /// Where it is malformed, or what holds the servers is not an object.
+    /// A fault if the text is malformed, or if the value that should contain the servers is not an object.
     pub fn entries(self, text: &str) -> Result<Map<String, Value>, Fault> {
         match self.value(text)? {
             Value::Null => Ok(Map::new()),
@@ -71,15 +71,15 @@ impl Document {
         }
     }
 
-    /// Whether the object that holds the servers exists.
+    /// Whether the object that contains the servers exists.
     ///
     /// # Errors
-    /// Where it is malformed.
+    /// A fault if the text is malformed.
     pub fn holds(self, text: &str) -> Result<bool, Fault> {
         Ok(self.value(text)?.get(self.key).is_some())
     }
 
-    /// What the agent's own reader does not take, though it can be edited.
+    /// Returns the first syntax that the agent does not accept, although mcpkg can edit the file.
     pub fn unreadable(self, text: &str) -> Option<Fault> {
         match self.format {
             Format::Json { comments: false } => {
@@ -90,10 +90,10 @@ impl Document {
         }
     }
 
-    /// Makes or changes an entry.
+    /// Creates or changes an entry.
     ///
     /// # Errors
-    /// Where it is malformed, or cannot be edited without changing something else.
+    /// A fault if the text is malformed, or cannot be edited without changing something else.
     pub fn set(self, text: &str, name: &str, change: &Change) -> Result<String, Fault> {
         let after = self.edit(text, |body| match self.format {
             Format::Json { .. } => json::set(body, self.key, name, change),
@@ -107,7 +107,7 @@ impl Document {
         Err(Fault::new("the entry cannot be written without changing something else"))
     }
 
-    /// Removes an entry; with `emptied`, also the object that held it, if it is empty then.
+    /// Removes an entry. With `emptied`, also removes the object that contained it if that is empty afterwards.
     pub fn remove(self, text: &str, name: &str, emptied: bool) -> Result<String, Fault> {
         let after = self.edit(text, |body| match self.format {
             Format::Json { .. } => json::remove(body, self.key, name, emptied),
@@ -122,7 +122,7 @@ impl Document {
     /// Removes all top-level keys except these.
     ///
     /// # Errors
-    /// Where it is malformed.
+    /// A fault if the text is malformed.
     pub fn retain(self, text: &str, keys: &[&str]) -> Result<String, Fault> {
         let extra = match self.value(text)? {
             Value::Object(document) => document.keys().any(|key| !keys.contains(&key.as_str())),
@@ -137,20 +137,20 @@ impl Document {
         })
     }
 
-    /// Returns the items of a list at the top by their `id`.
+    /// Returns the items of a top-level list by their `id`.
     ///
     /// # Errors
-    /// Where it is malformed.
+    /// A fault if the text is malformed.
     pub fn listed(self, text: &str, list: &str) -> Result<Map<String, Value>, Fault> {
         let document = self.value(text)?;
         let items = document.get(list).and_then(Value::as_array).into_iter().flatten();
         Ok(items.filter_map(|item| Some((item.get("id")?.as_str()?.to_owned(), item.clone()))).collect())
     }
 
-    /// Puts an item into a list at the top, instead of the one with its `id`.
+    /// Adds an item to a top-level list. Replaces the item with the same `id`, if there is one.
     ///
     /// # Errors
-    /// Where it is malformed, or no JSON.
+    /// A fault if the text is malformed or not JSON.
     pub fn put_listed(self, text: &str, list: &str, item: &Value) -> Result<String, Fault> {
         self.edit(text, |body| match self.format {
             Format::Json { .. } => json::put_listed(body, list, item),
@@ -158,10 +158,10 @@ impl Document {
         })
     }
 
-    /// Removes the item with this `id` from a top-level list, and the list if it is empty then.
+    /// Removes the item with this `id` from a top-level list, and the list if it is empty afterwards.
     ///
     /// # Errors
-    /// Where it is malformed, or no JSON.
+    /// A fault if the text is malformed or not JSON.
     pub fn take_listed(self, text: &str, list: &str, id: &str) -> Result<String, Fault> {
         self.edit(text, |body| match self.format {
             Format::Json { .. } => json::take_listed(body, list, id),
@@ -169,10 +169,10 @@ impl Document {
         })
     }
 
-    /// Returns everything but an entry, and what holds it where that is empty without it.
+    /// Returns the document without an entry, and without the object that contained the entry if that is then empty.
     ///
     /// # Errors
-    /// Where it is malformed.
+    /// A fault if the text is malformed.
     pub fn rest(self, text: &str, name: &str) -> Result<Value, Fault> {
         let mut value = self.value(text)?;
         if value.is_null() {
@@ -189,18 +189,18 @@ impl Document {
         Ok(value)
     }
 
-    /// Returns a file with only this entry, for people who add it by hand.
+    /// Returns a file with only this entry, for people who add the entry by hand.
     pub fn snippet(self, name: &str, fields: Vec<(String, Value)>) -> String {
         self.set("", name, &Change::whole(fields)).unwrap_or_default()
     }
 
-    /// Whether nothing is left in it, not even a comment.
+    /// Whether the text contains no entries, settings or comments.
     pub fn is_bare(self, text: &str) -> bool {
         let dense: String = text.trim_start_matches(BOM).chars().filter(|c| !c.is_whitespace()).collect();
         ["", "{}", &format!("{{\"{}\":{{}}}}", self.key), &format!("[{}]", self.key)].contains(&dense.as_str())
     }
 
-    /// Edits the text with plain line ends and without a mark, and does the same to the text as it is.
+    /// Edits a copy of the text with LF line ends and without a byte order mark, and applies the same edit to the original text.
     fn edit(self, text: &str, edit: impl FnOnce(&str) -> Result<String, Fault>) -> Result<String, Fault> {
         let body = text.strip_prefix(BOM).unwrap_or(text);
         let crlf = body.matches("\r\n").count();
@@ -216,7 +216,7 @@ impl Document {
     }
 }
 
-/// Converts a position in the text with plain line ends to one in the original text.
+/// Converts an offset in the text with LF line ends to one in the original text.
 fn marked(body: &str, plain: usize) -> usize {
     let bytes = body.as_bytes();
     let mut at = 0;

@@ -1,8 +1,8 @@
-//! One edit of a text, which can be undone.
+//! Represents one edit of a text, which can be undone.
 
 use serde::{Deserialize, Serialize};
 
-/// One edit: the text at a byte before and after it.
+/// An edit: at the byte offset `at`, `inserted` replaces `removed`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splice {
     pub at: usize,
@@ -20,18 +20,18 @@ impl Splice {
         Self { at: start, removed: old[..old.len() - end].to_owned(), inserted: new[..new.len() - end].to_owned() }
     }
 
-    /// Does it; `None` if the text is another one.
+    /// Applies the edit; `None` if the text at the offset is not `removed`.
     pub fn apply(&self, before: &str) -> Option<String> {
         let rest = before.get(self.at..)?.strip_prefix(self.removed.as_str())?;
         Some([&before[..self.at], &self.inserted, rest].concat())
     }
 
-    /// The edit that takes this one back.
+    /// Returns the edit that undoes this one.
     pub fn reversed(&self) -> Self {
         Self { at: self.at, removed: self.inserted.clone(), inserted: self.removed.clone() }
     }
 
-    /// Does it where the removed text stands now, if that is one place only.
+    /// Applies the edit wherever `removed` is now; `None` if it does not occur exactly once.
     pub fn apply_elsewhere(&self, text: &str) -> Option<String> {
         let mut found = text.match_indices(self.removed.as_str());
         match (found.next(), found.next()) {

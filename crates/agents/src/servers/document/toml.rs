@@ -1,4 +1,4 @@
-//! Edits one entry in Codex's config.toml; everything else stays, comments included.
+//! Edits one entry in Codex's config.toml. Everything else stays, including comments.
 
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
@@ -11,7 +11,7 @@ fn parse(text: &str) -> Result<DocumentMut, Fault> {
         let at = error.span().map_or(0, |span| span.start);
         Fault::at(text, at, error.message().replace('\n', ", "))
     })?;
-    // Where reading and writing do not give the same text, an edit would change what it is not asked to.
+    // If writing the parsed document does not give the same text, an edit would change more than it should.
     if document.to_string() == text { Ok(document) } else { Err(Fault::new("it cannot be written back unchanged")) }
 }
 
@@ -24,7 +24,7 @@ pub(super) fn value(text: &str) -> Result<Value, Fault> {
     Ok(table_value(document.as_table()))
 }
 
-/// Makes or changes the table `[key.name]`.
+/// Creates or changes the table `[key.name]`.
 pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<String, Fault> {
     let mut document = parse(text)?;
     let is_blank = text.trim().is_empty();
@@ -54,7 +54,7 @@ pub(super) fn set(text: &str, key: &str, name: &str, change: &Change) -> Result<
             fill(&mut entry, &change.fields);
             match servers.get_mut(name) {
                 Some(Item::Table(old)) => {
-                    // Its heading, with the comments above, is the user's.
+                    // The table's heading and the comments above it belong to the user.
                     *entry.decor_mut() = old.decor().clone();
                     entry.set_position(old.position());
                     *old = entry;
@@ -96,7 +96,7 @@ fn fill(entry: &mut dyn TableLike, fields: &[(String, Value)]) {
     }
 }
 
-/// Removes the table `[key.name]`; with `emptied`, also `key`, if nothing else is left in it.
+/// Removes the table `[key.name]`. With `emptied`, also removes `key` if it is empty afterwards.
 pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result<String, Fault> {
     let mut document = parse(text)?;
     let root = document.as_table_mut();
