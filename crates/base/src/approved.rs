@@ -65,8 +65,8 @@ pub enum Kind {
     /// The text of a workflow whose draft you approved, or that you saved at a terminal; the SHA-256 covers its project
     /// and text.
     Workflow,
-    /// A permission, limited in time, for plans that only read from one catalog, so that they need no approval each.
-    /// The SHA-256 covers who asks, the project, and the catalog with its URL.
+    /// A time-limited permission for plans that only read from one catalog, so that each plan needs no approval of its own. The
+    /// SHA-256 covers the requester, the project, and the catalog with its URL.
     Reads,
     /// A run that was started on this machine, until it ends; the SHA-256 covers its id and plan.
     Run,

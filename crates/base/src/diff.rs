@@ -18,15 +18,15 @@ pub fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
 /// A changed part of a text with the lines around it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hunk {
-    /// Its first line in the old text, counted from 1. If it has no lines there, the line before it.
+    /// The hunk's first line in the old text, counted from 1. If the hunk has no lines there, the line before it.
     pub old_start: usize,
-    /// The number of its lines in the old text.
+    /// The number of lines in the old text.
     pub old_lines: usize,
-    /// Its first line in the new text, counted in the same way.
+    /// The hunk's first line in the new text, counted in the same way.
     pub new_start: usize,
-    /// The number of its lines in the new text.
+    /// The number of lines in the new text.
     pub new_lines: usize,
-    /// Its lines without line ends, each prefixed with a blank, `-` or `+`.
+    /// The lines without line ends, each prefixed with a blank, `-` or `+`.
     pub lines: Vec<String>,
 }
 

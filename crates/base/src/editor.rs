@@ -41,7 +41,7 @@ pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pager {
     line: String,
-    /// Whether the user chose it. If so, mcpkg reports when it cannot be started.
+    /// Whether the user chose this pager. If so, mcpkg reports when it cannot be started.
     pub is_named: bool,
 }
 

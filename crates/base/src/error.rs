@@ -23,7 +23,7 @@ pub enum Blame {
 
 macro_rules! codes {
     ($($variant:ident $name:literal $exit:literal $rpc:literal $smctl:literal $blame:ident $reason:literal [$($action:literal)*] $about:literal;)*) => {
-        /// A stable name for a kind of failure. They are all listed in the table in this file.
+        /// A stable name for a kind of failure. The table in this file lists all codes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $(#[doc = $about] $variant,)*
@@ -291,7 +291,7 @@ impl Error {
         self.hint(shell)
     }
 
-    /// Switches to the hints for an agent: its own hints where there are any, and the result of `said` for the others.
+    /// Switches to the hints for an agent. A hint without an agent's version is translated with `said`.
     #[must_use]
     pub fn for_agent(mut self, said: impl Fn(&str) -> Option<String>) -> Self {
         let own = std::mem::take(&mut self.0.for_agents);
@@ -306,7 +306,7 @@ impl Error {
         self
     }
 
-    /// Adds the hint "did you mean" with the closest of `known`, or the hint `otherwise` if none is close and it is not
+    /// Adds the hint "did you mean" with the closest of `known`. If none is close, adds the hint `otherwise`, unless that is
     /// empty.
     #[must_use]
     pub fn suggest<'a>(

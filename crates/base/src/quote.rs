@@ -1,4 +1,4 @@
-//! Quotes texts and values of others on one line, so that nothing in them can look like something else.
+//! Quotes foreign texts and values on one line, so that nothing in them can look like something else.
 //!
 //! Visible text is in quotes. Hidden characters and runs of blanks are marks between the quotes, such as
 //! `"ok" <300 spaces> <U+202E right-to-left> "gnp.exe"`. Quotes in the text are escaped, so no text can fake a mark.
@@ -9,7 +9,7 @@ use crate::marks::{is_hidden, joins, untagged};
 use crate::plural::count;
 use crate::redact::redact;
 
-/// A value with more characters than this is shown with their number.
+/// A longer value, in characters, is shown with its length.
 const LONG: usize = 200;
 
 /// Quotes a text.
@@ -60,7 +60,8 @@ fn members(fields: &Map<String, Value>) -> String {
     fields.iter().map(member).collect::<Vec<_>>().join(",")
 }
 
-/// Quotes a value after its name. A long value, and one with hidden characters, gets their numbers.
+/// Quotes a value after its name. For a long value, or one with hidden characters, also states how many characters it has and how
+/// many are hidden.
 pub fn named(name: &str, value: &Value) -> String {
     let characters = value.as_str().map_or_else(|| value.to_string().chars().count(), |text| text.chars().count());
     let hidden = hidden_in(value);
@@ -92,7 +93,7 @@ fn hidden_in(value: &Value) -> usize {
     }
 }
 
-/// Returns the name of a blank that may be inside of quotes if it is alone.
+/// Returns the name of a blank. A single blank stays between the quotes; a run of them becomes a mark.
 const fn blank(c: char) -> Option<&'static str> {
     Some(match c {
         ' ' => "space",

@@ -1,4 +1,4 @@
-//! SHA-256: the only place that names the library.
+//! Computes SHA-256 hashes. No other module uses the library for that.
 
 use sha2::{Digest, Sha256};
 

@@ -6,8 +6,7 @@ use super::{Millis, from_rfc3339, span};
 pub const HINT: &str =
     "give a time of today in UTC such as 14:02, a duration such as 90m or 2h, or a time such as 2026-11-28T12:48:20Z";
 
-/// Returns the time that `text` means at `now`. A time of day is one of today, in UTC like all times
-/// that mcpkg prints.
+/// Returns the time that `text` means at `now`. A time of day means today, in UTC like all times that mcpkg prints.
 ///
 /// # Errors
 /// A phrase that says what is wrong with the text: `is not a time`.

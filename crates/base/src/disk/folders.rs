@@ -120,8 +120,8 @@ impl Folders {
         self.make(path)
     }
 
-    /// Removes those of the folders that are empty, are not links, and are in or above a root. `paths` must list the
-    /// deepest first.
+    /// Removes the listed folders, except those that are not empty, are links, or are outside the roots and their parents.
+    /// `paths` must list the deepest first.
     pub fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
         for path in paths.iter().map(AsRef::as_ref) {
             let Ok((folder, name)) = split(path) else { continue };
@@ -133,7 +133,8 @@ impl Folders {
         }
     }
 
-    /// Returns the folders that were moved or replaced after they were opened. Of nested ones, only the outermost.
+    /// Returns the folders that were moved or replaced after they were opened. If one is inside another, only the outer one is
+    /// returned.
     pub fn moved(&self) -> Vec<Moved> {
         let mut moved: Vec<Moved> = self.open.values().filter_map(|folder| folder.moved()).collect();
         moved.sort_unstable_by(|a, b| a.path.cmp(&b.path));

@@ -1,4 +1,4 @@
-//! The user's disk: inspects paths, and writes files so that they are complete or absent.
+//! Inspects paths on the user's disk, and writes files so that each is either complete or absent.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -118,7 +118,7 @@ pub const fn executable(mode: u32, executable: bool) -> u32 {
     }
 }
 
-/// Returns the metadata that shows later changes to the file.
+/// Returns the metadata that reveals later changes to the file.
 #[cfg(unix)]
 pub fn stat(metadata: &Metadata) -> Option<Stat> {
     use std::os::unix::fs::MetadataExt;
@@ -137,8 +137,8 @@ pub fn stat(_: &Metadata) -> Option<Stat> {
     None
 }
 
-/// Whether a later change of the file is sure to show in its times: they must be older than the resolution of the file
-/// system's clock. `now` is in milliseconds.
+/// Whether a later change to the file is sure to change its times. For that, they must be further in the past than the resolution
+/// of the file system's clock. `now` is in milliseconds.
 pub fn tells_changes(stat: &Stat, now: i64) -> bool {
     let age = now.saturating_mul(1_000_000).saturating_sub(stat.ctime.max(stat.mtime));
     // Times in whole seconds reveal a file system with that resolution.

@@ -66,7 +66,7 @@ impl Kept {
         found
     }
 
-    /// Whether git accepts this as a repository. If git does not, the result is never true.
+    /// Whether git probably accepts this as a repository. If git rejects it, the result is always false.
     fn is_whole(&self) -> bool {
         // The dot checks that the folder may be entered.
         is_head(&self.own.join("HEAD")) && ["objects/.", "refs/."].iter().all(|name| self.shared.join(name).exists())

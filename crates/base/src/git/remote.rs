@@ -92,8 +92,8 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     git.rows(&args, |printed| parse(&text(printed)))
 }
 
-/// Returns the push settings from the configuration as arguments, so that mcpkg knows in advance which programs the
-/// push runs.
+/// Returns the push settings from the configuration as arguments. From the arguments, mcpkg knows which programs the push will
+/// run.
 fn said(git: &Git<'_>) -> Result<Vec<String>> {
     let get = |key: &str| -> Result<Option<String>> {
         let said = git.ask(&["config", "--type=bool-or-str", "--get", key])?;

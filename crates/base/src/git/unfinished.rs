@@ -33,7 +33,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
         match (is_there, is_added) {
             (false, true) => {}
             (false, false) => missing.push(name),
-            // For a folder, the files that the checkout wrote in it are listed on their own.
+            // The checkout put a folder here. The files in it are listed on their own.
             (true, _) if place.is_dir() && !place.is_symlink() => missing.extend((!is_added).then_some(name)),
             (true, _) if is_of(git, to, &name, &place)? => {
                 written.push(place);
@@ -43,7 +43,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
         }
     }
     if written.is_empty() && !stay.is_empty() {
-        // These changes existed before: git does not start a checkout that would overwrite them.
+        // No checkout has started: git refuses one that would overwrite these changes, so they are older.
         return Ok(Vec::new());
     }
     for place in written {
@@ -75,7 +75,8 @@ fn is_of(git: &Git<'_>, commit: &str, name: &Path, place: &Path) -> Result<bool>
     };
     let mut object = OsString::from(format!("{commit}:"));
     object.push(name);
-    // Compare with the committed content, and with the output of its filter. If the filter fails, it wrote nothing.
+    // Compare with the committed content, and with the output of the filter. If the filter fails here, it wrote nothing in the
+    // checkout either.
     let is_begun = |kind: &str| {
         let args = [OsStr::new("cat-file"), OsStr::new(kind), &object];
         git.run(&args).is_ok_and(|whole| whole.starts_with(&bytes))

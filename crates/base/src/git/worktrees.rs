@@ -83,7 +83,8 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     // commit. The branch name may contain `=`, so `-c` cannot override it.
     let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
     let mut said = vec!["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
-    // With this setting git runs a program to verify signatures. As an argument, `change` sees it and can refuse before the merge.
+    // With this setting, git runs a program to verify signatures. `change` checks only the arguments, so pass the setting as one.
+    // Then `change` can refuse before the merge.
     if says(git, "merge.verifySignatures")? {
         said.push("--verify-signatures");
     }

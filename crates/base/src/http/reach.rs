@@ -12,7 +12,7 @@ use super::url::Url;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     Anywhere,
-    /// Only internet addresses, checked when the connection is made. This machine is allowed only if the URL names it
+    /// Only addresses on the internet, checked when the connection is made. This machine is allowed only if the URL names it
     /// directly.
     Public,
 }

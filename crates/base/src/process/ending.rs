@@ -14,9 +14,9 @@ pub fn ending() -> Vec<i32> {
     ends.filter(|signal| *signal != SIGHUP || !is_ignored(&status, *signal)).collect()
 }
 
-/// Stops this process until somebody lets it go on, as Ctrl-Z does.
+/// Suspends this process until it is continued, as Ctrl-Z does.
 pub fn stop_self() {
-    // A stop that failed leaves the process running, which is the best that can be done.
+    // If this fails, the process simply keeps running.
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
 }
 

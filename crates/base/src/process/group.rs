@@ -16,8 +16,8 @@ pub(super) fn separate(command: &mut Command) {
 #[cfg(not(unix))]
 pub(super) fn separate(_: &mut Command) {}
 
-/// Sends `ended` when `child` has exited. The child's id, which is also its group's id, stays reserved until it is
-/// waited for.
+/// Sends `ended` when `child` has exited. Does not collect the exit status, so the child's id, which is also the id of its group,
+/// stays reserved.
 ///
 /// # Errors
 /// The system's error if no thread could be started.

@@ -10,9 +10,9 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// Limits that end a program early.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// The time limit.
+    /// The maximum run time.
     pub time: Duration,
-    /// How long it has to end by itself after it was asked to.
+    /// How long the program may take to end after it was asked to.
     pub grace: Duration,
     /// Cancelled when the call is cancelled, which ends the program.
     pub cancelled: &'a CancellationToken,

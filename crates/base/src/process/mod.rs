@@ -1,4 +1,4 @@
-//! Starts other programs. No other module does.
+//! Starts other programs. All other modules start programs through this one.
 //!
 //! A program gets its arguments as a list, so no shell interprets them. By default it gets only an allow-list of
 //! variables. It runs in its own process group: when it is ended, so are the programs that it started. Waiting needs no
@@ -44,8 +44,8 @@ pub use running::Running;
 #[cfg(unix)]
 pub use spent::spent;
 
-/// Searches PATH for a name without a `/`. A program started by its path can be started without copying this process's
-/// memory. If nothing is found, returns the name unchanged, and starting it fails.
+/// Returns the path of a program: a name without a `/` is searched on PATH. Starting a program by its path avoids a copy of this
+/// process's memory. If the search finds nothing, returns the name, and starting the program fails.
 fn found(program: &OsStr) -> Cow<'_, OsStr> {
     let is_name = Path::new(program).components().count() == 1;
     let path = is_name.then(|| which::which(program).ok()).flatten();
@@ -94,7 +94,7 @@ impl Program {
         self
     }
 
-    /// Replaces all of its variables.
+    /// Replaces all variables of the program.
     #[must_use]
     pub fn environment(mut self, environment: Environment) -> Self {
         self.command.env_clear().envs(environment.variables());
@@ -107,28 +107,27 @@ impl Program {
         self
     }
 
-    /// Removes a variable.
     #[must_use]
     pub fn without(mut self, name: impl AsRef<OsStr>) -> Self {
         self.command.env_remove(name);
         self
     }
 
-    /// Sets how much of each output is kept.
+    /// Sets how much of standard output and of standard error is kept.
     #[must_use]
     pub fn capture(mut self, capture: Capture) -> Self {
         self.capture = capture;
         self
     }
 
-    /// Lets programs that it started, such as git's credential cache, keep running after it exits.
+    /// Lets processes that the program started, such as git's credential cache, keep running after the program exits.
     #[must_use]
     pub fn leaves_children(mut self) -> Self {
         self.leaves_children = true;
         self
     }
 
-    /// To end this program, asks its children instead. This is for a sandbox that would end everything at once if it
+    /// Ends the program by asking only its children to end. This is for a sandbox program that would end everything at once if it
     /// were asked itself.
     #[must_use]
     pub fn asks_below(mut self) -> Self {
@@ -136,7 +135,7 @@ impl Program {
         self
     }
 
-    /// Sets its standard input, which replaces the input of [`Program::run`].
+    /// Sets the program's standard input, which replaces the input of [`Program::run`].
     #[must_use]
     pub fn stdin(mut self, stdin: impl Into<Stdio>) -> Self {
         self.command.stdin(stdin);
@@ -144,14 +143,14 @@ impl Program {
         self
     }
 
-    /// Also passes its standard error to `tell` as it arrives, for programs that report progress.
+    /// Passes the program's standard error to `tell` as it arrives, for programs that report progress.
     #[must_use]
     pub fn tell(mut self, tell: Tell) -> Self {
         self.told = Some(tell);
         self
     }
 
-    /// Runs it to completion with `input` on its standard input. On failure, none of its processes keeps running.
+    /// Runs the program to completion with `input` on its standard input. On failure, none of its processes keeps running.
     pub fn run(mut self, input: &[u8], limits: &Limits<'_>) -> Result<Output, Failure> {
         if input.is_empty() && !self.has_stdin {
             self = self.stdin(Stdio::null());
@@ -160,8 +159,8 @@ impl Program {
         self.run_fed(Box::new(move |stdin| stdin.write_all(&input)), limits)
     }
 
-    /// Runs it to completion. `feed` writes its standard input on a separate thread, which may live as long as
-    /// something reads the input. On failure, none of the program's processes keeps running.
+    /// Runs the program to completion. `feed` writes to the program's standard input on a separate thread, which may live as long
+    /// as something reads the input. On failure, none of the program's processes keeps running.
     pub fn run_fed(mut self, feed: Feed, limits: &Limits<'_>) -> Result<Output, Failure> {
         if !self.has_stdin {
             self.command.stdin(Stdio::piped());
@@ -181,9 +180,9 @@ impl Program {
         }
     }
 
-    /// Runs it to completion with an empty standard input and both outputs merged in the order of writing. The merged
-    /// output is treated like standard error, and is returned even if the program was ended early. On failure, none of
-    /// its processes keeps running.
+    /// Runs the program to completion with an empty standard input. Standard output and standard error are merged in the order of
+    /// writing. The merged output is returned even if the program was ended early. On failure, none of the program's processes
+    /// keeps running.
     pub fn run_as_one(mut self, limits: &Limits<'_>) -> (Result<ExitStatus, Failure>, Printed) {
         self.command.stdin(Stdio::null());
         match Running::start_as_one(&mut self.command, self.capture, self.leaves_children, self.told) {
@@ -195,7 +194,7 @@ impl Program {
         }
     }
 
-    /// Starts it with pipes for standard input and output. It is ended when the returned value is dropped.
+    /// Starts the program with pipes for standard input and output. Dropping the returned value ends the program.
     ///
     /// # Errors
     /// [`Failure::NotStarted`], [`Failure::Lost`].
@@ -204,11 +203,11 @@ impl Program {
         Running::start(&mut self.command, self.capture, self.leaves_children, self.told)
     }
 
-    /// Runs it on this process's terminal. It stays in the same process group, because only that group may read the
-    /// terminal. There is no deadline, because a person works with it.
+    /// Runs the program on this process's terminal. The program stays in the same process group, because only that group may read
+    /// the terminal. There is no deadline, because a person works with the program.
     ///
     /// # Errors
-    /// The system's error if it cannot be started.
+    /// The system's error if the program cannot be started.
     pub fn run_in_terminal(mut self) -> io::Result<ExitStatus> {
         self.command.status()
     }

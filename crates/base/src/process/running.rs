@@ -56,7 +56,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Starts a program that writes both outputs to one pipe, which takes the place of its standard error here.
+    /// Starts a program that writes both outputs to one pipe. The merged output is treated as standard error.
     pub(super) fn start_as_one(
         command: &mut Command,
         capture: Capture,
@@ -83,29 +83,29 @@ impl Running {
         Ok(running)
     }
 
-    /// Sets whether to ask its children to end instead of the program itself.
+    /// Sets whether to ask the program's children to end instead of the program itself.
     pub(super) fn asking_below(mut self, asks_below: bool) -> Self {
         self.asks_below = asks_below;
         self
     }
 
-    /// Takes the pipe to its standard input. Dropping the pipe ends the input.
+    /// Takes the pipe to the program's standard input. Dropping the pipe ends the input.
     pub fn stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// Takes the pipe from its standard output.
+    /// Takes the pipe from the program's standard output.
     pub fn stdout(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
     }
 
-    /// Takes its standard error so far, or all of it if it has exited.
+    /// Takes the program's standard error so far, or all of it if the program has exited.
     pub fn stderr(&mut self) -> Printed {
         Reading::end(self.stderr.take())
     }
 
-    /// Waits until it exits, at most until `until`; returns `None` if it is still running. When it exits, processes
-    /// that it left running are ended too.
+    /// Waits until the program exits, at most until `until`; returns `None` if it is still running. When the program exits,
+    /// processes that it left running are ended too.
     ///
     /// # Errors
     /// [`Failure::Lost`], [`Failure::Cancelled`]. The program keeps running.
@@ -117,7 +117,7 @@ impl Running {
         }
     }
 
-    /// Waits until it exits, and ends it if a limit is reached.
+    /// Waits until the program exits. Ends the program if a limit is reached.
     pub(super) fn run(&mut self, limits: &Limits<'_>) -> Result<ExitStatus, Failure> {
         let failure = match self.wait_for(Instant::now().checked_add(limits.time), Some(limits.cancelled))? {
             Woken::Ended(status) => return Ok(status),
@@ -128,7 +128,7 @@ impl Running {
         Err(failure)
     }
 
-    /// Asks it and its group to end, and kills whatever is left after `grace`.
+    /// Asks the program and its group to end, and kills whatever is left after `grace`.
     pub fn end(&mut self, grace: Duration) {
         if self.status.is_some() {
             return;
@@ -166,8 +166,8 @@ impl Running {
         }
     }
 
-    /// Ends the processes that the exited program left running, then takes its status. Until then, the id of its group
-    /// cannot be reused.
+    /// Ends the processes that the exited program left running, and then waits for the program. Until that wait, the id of the
+    /// group cannot be reused.
     fn reap(&mut self) -> Result<(), Failure> {
         if !self.leaves_children {
             group::end(&mut self.child, End::Forced);

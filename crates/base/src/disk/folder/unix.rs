@@ -37,7 +37,7 @@ pub(super) fn entry(folder: &Handle, _: &Path, name: &OsStr) -> Result<Entry> {
 
 pub(super) fn names(folder: &Handle, path: &Path) -> Result<Vec<OsString>> {
     let mut names = Vec::new();
-    // Open the folder again: all readers of one handle share a position in its listing.
+    // Open the folder again, because all readers of one handle share their position in the listing.
     for found in rustix::fs::Dir::new(open_child(folder, path, OsStr::new("."))?)? {
         let found = found?;
         let name = found.file_name().to_bytes();

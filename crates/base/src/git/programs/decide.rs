@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::failure::words;
 use crate::process::{Limits, Program};
 
-/// git commands that run none of these programs once filters are switched off.
+/// git commands that run no filter or driver from the repository's configuration once filters are switched off.
 const QUIET: &[&str] = &[
     "clone",
     "hook",
@@ -50,7 +50,7 @@ const QUIET: &[&str] = &[
 /// git commands that contact another host.
 const REMOTE: &[&str] = &["clone", "fetch", "ls-remote", "pull", "push", "submodule"];
 
-/// The commands in [`QUIET`] that change something, which may run a hook set in the configuration.
+/// The commands in [`QUIET`] that change something. For these, git may run a hook that is set in the configuration.
 const CHANGES: &[&str] = &["diff", "fetch", "hook", "push", "symbolic-ref", "tag", "update-ref"];
 
 /// Arguments that make a command sign or verify signatures. Callers pass one if the configuration requires it.
@@ -143,7 +143,8 @@ fn without_programs(program: Program, named: &Named) -> Program {
     if names(Runs::Signing) {
         configuration.push(("log.showSignature".to_owned(), "false"));
     }
-    // Such a program could be run to fetch a missing object. Old releases of git only know the second variable.
+    // To fetch a missing object, git could run a program that the repository names. Old releases of git only know the second
+    // variable.
     if names(Runs::Remotes) {
         program = program.variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
     }

@@ -11,7 +11,8 @@ pub(super) enum Runs {
     Signing,
     /// Commands for which hooks are allowed.
     Hooks,
-    /// All commands that change something: new releases of git run such hooks then, and no option prevents it.
+    /// All commands that change something. New releases of git then run hooks from the configuration, and no option prevents
+    /// that.
     Changes,
 }
 
@@ -34,7 +35,8 @@ impl Setting {
             | ("diff", None, "external")
             // With this setting, git writes files outside the repository.
             | ("core", None, "worktree") => Some(Runs::Files),
-            // The Git LFS filter runs these. It is part of the user's own configuration, so it is not disabled.
+            // The Git LFS filter runs these programs. The filter is part of the user's own configuration, so mcpkg does not
+            // disable it.
             ("lfs", Some(name), "path") if name.starts_with("customtransfer.") => Some(Runs::Files),
             ("lfs", Some(name), "clean" | "smudge") if name.starts_with("extension.") => Some(Runs::Files),
             ("core", None, "sshcommand" | "gitproxy" | "askpass" | "alternaterefscommand")

@@ -91,7 +91,7 @@ fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> 
 /// Returns the paths of the submodules as listed by git. This command only reads the index and runs no programs.
 fn listed(top: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
     let args = ["ls-files", "--stage", "-z", "--full-name", "--", ":/"];
-    // Fetching a missing object could run one, so forbid it.
+    // Fetching a missing object could run a program, so forbid it.
     let git = plain(top, false, false, &args).variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
     let output = git.run(&[], limits).map_err(|failure| ended(top, &args, limits, failure))?;
     if !output.status.success() {

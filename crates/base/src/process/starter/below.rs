@@ -27,8 +27,8 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
     if within == Within::Container {
         let mut signals = Signals::new([SIGTERM])?;
         thread::Builder::new().name("asked-to-end".to_owned()).spawn(move || {
-            // Only the first process of a container gets the request to end, so it passes the request on to the group.
-            // It belongs to that group too, which is why it handles only one request.
+            // Only the first process of a container gets the request to end, so it passes the request on to its group. It belongs
+            // to that group too and gets the request again, so it must handle only the first one.
             if signals.forever().next().is_some() {
                 let _ = rustix::process::kill_current_process_group(Signal::TERM);
             }
@@ -37,8 +37,7 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
     if within == Within::Nothing {
         let mut signals = Signals::new([SIGTERM])?;
         thread::Builder::new().name("asked-to-end".to_owned()).spawn(move || {
-            // The tool was asked too, because it is in the same group. Kill it shortly before this process itself is
-            // killed.
+            // The tool is in the same group, so it was also asked to end. Kill it shortly before this process is killed.
             if signals.forever().next().is_some() {
                 thread::sleep(crate::process::GRACE / 4 * 3);
                 kill_all();

@@ -54,8 +54,8 @@ fn shut_off() -> io::Result<()> {
 }
 
 fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
-    // The whole group gets SIGTERM. The program decides whether it exits, and this process must live on to report that.
-    // Programs started from here get the default action of the signal again.
+    // The whole group gets SIGTERM. The program decides whether to exit, and this process must stay alive to report that.
+    // Programs started from here get the signal's default action again.
     signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::new(AtomicBool::new(false)))?;
     let request = Request::read(channel)?;
     Frame::Ready.write(channel)?;
@@ -96,8 +96,8 @@ fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     wait(&command.spawn()?)
 }
 
-/// Waits for a child and collects orphans meanwhile. In a sandbox this may be the first process, so nobody else
-/// collects them.
+/// Waits for a child and meanwhile collects orphans. In a sandbox this process may be the first one, so nobody else collects
+/// them.
 fn wait(child: &Child) -> io::Result<ExitStatus> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {

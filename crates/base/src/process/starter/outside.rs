@@ -91,12 +91,11 @@ pub fn run(
     };
     let output = sandbox.run(&[], limits);
     if let Some(socket) = met_again {
-        // Connect, in case the listener is still waiting for a connection.
+        // Connect once, because the listener may still be waiting for a connection.
         drop(UnixStream::connect(socket));
     }
     if output.is_err() {
-        // The program that starts the container may have ended without the container. The container ends when nobody
-        // listens to it.
+        // The program that starts the container may have ended before the container. Closing the connection ends the container.
         end(&met);
     }
     let report = talk.recv_timeout(DRAIN).or_else(|_| {
@@ -122,15 +121,15 @@ fn end(met: &Receiver<UnixStream>) {
     }
 }
 
-/// Two sides that are connected, or will be.
+/// The connection to the other side, which may not exist yet.
 struct Met {
     /// The other side's end, if it is passed as standard input.
     stdin: Option<UnixStream>,
-    /// The report at the end.
+    /// Receives the report once the other side has ended.
     talk: Receiver<Report>,
-    /// This side's end, once the other side has connected.
+    /// Receives this side's end once the other side has connected.
     met: Receiver<UnixStream>,
-    /// The path of the socket that is listening.
+    /// The path of the listening socket, if there is one.
     met_again: Option<PathBuf>,
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// is the socket.
 pub(super) const WORD: &str = "__start-in-sandbox";
 
-/// The first argument of mcpkg when it should enter control groups, and then become the program that follows them.
+/// The first argument of mcpkg when it enters control groups. The names of the groups and the program to become follow.
 pub(super) const ENTER: &str = "__enter-cgroup";
 
 /// The exit status if mcpkg itself failed. Shells use the same status for commands that cannot be run.
@@ -38,15 +38,15 @@ pub(super) const MOST_LEFT_OUT: usize = 64;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub argv: Vec<String>,
-    /// All of its variables.
+    /// All variables of the program.
     pub variables: BTreeMap<String, String>,
     /// The working directory.
     pub folder: String,
-    /// Limits for it and for each of its children.
+    /// Limits for the program and for each of its children.
     pub ceilings: Ceilings,
-    /// The folder with the files to collect after it has ended.
+    /// The folder with files to collect after the program has ended.
     pub output: Option<Output>,
-    /// A folder to copy before it starts.
+    /// A folder to copy before the program starts.
     pub copied: Option<Copied>,
     /// What the starter itself runs in.
     pub within: Within,
@@ -55,7 +55,7 @@ pub struct Request {
 /// What the starter runs in. This decides who ends the processes that the program leaves running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Within {
-    /// A sandbox that ends with the process that started it. It is asked to end as a group.
+    /// A sandbox that ends with the process that started it. A request to end reaches its whole process group.
     Sandbox,
     /// A container whose first process is the starter. It passes on a request to end, and exits when nobody listens to
     /// it. Everything else in the container ends with it.
@@ -81,7 +81,7 @@ pub struct Ceilings {
     pub data: u64,
     /// Address space in bytes.
     pub addressed: u64,
-    /// The number of processes and threads of its user in its namespace.
+    /// The number of processes and threads that the user may have in the namespace.
     pub processes: u64,
     pub files: u64,
     /// The largest file, in bytes.
@@ -131,8 +131,8 @@ pub(super) enum Frame {
     Ended(Ended),
 }
 
-/// How much may still be reported. Both sides count: the inner side to stop in time, the outer side because a tool may
-/// have taken the starter's place.
+/// How much may still be reported. Both sides count: the inner side to stop in time, and the outer side because a tool may have
+/// taken over the socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowance {
     pub files: usize,

@@ -12,8 +12,8 @@ use super::span::{Found, is_boundary};
 /// The `Authorization` schemes with credentials that are recognized without a preceding `Authorization`.
 const SCHEMES: &[&str] = &["bearer", "basic"];
 
-/// The minimum length of a token after its prefix, and of its random-looking part: with a digit ([`RANDOM`]), and
-/// without ([`LONG`]).
+/// The minimum length of a token after its prefix ([`SHORTEST`]), and of its random-looking part with a digit ([`RANDOM`]) and
+/// without one ([`LONG`]).
 const SHORTEST: usize = 8;
 const RANDOM: usize = 16;
 const LONG: usize = 20;

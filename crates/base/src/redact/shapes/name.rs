@@ -94,12 +94,12 @@ impl<'t> Name<'t> {
             .any(|known| last.eq_ignore_ascii_case(known))
     }
 
-    /// Whether the value is only a secret if it is a name and password in base64, as in a registry's settings.
+    /// Whether the value counts as a secret only if it is a name and password in base64, as in a registry's settings.
     pub fn is_auth(&self) -> bool {
         is_auth(self.word)
     }
 
-    /// Whether the value is only a secret if it is long and random, as in a JSON Web Key.
+    /// Whether the value counts as a secret only if it is long and random, as in a JSON Web Key.
     pub fn is_number(&self) -> bool {
         matches!(self.word, "d" | "p" | "q" | "dp" | "dq" | "qi" | "k")
     }

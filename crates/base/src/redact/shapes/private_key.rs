@@ -18,8 +18,8 @@ const DASHES: &str = "-----";
 /// The words in the first line of any private key.
 const PRIVATE: &str = "PRIVATE KEY";
 
-/// [`BEGIN`] in base64, without the last characters, which depend on the following bytes; and how many characters to
-/// decode to see whether the key is private.
+/// [`BEGIN`] in base64. The last characters are missing because they depend on the following bytes. [`ENCODED_LINE`] is how many
+/// characters to decode to see whether the key is private.
 const ENCODED: &str = "LS0tLS1CRUdJTi";
 const ENCODED_LINE: usize = 64;
 
@@ -32,7 +32,8 @@ const LONGEST: usize = 64 << 10;
 /// The most bytes of a key without an end.
 const MOST: usize = 1 << 20;
 
-/// The minimum length of a line of a key without an end: after other words, and alone.
+/// The minimum length of a word that may be a line of a key without an end: if other words precede it in the line, and if it is
+/// alone.
 const SHORTEST_LINE: usize = 40;
 const SHORTEST_WORD: usize = 16;
 
