@@ -1,7 +1,7 @@
 //! Asks the person at the terminal for consent or for a line of text.
 //!
-//! All questions go through this module, so that they look alike: one line of text stays one line, a mark begins each
-//! row that continues it, and a long line is cut and shown with its size.
+//! All questions go through this module, so that they look alike and no text can fake an extra line. If a line is wrapped, a mark
+//! begins each further row. A long line is cut and shown with its size.
 
 use std::io::{IsTerminal, stderr, stdin};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Output {
         self.note(&shown);
         let ending = |choices: &str| asked.ending_with(&format!(" {choices} ")).rows(columns, false);
         let (_, asked_height, _) = ending("[y/N/v]");
-        // The last row is for the cursor.
+        // The last row of the terminal is for the cursor.
         let is_long = is_cut || is_question_cut || height + asked_height >= usize::from(rows);
         // The choices are wrapped together with the question. Otherwise the terminal would break them at the end of
         // its row.

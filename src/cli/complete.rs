@@ -169,8 +169,7 @@ impl Source {
     fn stored(&self, find: fn(&Typed<'_>) -> Result<Vec<Name>>, prefix: &str) -> Result<Vec<Name>> {
         let store = self.globals.open_as_it_is()?;
         let selection = self.selection.get_or_init(|| self.globals.selection());
-        // Reads without a pool and a transaction: it does no harm if the names come from two slightly different
-        // states.
+        // Read without a pool and without a transaction. Names from two slightly different states of the database do no harm.
         store.read_once(|db| find(&Typed { db, selection, prefix, limit: MOST }))
     }
 }

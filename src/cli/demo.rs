@@ -1,4 +1,4 @@
-//! `mcpkg demo`: shows the main job from an empty folder to a verified backup, with the real binary.
+//! `mcpkg demo`: shows mcpkg's main steps with the real binary, from an empty folder to a verified backup.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ impl Demo<'_> {
         self.say(&format!("{command:<COLUMNS$} {says}\n"))
     }
 
-    /// Returns this very binary, set up for the demo's database and shielded from the user's environment.
+    /// Returns a program that runs this binary with the demo's database and without the user's settings.
     fn mcpkg(&self) -> Result<Program> {
         let binary = std::env::current_exe()
             .map_err(|error| Error::internal("cannot determine the path of this program").with_source(error))?;

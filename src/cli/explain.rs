@@ -71,7 +71,7 @@ pub fn all(width: u16) -> String {
     text
 }
 
-/// Returns the words around `help` on a parsed command line: `skill help add` and `help skill add` both ask about
+/// Returns the words around `help` on a parsed command line. For example, `skill help add` and `help skill add` both ask about
 /// `skill add`.
 pub(super) fn asked(matches: &ArgMatches) -> Option<Vec<String>> {
     let (mut words, mut innermost) = (Vec::new(), matches);

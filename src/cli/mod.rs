@@ -210,8 +210,8 @@ fn cancel_on_interrupt(context: &Context) {
     let ending = mcpkg_base::process::ending();
     let again = Arc::new(AtomicBool::new(false));
     for signal in &ending {
-        // The order matters: on the first signal, the flag is still unset when the first handler runs, and the second
-        // one sets it.
+        // Keep this order: on the first signal, the flag must still be unset when the first handler runs, and then the second
+        // handler sets it.
         let _ = signal_hook::flag::register_conditional_shutdown(*signal, 130, Arc::clone(&again));
         let _ = signal_hook::flag::register(*signal, Arc::clone(&again));
     }
@@ -312,7 +312,7 @@ fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
 }
 
-/// Returns the exit status after help was shown. A failed write does not count, as in `mcpkg help | head -1`.
+/// Returns the exit status after help was shown. A failed write counts as success, as in `mcpkg help | head -1`.
 fn unparsed(shown: Result<()>) -> u8 {
     let _ = shown;
     0

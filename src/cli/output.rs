@@ -18,7 +18,7 @@ use mcpkg_base::marks;
 use mcpkg_core::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell};
 use mcpkg_core::present;
 
-/// Columns of a progress line that the bar and the counts take.
+/// The columns of a progress line that the bar and the counts take up.
 const BESIDE: usize = 48;
 
 /// Columns and rows to assume if the size of the terminal is unknown.
@@ -136,7 +136,7 @@ impl Output {
         })
     }
 
-    /// Writes a failure to stderr, as JSON if `--json` is given and stdout carries a protocol.
+    /// Writes a failure to stderr, as JSON if `--json` is given, which happens only if stdout carries a protocol.
     pub(super) fn error(&self, error: &Error) {
         if is_closed_pipe(error) {
             return;
@@ -199,7 +199,7 @@ impl Output {
                 // The next phase of the work has begun.
                 bar.reset();
             }
-            // Set the position first: each call redraws the bar, and would show the new text with the old position.
+            // Set the position before the text: each call redraws the bar, and would show the new text with the old position.
             bar.update(|state| {
                 state.set_len(total);
                 state.set_pos(done);

@@ -1,4 +1,4 @@
-//! Repairs that run before a command or a server starts.
+//! Runs repairs before a command or a server starts.
 
 use mcpkg_core::op::Context;
 

@@ -1,4 +1,4 @@
-//! Text for a terminal. Foreign text reaches the terminal only as part of a [`Shown`], which marks hidden characters.
+//! Builds text for a terminal. Foreign text reaches the terminal only as part of a [`Shown`], which marks hidden characters.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;

@@ -1,4 +1,4 @@
-//! The configuration of a server, and for each request its caller and what it may access.
+//! Defines the configuration of a server, which a request narrows to its caller and to what the caller may access.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use mcpkg_store::tools::session::SessionInstalls;
 /// The configuration of a server, narrowed to what a request may access.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The part of the project selection that is fixed; each request completes it.
+    /// The part of the project selection that is the same for all requests. Each request adds the rest.
     pub selection: Selection,
     pub identity: Identity,
     /// Which tools can be called, whether listed or not.
     pub surface: Arc<Surface>,
-    /// Whether every served tool is listed. Otherwise only those that most sessions need are.
+    /// Whether the server lists every tool. If not, it lists only those that most sessions need.
     pub full_list: bool,
     /// The rights of the request's access key, if it has one.
     pub grant: Option<Grant>,
@@ -27,13 +27,13 @@ pub struct Config {
     pub asks_before_destructive: bool,
     /// Additional folders that config repos may read files from.
     pub allow_outside: Vec<std::path::PathBuf>,
-    /// The toolset that restricts which tools are listed and called, instead of the active one.
+    /// The toolset that restricts which tools are listed and can be called. It replaces the project's active toolset.
     pub toolset: Option<String>,
-    /// The scope of installs. `None` means: the client's key, else its session over HTTP, else everybody.
+    /// The scope of installs. `None` means the client's key if it has one, else its session over HTTP, else everybody.
     pub install_scope: Option<InstallScope>,
     /// The installs of the request's session, if it has its own.
     pub session: Option<Arc<SessionInstalls>>,
-    /// Additional providers of a program that embeds mcpkg.
+    /// Providers that an embedding program adds.
     pub providers: Providers,
     /// How often one requester may call one rate-limited tool over HTTP. If `None`, the tool's own limit applies.
     pub tool_rate: Option<Rate>,
@@ -81,7 +81,7 @@ impl Config {
         Audience { identity: self.identity, selection: &self.selection, key: self.key(), session, toolset }
     }
 
-    /// The name of the request's access key.
+    /// Returns the name of the request's access key.
     fn key(&self) -> Option<&str> {
         self.grant.as_ref().map(|grant| grant.key.as_str())
     }

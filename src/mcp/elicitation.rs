@@ -19,16 +19,16 @@ const MAX_LINES: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Yes,
-    /// The user submitted the form with a no.
+    /// The user submitted the form and chose no.
     No,
     /// The client declined. Some clients do so without asking anybody.
     Declined,
-    /// The form was closed, or the user was away.
+    /// The form was closed, or the user did not answer.
     Nothing,
 }
 
-/// Whether the client of a request can show forms and its answer counts. It counts if one of this user's programs
-/// started the server, or if the client's access key may consent.
+/// Whether the client of a request can show forms, and mcpkg accepts its answers. mcpkg accepts them if one of this user's
+/// programs started the server, or if the client's access key may consent.
 pub(super) fn is_trusted(config: &Config, request: &RequestContext<RoleServer>) -> bool {
     let declared = request.client_capabilities().and_then(|capabilities| capabilities.elicitation);
     // A client that names no mode supports forms.
@@ -56,7 +56,7 @@ pub(super) fn question(request: &Request) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema }
 }
 
-/// Interprets an ElicitResult. Only a submitted form with a yes in it means yes.
+/// Interprets an ElicitResult. Only a submitted form with the answer yes counts as consent.
 pub(super) fn answer(result: &Value) -> Answer {
     match (result["action"].as_str(), result["content"][FIELD].as_bool()) {
         (Some("accept"), Some(true)) => Answer::Yes,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use mcpkg_base::error::Error;
 use mcpkg_core::op::{Entry, Surface};
 
-/// Shell commands without a tool of their own, and the tool that gives the same answer.
+/// Shell commands that are not tools, each with a tool that gives the same answer.
 const INSTEAD: [(&[&str], &str); 3] =
     [(&["spec", "list"], "smctl_spec_status"), (&["workflow", "run"], "execute"), (&["command", "run"], "execute")];
 
@@ -34,7 +34,7 @@ impl Reader<'_> {
     /// Translates a hint. Returns `None` if nothing in it is useful to an agent.
     pub fn hint(&self, hint: &str) -> Option<String> {
         if hint.starts_with("did you mean") && self.failed.is_some_and(deletes) {
-            // A similar name belongs to a different thing, which the user did not ask to delete.
+            // The similar name belongs to a different thing, which the user did not ask to delete. So the hint must not name it.
             return Some(
                 "nothing was deleted; list the existing items, and ask the user which item to delete".to_owned(),
             );
@@ -120,7 +120,7 @@ impl Reader<'_> {
         let tools: Vec<&Entry> =
             crate::DOMAINS.operations().filter(|entry| entry.faces.tool() && self.reaches(entry)).filter(cli).collect();
         let longest = tools.iter().map(|entry| entry.cli.len()).max()?;
-        // A longer command that agents do not have is a different command.
+        // The words name a longer command that is not a tool. The shorter command does something else.
         if crate::DOMAINS.operations().filter(cli).any(|entry| entry.cli.len() > longest) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Limits on clients' requests: how long a read may take, and how many run at once.
+//! Limits clients' requests: how long a read may take, and how many run at once.
 
 use std::time::Duration;
 

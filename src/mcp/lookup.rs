@@ -1,4 +1,4 @@
-//! Shared parts of the reads: the page that a cursor asks for, and the error for a missing row.
+//! Provides shared parts of the reads: the page that a cursor asks for, and the error for a missing row.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_content::cursor;

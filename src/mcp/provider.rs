@@ -56,14 +56,14 @@ pub struct Projected {
     pub answer: Answer,
 }
 
-/// How a data tool is answered.
+/// The way to answer a call of a data tool.
 #[derive(Clone)]
 pub enum Answer {
-    /// As an operation: on the blocking pool, in the caller's context.
+    /// Runs like an operation: on the blocking pool, in the caller's context.
     Run(Box<op::Projected>),
-    /// By a program that talks to the client meanwhile.
+    /// Answered by a program, which may talk to the client meanwhile.
     Talk(Arc<Talk<CallToolRequestParams, CallToolResponse>>),
-    /// By a program, as a task if the client has the tasks extension.
+    /// Answered by a program, as a task if the client has the tasks extension.
     Task(Arc<TaskTool>),
 }
 
@@ -83,9 +83,9 @@ pub type RunTask = dyn Fn(CallToolRequestParams, Arc<RunningTask>) -> Pending<Ca
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskSupport {
     Never,
-    /// If the client has the tasks extension.
+    /// The call runs as a task if the client has the tasks extension.
     Optional,
-    /// Always; a client without the extension is refused.
+    /// The call always runs as a task. A client without the extension is refused.
     Required,
 }
 

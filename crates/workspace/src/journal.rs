@@ -111,9 +111,8 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     Ok(warnings)
 }
 
-/// Cleans up after a killed process in the workspace around the start folder: undoes a run that had not landed,
-/// completes one that had. Leaves runs of another database or another machine alone; commands that write then refuse to
-/// start.
+/// Cleans up after a killed process in the workspace around the start folder: undoes a run that had not landed, and completes a
+/// run that had. Leaves runs of another database or another machine alone. In that case, commands that write refuse to start.
 pub fn recover(context: &Context) {
     let Some(root) = around(&start(&context.selection), |root| root.join(APPLYING).is_file()) else { return };
     match put_right(context, &root, false) {
@@ -123,8 +122,8 @@ pub fn recover(context: &Context) {
     }
 }
 
-/// Cleans up an unfinished run; returns a sentence about it, or `None` if there is none or its process is still
-/// running. With `by_file`, works even if the run's database is gone or does not know the run.
+/// Cleans up an unfinished run; returns a sentence about it. Returns `None` if there is no unfinished run, or if its process is
+/// still running. With `by_file`, works even if the run's database is gone or does not know the run.
 ///
 /// # Errors
 /// `E_FLOW_UNDONE` with what could not be undone, `E_WORKSPACE_BUSY` if the run belongs to another database.
@@ -145,7 +144,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     let carrier = Carrier { root, lock: lock.file(), cancelled: &never, message: &message };
     let what = format!("`{} {}`", applying.operation, applying.subject);
     let done = match run.as_ref().map(|run| (run.id, run.state)) {
-        // It was killed before the database recorded the run, so nothing had changed.
+        // The process was killed before the database recorded the run, so nothing had changed.
         None if is_ours && !by_file => {
             end(root)?;
             context.approved.withdraw(Kind::Flow, &sha256)?;
@@ -163,8 +162,8 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             Ok(None)
         }
         other => {
-            // Only its database knew whether the run had landed. Assume that it had not, and undo the cleanup steps as
-            // well.
+            // If this database does not know the run, it is unknown whether the run had landed. Assume that it had not, and undo
+            // the cleanup steps as well.
             let after: &[Step] = if other.is_none() { &applying.tidy } else { &[] };
             let mut kept = carry::revert(&carrier, after)?;
             kept.extend(carry::put_files_back(&carrier, &applying.land)?);

@@ -29,7 +29,7 @@ pub fn keeps(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Returns what such a ref keeps: `develop` or `worktrees/login`.
+/// Returns what a keeping ref protects, such as `develop` or `worktrees/login`.
 pub fn what(name: &str) -> Option<&str> {
     let (_, what) = name.strip_prefix(PREFIX)?.split_once('/')?;
     Some(["heads/", "tags/"].iter().find_map(|prefix| what.strip_prefix(prefix)).unwrap_or(what))
@@ -45,8 +45,8 @@ pub fn worktree(run: Uuid, set: &str) -> String {
     format!("{PREFIX}{run}/{}", worktree_part(set))
 }
 
-/// Returns the last part of the ref name. It is hex-encoded if the set's name is not valid in a ref, which is possible
-/// for folders that mcpkg did not create.
+/// Returns the last part of the ref's name for a set. The set's name is hex-encoded if it is not valid in a ref, which is
+/// possible for folders that mcpkg did not create.
 fn worktree_part(set: &str) -> String {
     match names::is_name(set) {
         true => format!("worktrees/{set}"),

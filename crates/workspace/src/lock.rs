@@ -102,7 +102,7 @@ impl Lock {
     }
 
     fn told(mut self, what: &str) -> Result<Self> {
-        // The text only informs people. The lock itself is the operating system's.
+        // This text only informs people. The actual lock is the operating system's.
         let written =
             self.file.set_len(0).and_then(|()| self.file.rewind()).and_then(|()| writeln!(self.file, "{what}"));
         match written {

@@ -123,7 +123,7 @@ pub(super) const RESOURCES: &[Resource] = &[
 /// The variable in the URI templates: a spec's name, prefixed with the repository if several specs share it.
 const NAME: &str = "name";
 
-/// A resource without variables. `--as smctl` lists it as a resource; other servers list it as a template.
+/// A resource without variables. `--as smctl` lists it as a resource, while other servers list it as a template.
 const FIXED: Resource = Resource { shown: Shown::Template, ..Resource::EMPTY };
 
 const LIVE: Live = Live { group: GROUP, read: |_, _| Ok(None), names: |_| Ok(Vec::new()), looked_at_again: false };

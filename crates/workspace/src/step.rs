@@ -23,10 +23,10 @@ pub enum Step {
     AddWorktree { repo: String, folder: String, path: String, branch: String },
     /// Removes a linked work tree. The commit `kept` holds its uncommitted files.
     RemoveWorktree { repo: String, folder: String, path: String, branch: String, kept: Option<String> },
-    /// Renames a linked work tree to a temporary folder. A crash leaves this step either done or not done.
+    /// Renames a linked work tree to a temporary folder, so that a crash leaves this step either done or not done.
     /// [`Step::RemoveWorktree`] follows once the change has landed.
     PutAside { repo: String, path: String, aside: String },
-    /// Moves such a work tree back, if it still exists.
+    /// Moves a work tree back that was put aside, if it still exists.
     BringBack { repo: String, path: String, aside: String },
     /// Recreates a removed work tree with the files of the commit `kept`. `branch` is empty if the work tree was on a
     /// commit without a branch.
@@ -38,7 +38,7 @@ pub enum Step {
     /// Moves a new clone from its temporary folder to its final path. `mark` identifies the clone until the change has
     /// landed.
     Place { repo: String, temporary: String, path: String, mark: String },
-    /// Removes such a mark.
+    /// Removes the mark of a clone that [`Step::Place`] moved.
     Unmark { repo: String, path: String, mark: String },
     /// Writes one of mcpkg's own text files in the workspace; `None` means that the file does not exist.
     Write { path: String, old: Option<String>, new: Option<String> },

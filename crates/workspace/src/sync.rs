@@ -247,9 +247,8 @@ struct Followed {
     is_new: bool,
 }
 
-/// Returns the branches to update: main, develop, and the checked-out branch. They need an upstream. If main or develop
-/// has none, the branch of the same name at `origin` takes that role, and becomes the upstream when the branch is
-/// updated.
+/// Returns the branches to update: main, develop, and the checked-out branch. Each needs an upstream. If main or develop has
+/// none, the branch with the same name at `origin` is used, and becomes the upstream when the branch is updated.
 fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<Followed>> {
     let all = refs::list(git, &["refs/heads/", "refs/remotes/"])?;
     let named = [&repo.default_branch, &workspace.manifest.flow.develop_branch];
@@ -297,7 +296,7 @@ impl Done {
     }
 }
 
-/// Decides what to do with a branch and records it; returns whether the branch should be moved.
+/// Decides what to do with a branch, and records the outcome. Returns whether the branch should be moved.
 fn judge(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result<bool> {
     let (name, other) = (branch.short("refs/heads/"), upstream.short("refs/remotes/"));
     if branch.id == upstream.id || refs::contains(git, &branch.id, &upstream.id)? {

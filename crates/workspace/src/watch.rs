@@ -88,7 +88,7 @@ impl Places {
         };
     }
 
-    /// Whether a change of this path may affect a resource.
+    /// Whether a change to this path may affect a resource.
     fn concerns(&self, path: &Path) -> bool {
         if self.missing.contains(path) || self.folders.get(path).is_some_and(|depth| *depth != Depth::Arrivals) {
             return true;

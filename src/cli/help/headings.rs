@@ -1,4 +1,4 @@
-//! The headings under which `mcpkg help` lists the commands.
+//! Lists the commands under the headings of `mcpkg help`.
 
 /// Each heading with its commands, in display order. A test compares the list with the command line.
 pub const HEADINGS: [(&str, &[&str]); 8] = [

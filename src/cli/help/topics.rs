@@ -1,4 +1,4 @@
-//! The topics of `mcpkg help TOPIC`: documentation pages rendered for the terminal.
+//! Defines the topics of `mcpkg help TOPIC`: documentation pages rendered for the terminal.
 
 use super::options::options;
 use super::page::rendered;
@@ -11,7 +11,7 @@ pub(crate) struct Topic {
     what: What,
 }
 
-/// Where the text of a topic comes from.
+/// The source of a topic's text.
 enum What {
     /// A Markdown page of the documentation.
     Page(&'static str),

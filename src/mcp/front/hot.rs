@@ -1,4 +1,4 @@
-//! Requests that the front answers itself: hot reads, and calls of tools that are declared hot.
+//! Identifies requests that the front answers itself: hot reads, and calls of tools that are declared hot.
 
 use std::borrow::Borrow;
 

@@ -43,7 +43,7 @@ struct State {
     known: Known,
 }
 
-/// What is known as of one data version: which projects exist, whether a key is required, and what each key allows.
+/// The data that was read at one data version: which projects exist, whether a key is required, and what each key allows.
 #[derive(Default)]
 struct Known {
     version: Option<Version>,
@@ -76,10 +76,10 @@ impl ReadCache {
 
     /// Returns the cache key of an admitted request, and its cached answer if there is one.
     ///
-    /// A cached answer is valid if nothing was committed since, judged by the data version that [`ReadCache::admit`]
-    /// read. That version was read after the request began, so no commit known to anybody before is missed. Reading it
-    /// again would take a tenth of the request's time. If the request was only presumed to be admitted, the caller
-    /// looks it up again after `admit`.
+    /// A cached answer is valid if nothing was committed since, judged by the data version that [`ReadCache::admit`] read. That
+    /// version was read after the request began, so it includes every commit that the client may know of. Reading it again would
+    /// take a tenth of the request's time. If the request was only presumed to be admitted, the caller looks it up again after
+    /// `admit`.
     pub(crate) fn look_up(
         &self,
         config: &Config,
@@ -247,8 +247,8 @@ impl State {
         Ok(version)
     }
 
-    /// Records the version that a read saw which began at `read_at`, and forgets everything known if the version has
-    /// changed. Of two reads, the one that began later counts, since versions themselves have no order.
+    /// Records the data version that a read saw, and forgets everything known if the version has changed. `read_at` is when the
+    /// read began. Of two reads, the one that began later counts, because versions themselves have no order.
     fn saw(&mut self, version: Version, read_at: Instant) -> Result<()> {
         if self.known.read_at.is_some_and(|known| known > read_at) {
             return Ok(());

@@ -42,9 +42,8 @@ pub(crate) struct CacheKey {
 impl CacheKey {
     /// Sets the key to another request and reuses its memory.
     ///
-    /// Of the configuration, an answer depends only on the project, and for tools also on which of them are served.
-    /// `header` is the name or URI that the request repeated in a header. It was compared with the parameters before an
-    /// answer was cached.
+    /// The only settings that affect an answer are the project and, for tools, which of them are served. `header` is the name or
+    /// URI that the request repeated in a header. It was compared with the parameters before an answer was cached.
     pub(super) fn set(&mut self, config: &Config, era: Era, method: &str, parameters: &str, header: Option<&str>) {
         let project = config.selection.named.as_deref().unwrap_or_default();
         let header = header.unwrap_or_default();
@@ -76,7 +75,7 @@ impl CacheKey {
         self.key.extend_from_slice(parameters.as_bytes());
     }
 
-    /// Sets the data version at the time of the request.
+    /// Sets the data version that applied when the request arrived.
     pub(super) fn at(&mut self, version: Version) {
         self.version = version;
     }

@@ -1,4 +1,4 @@
-//! The admission of a request: certain, or presumed until its read confirms it.
+//! Admits a request, either for certain or provisionally until its read confirms the access.
 
 use std::net::IpAddr;
 use std::sync::Arc;

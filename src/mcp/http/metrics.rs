@@ -32,7 +32,7 @@ struct PlaceLabel {
     place: &'static str,
 }
 
-/// Returns the label that a path is counted under. There are only a few labels, whatever paths clients request.
+/// Returns the label under which requests to a path are counted. There are only a few labels, whatever paths clients request.
 pub(super) fn place(path: &str) -> &'static str {
     match path.rsplit('/').next() {
         Some("mcp") => "mcp",

@@ -89,7 +89,7 @@ pub(super) async fn answer(
         }
     };
     let wait = app.network.timeout;
-    // There is no limit on small bodies. A larger one waits for the uploads that the same client is still sending.
+    // Small bodies need no slot. A large one waits until its client has a free upload slot.
     let is_upload = most > SMALL;
     let too_many = |why| Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 5);
     let places = is_upload.then(|| app.permits.places.of(Client::of(&config, peer.from)));

@@ -1,4 +1,4 @@
-//! The body of an event stream: counted while it is open, and closed with a reason when the server ends it.
+//! Serves the body of an event stream: counts it while it is open, and closes it with a reason when the server ends it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -35,7 +35,7 @@ pub(super) struct Ends {
     pub(super) taken_over: CancellationToken,
 }
 
-/// A stream that keeps `G` while it is open.
+/// An event stream that holds a value of type `G`, such as a permit, until it closes.
 struct Stream<G> {
     inner: Option<Body>,
     closing: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -61,7 +61,7 @@ pub(super) fn event_stream(
     response
 }
 
-/// Returns `body` as a stream that keeps `held` while it is open.
+/// Returns `body` as an event stream that holds the value `held` until it closes.
 pub(super) fn stream<G: Send + Sync + Unpin + 'static>(body: Body, ends: Ends, held: G) -> Body {
     let [closing, revoked, taken_over] =
         [ends.closing, ends.key.revoked(), ends.taken_over].map(|token| Box::pin(token.cancelled_owned()));

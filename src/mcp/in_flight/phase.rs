@@ -1,4 +1,4 @@
-//! The phases of an MCP session, from its start to the exchange of requests.
+//! Defines the phases of an MCP session, from its start to the exchange of requests.
 
 /// The phase of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

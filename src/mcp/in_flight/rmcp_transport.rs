@@ -1,4 +1,4 @@
-//! The transport for rmcp: it takes requests from the front and sends answers through the output.
+//! Connects rmcp to the front: rmcp receives its requests from here and sends its answers through the output.
 
 use std::io;
 use std::sync::Arc;

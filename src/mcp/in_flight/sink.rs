@@ -1,4 +1,4 @@
-//! The destination of an answer: its own line, or the combined answer to a batch.
+//! Decides where an answer goes: on its own line, or into the combined answer to a batch.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -22,7 +22,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Runs the tool. Later requests of its client continue when it has ended, even if its client has given up.
+    /// Runs the tool. Later requests of the same client continue once the tool has ended, even if the client has given up.
     pub(super) fn answer(self) -> Result<CallToolResult, ErrorData> {
         let result = tools::answer(&self.tool, self.arguments, &self.context, &self.notes, self.era);
         self.held.release();

@@ -77,7 +77,7 @@ pub(super) async fn schedule(
     outcome.unwrap_or_else(ended_abnormally).map(Into::into)
 }
 
-/// Creates a task for a running call. Returns `None` if there cannot be one.
+/// Creates a task for a running call. Returns `None` if the server cannot create one.
 async fn begin(server: &Server, asker: &Asker, tool: &str, cancelled: &CancellationToken) -> Option<Arc<RunningTask>> {
     let (tasks, asker, cancelled) = (Arc::clone(&server.tasks), asker.clone(), cancelled.clone());
     let name = tool.to_owned();

@@ -1,5 +1,5 @@
-//! rmcp's handler: handles every request that the front does not answer itself. There is one file for each family of
-//! methods.
+//! Implements rmcp's handler, which handles every request that the front does not answer itself. There is one file for each
+//! family of methods.
 //!
 //! A tool call that writes holds a write ticket, which the client's later reads wait for ([`super::tickets`]). It runs
 //! on the blocking pool, or on its own thread if it may take minutes ([`super::long_calls`]). Its commit is on the disk

@@ -47,8 +47,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Returns how a task ended with this answer, after it was possibly `cancelled`. A tool that finished anyway counts
-    /// as completed.
+    /// Returns how a task ended that may have been `cancelled`. If its tool finished anyway, the task counts as completed.
     pub(super) fn of(answered: Answered, cancelled: Option<CancelledBy>) -> Self {
         match (answered, cancelled) {
             (Answered::Result(result), Some(by)) if result.is_error == Some(true) => {

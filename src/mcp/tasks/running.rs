@@ -1,4 +1,4 @@
-//! The state of a task that runs in this server.
+//! Tracks the state of a task that runs in this server.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Shared parts of the transports: how a server announces itself and ends, and how lines are read. Also contains stdio;
+//! Contains what the transports share: how a server announces itself and ends, and how lines are read. Also contains stdio;
 //! `http` is the other transport.
 
 use std::sync::{Arc, Mutex, PoisonError};

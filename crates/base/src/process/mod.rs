@@ -107,6 +107,7 @@ impl Program {
         self
     }
 
+    /// Removes a variable.
     #[must_use]
     pub fn without(mut self, name: impl AsRef<OsStr>) -> Self {
         self.command.env_remove(name);

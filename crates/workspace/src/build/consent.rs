@@ -31,7 +31,7 @@ struct Subject<'m> {
     repo: &'m Repo,
     /// The folder, the origin and the commands, unchanged.
     covers: String,
-    /// The same with passwords in URLs redacted.
+    /// What a person is shown: the same data with passwords in URLs redacted.
     note: Value,
 }
 
@@ -82,12 +82,13 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
     )?;
     let withdraw = |failed: Error| {
         for subject in subjects {
-            // If this fails too, the file that stays records only what the person approved.
+            // If this fails too, the remaining file only records what the person did approve.
             let _ = subject.withdraw(context);
         }
         failed
     };
-    // Write the files first. If they failed after the consent was used up, the person would be asked again.
+    // Write the files before the consent is used up. In the other order, a failed write would mean that the person is asked
+    // again.
     subjects.iter().try_for_each(|subject| subject.approve(context)).map_err(withdraw)?;
     context.store.write(|db| consent.consume(context, db)).map_err(withdraw)
 }
@@ -152,7 +153,7 @@ fn hides_syntax(word: &str) -> bool {
     count(word) > count(&redact(word))
 }
 
-/// Returns the URL that git would fetch from now, without a password.
+/// Returns the URL that git would fetch from at this moment, without a password.
 fn origin(context: &Context, folder: &std::path::Path) -> Result<Option<String>> {
     if git::folder(folder).is_none() {
         return Ok(None);

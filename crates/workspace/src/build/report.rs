@@ -32,7 +32,8 @@ impl Report {
         self.rows.iter().all(Row::is_success)
     }
 
-    /// Returns the answer, or an error about the cancelled command, or else about the first that failed.
+    /// Returns the answer. If the build was cancelled, returns an error about the cancelled command; if a command failed, an
+    /// error about the first one that failed.
     pub fn answer(&self) -> Result<Reply, Error> {
         let cancelled = self.rows.iter().find(|row| is_cancelled(row));
         match cancelled.or_else(|| self.rows.iter().find(|row| row.is_failure())) {

@@ -149,7 +149,8 @@ mod tests {
         Outcome { ended, output: String::new(), took: Duration::ZERO }
     }
 
-    /// Shows the outcome of each command when `fails` ends as given: `+` passed, `-` failed, `.` skipped.
+    /// Runs the plan with one command that ends as `fails` states. Returns a sign per command: `+` passed, `-` failed, `.`
+    /// skipped.
     fn shown(parallel: bool, keep_going: bool, fails: (&str, Step, Ended)) -> String {
         let manner = Manner { parallel, jobs: if parallel { 4 } else { 1 }, keep_going };
         let rows = run(&plan(), manner, &|command| match (command.repo == fails.0, command.step == fails.1) {

@@ -25,11 +25,11 @@ pub struct Carrier<'a> {
     pub message: &'a str,
 }
 
-/// Something that could not be restored when a step was reverted.
+/// A change that could not be reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub repo: String,
-    /// What was left as it is, and why.
+    /// The thing that was left unchanged, and the reason.
     pub what: String,
 }
 

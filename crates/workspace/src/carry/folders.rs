@@ -21,7 +21,7 @@ pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Res
     if is_known(git, path)? {
         worktrees::remove(git, path)?;
     }
-    // By now it is no longer a work tree, so files that cannot be removed do no harm.
+    // git no longer knows the renamed folder as a work tree, so files that cannot be removed do no harm.
     if let Some(warning) = clear(&aside) {
         tracing::warn!("{warning}");
     }
@@ -91,7 +91,7 @@ fn open_up(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes or deletes a file, unless its text has changed.
+/// Writes or deletes a file. Refuses if its text has changed since the step was planned.
 ///
 /// # Errors
 /// `E_FLOW_MOVED` if the text is not `old`.

@@ -156,7 +156,7 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
             move_folder(&from, &place).map(|()| None)
         }
         Step::RestoreWorktree { folder, path, .. } => {
-            // The commit that it was restored from still holds its files.
+            // The commit that the work tree was restored from still holds its files.
             let (folder, path) = (whole(carrier.root, folder), whole(carrier.root, path));
             remove_worktree(carrier, &carrier.git(&folder), &path).map(|()| None)
         }

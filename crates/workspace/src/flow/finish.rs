@@ -338,7 +338,8 @@ impl Finish<'_> {
             part.conflicts.push((name.to_owned(), merged.conflicts));
             return Ok(None);
         }
-        // A squashed merge does not record its parent, so an equal tree means that it was merged before.
+        // A squashed merge does not record the merged branch as a parent, so an equal tree means that the branch was merged
+        // before.
         if self.squash && file.is_none() && refs::tree(git, &target.id)?.as_deref() == Some(merged.tree.as_str()) {
             return Ok(None);
         }

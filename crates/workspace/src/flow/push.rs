@@ -78,7 +78,7 @@ impl Operation for Push {
         if self.dry_run {
             return Ok(shown(&run, &rows, true));
         }
-        // An agent cannot reach this without approval: the person has already approved the list from `foresee`.
+        // An agent only gets here with approval: the person has already approved the list from `foresee`.
         if context.is_shell() {
             let what = format!("{} {}", run.operation, run.subject);
             let pushed = rows.iter().filter(|row| !row.updates.is_empty());
@@ -292,7 +292,7 @@ fn words(update: &Update) -> String {
     }
 }
 
-/// Like [`words`], but with full commit ids: the person approves exactly these commits.
+/// Like [`words`], but with full commit ids, because the person approves exactly these commits.
 fn exactly(update: &Update) -> String {
     match update {
         Update::Set { name, id } => format!("{} to {id}", plain(name)),

@@ -88,10 +88,10 @@ impl Operation for Undo {
     }
 }
 
-/// The run to undo, and the run that this restores.
+/// The run to undo. If it is itself an undo, also the run that it had undone.
 struct Done {
     run: FlowRun,
-    /// If `run` is itself an undo: the run that becomes effective again.
+    /// The run that takes effect again, if `run` is an undo.
     again: Option<FlowRun>,
 }
 
@@ -109,7 +109,7 @@ impl Done {
         Ok(Self { run, again })
     }
 
-    /// Returns the run that messages mention.
+    /// Returns the run to mention in messages: the one that takes effect again, otherwise the one to undo.
     fn about(&self) -> &FlowRun {
         self.again.as_ref().unwrap_or(&self.run)
     }
@@ -123,7 +123,7 @@ impl Done {
         if self.again.is_some() { "redone" } else { "undone" }
     }
 
-    /// Returns that run's command, such as `feature finish feature/login`.
+    /// Returns the command of the run to mention, such as `feature finish feature/login`.
     fn what(&self) -> String {
         format!("{} {}", self.about().operation, self.about().subject)
     }
@@ -132,7 +132,7 @@ impl Done {
         format!("`{}` is {}", self.what(), if self.again.is_some() { "redone" } else { "undone" })
     }
 
-    /// Returns the new states of the runs.
+    /// Returns the new states of both runs, by database key.
     fn becomes(&self) -> Vec<(i64, State)> {
         let again = self.again.as_ref().map(|run| (run.id, State::Done));
         std::iter::once((self.run.id, State::Undone)).chain(again).collect()

@@ -19,9 +19,9 @@ pub struct Given {
 /// Why a model did not run to completion.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Stopped {
-    /// A word for programs, such as `timeout`.
+    /// The kind of failure as a word for programs, such as `timeout`.
     pub kind: String,
-    /// A sentence for people.
+    /// A description for people.
     pub message: String,
 }
 

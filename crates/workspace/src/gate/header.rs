@@ -29,7 +29,7 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Port {
     pub name: String,
-    /// The element type of a tensor. For anything else, the kind of value, such as a sequence.
+    /// The element type of a tensor. If the value is not a tensor, its kind, such as a sequence.
     pub dtype: String,
     /// The shape; `None` if the model does not fix the number of dimensions.
     pub shape: Option<Vec<Dim>>,

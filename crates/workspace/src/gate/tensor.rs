@@ -7,10 +7,10 @@ use serde_json::{Number, Value, json};
 /// The field number of the tensor's name in ONNX's TensorProto.
 pub const NAME: u32 = 8;
 
-/// The field number that says where the tensor's values are stored.
+/// The number of the field that states where the tensor's values are stored.
 pub const LOCATION: u32 = 14;
 
-/// The value of that field for values in another file.
+/// The value of the [`LOCATION`] field if the values are in another file.
 pub const EXTERNAL: u64 = 1;
 
 /// The allowed difference from expected numbers: `absolute` plus `relative` times the expected number.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Manifest;
 use mcpkg_base::error::nearest;
 
-/// The position of something in the text; `None` if it is not there.
+/// A position in the manifest's text; `None` if the thing is missing there.
 pub(super) type Place = Option<Range<usize>>;
 
 /// A manifest with the positions that error messages need.

@@ -70,7 +70,7 @@ pub fn remove(text: &str, shown: &str, name: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Appends an inline table in the style of the existing entries: on its own line if they are.
+/// Appends an inline table. It gets its own line if the existing entries have their own lines.
 fn push(list: &mut Array, table: InlineTable) {
     let prefix = list.iter().last().and_then(|last| last.decor().prefix()?.as_str().map(str::to_owned));
     let mut new = Value::InlineTable(table);

@@ -15,7 +15,7 @@ use mcpkg_core::op::Context;
 /// The phase of a spec between its creation and its archiving.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Still empty: neither a proposal text, nor a decision, nor a task.
+    /// Still empty: no proposal text, no decision and no task.
     New,
     /// Not valid yet.
     Draft,

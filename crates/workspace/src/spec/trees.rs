@@ -196,7 +196,7 @@ impl Trees {
         self.open(path)?.ok_or_else(|| Error::internal("a folder that was just created is missing"))
     }
 
-    /// Removes those of the folders that are empty, deepest first.
+    /// Removes the folders that are empty. `paths` must list the deepest first.
     pub(super) fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
         self.folders.remove_empty(paths);
     }

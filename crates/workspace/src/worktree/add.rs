@@ -126,7 +126,7 @@ impl Operation for Add {
 struct Looked {
     place: PathBuf,
     is_there: bool,
-    /// Where the branch comes from, in a word or two.
+    /// The origin of the branch, in a word or two.
     how: &'static str,
     refs: Vec<Step>,
     steps: Vec<Step>,

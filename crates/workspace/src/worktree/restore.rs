@@ -79,7 +79,7 @@ impl Operation for Restore {
             return Ok(dry_run::reply(&format!("Would restore the worktree set '{}'", self.name), &plan.land, data));
         };
         let carried = journal::carry_out(context, &workspace.root, &lock, &plan);
-        // This only succeeds if nothing else has files there.
+        // Removing the folder fails if another command still has files there, which is fine.
         let _ = std::fs::remove_dir(workspace.root.join(crate::carry::TEMPORARY));
         let warnings = carried?;
         let rows = made.iter().map(|made| {

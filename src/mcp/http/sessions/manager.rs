@@ -188,7 +188,7 @@ impl SessionManager for Manager {
         {
             let order = self.order(id);
             let _order = order.lock().await;
-            // rmcp no longer answers it.
+            // rmcp does not answer a cancelled request.
             self.replay.cancel(id, request);
             return self.local.accept_message(id, message).await;
         }

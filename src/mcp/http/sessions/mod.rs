@@ -29,12 +29,12 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 /// How long a session has no open stream and no requests before it rests; see [`Manager::rest`].
 const RESTS: Duration = Duration::from_secs(2);
 
-/// The same limit if the client has sent nothing since `initialize`. Its next message may take a while, and it must not
-/// find a resumed session, which would count as initialized.
+/// Like [`RESTS`], for a client that has sent nothing since `initialize`. Its next message may take a while, and it must not find
+/// a resumed session, which would count as initialized.
 const RESTS_UNUSED: Duration = Duration::from_secs(60);
 
-/// How many of these unused sessions stay awake that long; the newest ones do. A burst of abandoned sessions would
-/// otherwise keep some 66 KiB each.
+/// How many sessions that were never used stay awake for [`RESTS_UNUSED`]: the newest ones. Otherwise, a burst of abandoned
+/// sessions would keep about 66 KiB each.
 const UNUSED_AWAKE: usize = 256;
 
 /// The key and the project that a session began with.

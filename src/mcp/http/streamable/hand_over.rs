@@ -43,7 +43,7 @@ impl Forwarded {
     }
 }
 
-/// Returns how a request begins a session, if it does.
+/// Describes the session that a request begins; `None` if it begins none.
 fn begins(method: &str, parameters: Option<&RawValue>) -> Option<Begins> {
     #[derive(serde::Deserialize)]
     struct Hello {

@@ -35,7 +35,7 @@ struct Listener {
     changed: watch::Receiver<()>,
     tasks: Followed,
     closing: CancellationToken,
-    /// Whether the acknowledgment was sent; `ended` is the same for the last message.
+    /// Whether the acknowledgment was sent. `ended` is whether the last message was sent.
     begun: bool,
     ended: bool,
 }

@@ -101,7 +101,7 @@ fn unpacked(dtype: Dtype, numbers: &[u8]) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(numbers.len() / 8 * size);
     for number in numbers.chunks_exact(8) {
         let (low, high) = number.split_at(size);
-        // The bytes cut off may only repeat the sign.
+        // The dropped bytes must only repeat the sign. Otherwise, the number does not fit.
         if !high.iter().all(|byte| *byte == 0) && !high.iter().all(|byte| *byte == 0xff) {
             return Err(format!("a number is not of type {}", dtype.name()));
         }

@@ -68,7 +68,7 @@ pub struct Described {
 pub enum Answer {
     /// The model ran.
     Ran(Ran),
-    /// The model did not run, or not to completion.
+    /// The model did not start, or did not run to completion.
     Stopped(Stopped),
 }
 

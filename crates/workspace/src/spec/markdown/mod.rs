@@ -124,7 +124,7 @@ fn normalized(title: &str) -> String {
 enum Open {
     Block(Block),
     Heading(Section),
-    /// HTML, which is split at its end, with its first line.
+    /// The HTML read so far, and its first line. Complete HTML is split into text and comments.
     Html(String, usize),
     /// Text to ignore: the metadata at the top of the document.
     Nothing,

@@ -170,7 +170,7 @@ fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, d
     });
     if let Err(error) = moved {
         if let (Some(before), Some(_)) = (&before, &after) {
-            // Write through the open folder: it may already have been moved before the database refused the event.
+            // Write through the open folder, because it may have been moved before the database refused the event.
             put(context, &folder, before)?;
         }
         if !had_archive {
