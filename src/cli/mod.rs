@@ -280,9 +280,9 @@ fn name_a_number(error: &mut clap::Error) {
 /// The maximum number of commands that a hint suggests for a word.
 const NAMED: usize = 4;
 
-/// Adds a hint for an unknown word such as `install`: the commands that end with it, since in mcpkg the noun comes
-/// first. After a noun, as in `gate list`, it suggests the noun's own commands, or the only command that ends with the
-/// word.
+/// Adds a hint for an unknown word such as `install`. The hint suggests the commands that end with this word, because in mcpkg
+/// the noun comes first. After a noun, as in `gate list`, it suggests the noun's own commands, or the only command that ends with
+/// the word.
 fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };

@@ -259,7 +259,7 @@ impl Output {
         }
     }
 
-    /// Shows a text in the user's pager at their request. Without a pager, it goes to the terminal.
+    /// Shows a text in the user's pager, because the user asked for it. Without a pager, writes the text to the terminal.
     pub(super) fn page(&self, text: &Shown) {
         match Pager::of_user().map(|pager| pager.show(&text.plainly())) {
             Some(Ok(())) => {}

@@ -64,7 +64,7 @@ impl Shown {
         })
     }
 
-    /// Returns the text with its styles. For a terminal, visible marks replace control characters and invisible ones.
+    /// Returns the text with its styles. For a terminal, visible marks replace control characters and invisible characters.
     pub(super) fn written(&self, for_terminal: bool) -> String {
         let mut written = String::new();
         for (style, text) in &self.0 {

@@ -31,7 +31,7 @@ pub struct Config {
     pub toolset: Option<String>,
     /// The scope of installs. `None` means the client's key if it has one, else its session over HTTP, else everybody.
     pub install_scope: Option<InstallScope>,
-    /// The installs of the request's session, if it has its own.
+    /// The installs of the request's session, if the session has its own.
     pub session: Option<Arc<SessionInstalls>>,
     /// Providers that an embedding program adds.
     pub providers: Providers,

@@ -63,7 +63,7 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
 }
 
-/// Whether a server with this identity has a method. The servers of contracts 000, 002 and 004 have only tools, that of
+/// Whether a server with this identity has a method. The servers of contracts 000, 002 and 004 have only tools. The server of
 /// contract 003 also has resources.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
     let without: &[&str] = match identity {

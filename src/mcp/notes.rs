@@ -1,6 +1,6 @@
 //! Sends a tool's messages while it works: progress if the client gave a token, and log messages.
 //!
-//! Neither may delay the tool. A client that does not read loses some of these messages, and nothing else.
+//! A client that does not read loses some of these messages, but never delays the tool.
 
 #![allow(deprecated, reason = "the newest protocol revision has no logging, but older revisions do")]
 

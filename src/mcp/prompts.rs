@@ -19,8 +19,7 @@ use mcpkg_store::{Db, prompts};
 /// The name of this list in cursors.
 const LIST: &str = "prompts";
 
-/// Appends the result of prompts/list. `splits` tells whether the client splits what its user types after a prompt into
-/// words.
+/// Appends the result of prompts/list. `splits` is whether the client splits into words what its user types after a prompt.
 pub(super) fn list(
     db: &Db<'_>,
     selection: &Selection,

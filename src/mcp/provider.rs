@@ -26,13 +26,13 @@ pub type Talk<Request, Response> = dyn Fn(Request, RequestContext<RoleServer>) -
 
 /// Provides data tools to a server, with their resources and prompts.
 pub trait Provider: Send + Sync + 'static {
-    /// Returns at most `limit` of its tools, by name, starting after the name `after`.
+    /// Returns at most `limit` of the provider's tools, sorted by name, starting after the name `after`.
     fn tools(&self, db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>>;
 
-    /// Returns its tool with this name.
+    /// Returns the provider's tool with this name.
     fn tool(&self, db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Projected>>;
 
-    /// Returns a validator that changes whenever the list of its tools does.
+    /// Returns a validator that changes whenever the list of the provider's tools does.
     fn validator(&self, db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator>;
 
     fn resources(&self) -> &'static [Resource] {

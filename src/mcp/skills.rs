@@ -31,7 +31,7 @@ pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<
     Ok(result)
 }
 
-/// Returns the skill with this URI of its `SKILL.md`.
+/// Finds a skill by the URI of its `SKILL.md`.
 pub(super) fn get(db: &Db<'_>, config: &Config, uri: &str) -> Result<GetSkillResult> {
     let missing = || not_found(db, &config.selection, "Skill", "uri", uri);
     let name = skills::name_of(uri).ok_or_else(missing)?;

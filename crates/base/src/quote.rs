@@ -73,7 +73,7 @@ pub fn named(name: &str, value: &Value) -> String {
     format!("{}{size} = {}", name_of(name), self::value(value))
 }
 
-/// Returns a name as it is, or quoted if it could look like more than a name.
+/// Returns a name unchanged, or quoted if it could look like more than a name.
 fn name_of(name: &str) -> String {
     let is_plain = |c: char| !is_hidden(c) && !c.is_whitespace() && !matches!(c, '"' | '=' | '<' | '(');
     match !name.is_empty() && name.chars().all(is_plain) {

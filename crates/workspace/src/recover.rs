@@ -49,8 +49,8 @@ impl Operation for Recover {
     }
 }
 
-/// Asks before it undoes steps that this database does not know. If this machine did not start the run, the question
-/// needs a terminal, because the file could come from anyone.
+/// Asks before mcpkg undoes steps that this database does not know. If this machine did not start the run, the question needs a
+/// terminal, because the file with the steps could come from anyone.
 fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
     if context.confirmation != Confirmation::Ask && !journal::is_recorded(context, root)? {
         return Err(Error::new(Code::TerminalRequired, error.message().to_owned()).hint(

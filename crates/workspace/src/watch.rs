@@ -67,7 +67,7 @@ struct Places {
 }
 
 impl Places {
-    /// Adds a folder, or if it does not exist, watches for its creation.
+    /// Watches a folder. If the folder does not exist, watches for its creation.
     fn add(&mut self, folder: PathBuf, depth: Depth) {
         if folder.is_dir() {
             self.put(folder, depth);

@@ -25,7 +25,8 @@ pub(in crate::mcp) fn check_batch(items: usize, exist: bool) -> Result<(), Error
 
 /// Refuses an unknown method, and parameters that rmcp would drop without an answer.
 pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Result<(), ErrorData> {
-    // A tool's arguments can be large, so they are not parsed here. Errors around them show up when the call is read.
+    // A tool's arguments can be large, so they are not parsed here. Errors in the other parameters are reported when the call is
+    // read.
     let parameters = match parameters.filter(|_| method != "tools/call") {
         Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|error| not_taken(&error))?),
         None if method == "tools/call" => return Ok(()),

@@ -61,10 +61,10 @@ pub(super) struct Front {
     key: CacheKey,
     /// The context for tool calls, created at the first call.
     context: OnceCell<Context>,
-    /// The context for tool calls that may take long; its reads end soon.
+    /// The context for tool calls that may take long, in which reads soon end.
     brief: OnceCell<Context>,
-    /// Whether such a call took longer than [`BRIEF`]. From then on rmcp runs them, concurrently with the client's
-    /// other requests.
+    /// Whether a tool call that may take long took longer than [`BRIEF`]. From then on, rmcp runs such calls, concurrently with
+    /// the client's other requests.
     is_slow: bool,
     /// Answers that are not written yet.
     pub(super) out: Vec<u8>,
@@ -301,7 +301,7 @@ impl Front {
         })
     }
 
-    /// Returns the context for tool calls that may take long; its reads end soon.
+    /// Returns the context for tool calls that may take long, in which reads soon end.
     fn brief(&self) -> &Context {
         self.brief.get_or_init(|| {
             let Server { store, config, .. } = &self.server;

@@ -61,7 +61,7 @@ impl AccessControl {
         Ok(config)
     }
 
-    /// Returns what such a request could access at the last look at the database; see [`ReadCache::presume`].
+    /// Returns what a request could access at the last look at the database; see [`ReadCache::presume`].
     pub(super) fn presume(
         &self,
         read_cache: &ReadCache,

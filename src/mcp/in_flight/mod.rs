@@ -22,7 +22,7 @@ pub(super) use sink::Sink;
 /// Listen streams stay open and do not count.
 const MAX_REQUESTS: usize = 256;
 
-/// The maximum size of these requests in bytes. A larger request is accepted if it is the only one.
+/// The maximum total size of the requests in flight, in bytes. A larger request is accepted if it is the only one.
 const MAX_BYTES: usize = 64 << 20;
 
 /// The maximum number of open listen streams of one client.

@@ -73,7 +73,7 @@ pub(super) async fn complete(
     Some(run(server, request, move |context| completion::result(names(context)?, &typed)).await)
 }
 
-/// Runs `f` on its own thread, after the client's earlier writes. It may take as long as git does.
+/// Runs `f` on its own thread, after the client's earlier writes. `f` may run git, which takes a while.
 async fn run<T: Send + 'static>(
     server: &Server,
     request: &RequestContext<RoleServer>,

@@ -50,7 +50,7 @@ pub(super) async fn dispatch(
         }
     };
     let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
-    // The arguments of a data tool are not those of the operation it counts as.
+    // A data tool counts as an operation, but has different arguments.
     let arguments = params.arguments.as_ref().filter(|_| matches!(tool, Tool::Operation(_)));
     if let Some(entry) = tool.counts_as()
         && let Err(error) = server.rates.check(entry, arguments, &config)

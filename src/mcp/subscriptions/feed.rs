@@ -59,7 +59,7 @@ struct State {
 /// The tools of a session.
 struct OfSession {
     config: Arc<Config>,
-    /// `None` while the session has no installs of its own, so that its tools are everybody's.
+    /// `None` while the session has no installs of its own. Its tools are then the same as everybody's.
     tools: Option<ToolsValidator>,
     /// How often the session's list of tools changed.
     changes: u64,
@@ -245,7 +245,7 @@ impl Feed {
         let mut state = self.state();
         let differs = state.listed.as_ref().is_some_and(|before| *before != now);
         state.listed = Some(now);
-        // One client sees a change that others were not notified of yet.
+        // One client now gets the new list. The others must be notified.
         if differs {
             state.lists.resources += 1;
             drop(state);
@@ -340,7 +340,7 @@ impl Subscriber {
     pub(super) fn new(store: &Store, feed: Arc<Feed>, config: &Arc<Config>) -> Self {
         let session = config.session.as_ref().map(|session| session.id());
         let lists = {
-            // As with the feed: if this fails, the tools count as changed once they can be read.
+            // As for the feed: if this read fails, the tools count as changed once they can be read.
             let tools = session.and_then(|_| store.read(|db| of_session(db, config)).ok().flatten());
             let mut state = feed.state();
             if let Some(session) = session {

@@ -49,7 +49,7 @@ pub(in crate::mcp) struct Followed {
 }
 
 impl Tasks {
-    /// Follows those of these tasks that belong to the requester. It queries the database.
+    /// Follows the given tasks, except those of other requesters. Queries the database.
     pub(in crate::mcp) fn follow(&self, asker: Asker, ids: TaskIds) -> Followed {
         // Subscribe before looking up the tasks, so that no change is missed.
         let changes = self.changes.subscribe();

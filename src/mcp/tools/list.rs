@@ -28,7 +28,7 @@ const LIST: &str = "tools";
 static OPERATIONS: LazyLock<Vec<Described>> =
     LazyLock::new(|| crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
 
-/// An operation in the forms in which it is listed.
+/// An operation, in each form in which it may be listed.
 struct Described {
     entry: &'static Entry,
     /// The complete form.

@@ -79,7 +79,7 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
 
     // After a signal, the time by which the process has to end.
     let signalled: Arc<OnceLock<Instant>> = Arc::default();
-    // The reading thread holds this lock while it handles what it read. Taking the lock stops the input.
+    // The reading thread holds this lock while it handles its input, so taking the lock stops the input.
     let input = Arc::new(Mutex::new(()));
     on_signal({
         let (input, hub, in_flight) = (Arc::clone(&input), Arc::clone(&hub), Arc::clone(&in_flight));
@@ -117,8 +117,8 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
             match ended {
                 Ok(true) => {
                     in_flight.close(None);
-                    // A client that only stops sending still gets its answers. If it has gone, its calls are
-                    // cancelled.
+                    // A client that only closes its end of the input still gets its answers. If the client has gone, its calls
+                    // are cancelled.
                     if output_is_closed() {
                         ending.cancel();
                         tasks.give_up();

@@ -21,7 +21,7 @@ pub enum Role {
 /// How an agent decides when instructions apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The agent always loads them.
+    /// The agent always loads the instructions.
     Plain,
     Rule(&'static RuleFormat),
     /// No agent reads instructions at this place.

@@ -45,7 +45,7 @@ pub struct SkillReading {
     pub finds_nested: Option<bool>,
     /// The faults for which the agent does not load a skill.
     pub rejects: &'static [Fault],
-    /// How a skill tells the agent not to use it on its own.
+    /// How a skill forbids the agent to use it on its own.
     pub manual: Option<Manual>,
     /// Whether the agent always loads a skill with `alwaysApply: true`.
     pub always_applies: bool,
@@ -69,7 +69,7 @@ pub enum CalledBy {
     Name,
 }
 
-/// How a skill tells an agent not to use it on its own.
+/// How a skill forbids an agent to use it on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manual {
     /// With `disable-model-invocation: true` in SKILL.md.
@@ -173,7 +173,7 @@ impl ProjectPlaces {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentsMd {
     Always,
-    /// If none of these files is in the same folder or one above. A file that is empty or imports AGENTS.md does not count.
+    /// If none of these files is in the same folder or one above. Such a file has no effect if it is empty or imports AGENTS.md.
     UnlessHiddenBy(&'static [&'static str]),
     /// Only if this file, which the agent does read, imports it.
     ImportedBy(&'static str),
@@ -208,7 +208,7 @@ pub struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FolderFile {
     pub name: &'static str,
-    /// Files that hide this one if they are in the same folder and do not import it.
+    /// If one of these files is in the same folder and does not import this file, the agent does not read this file.
     pub hidden_by: &'static [&'static str],
 }
 

@@ -20,9 +20,9 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// Only the user can read them, because some agents store keys next to the servers.
+    /// Only the user may read the files, because some agents store keys next to the servers.
     pub const PRIVATE: Self = Self { file: 0o600, folder: 0o700 };
-    /// Other users can read them, because other people work on the project too.
+    /// Other users may read the files, because other people work on the project too.
     pub const SHARED: Self = Self { file: 0o644, folder: 0o755 };
 
     const fn of(scope: Scope) -> Self {

@@ -11,7 +11,7 @@ use mcpkg_base::shell;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runs {
     Command(Vec<String>),
-    /// Connects to a URL, with these headers from the file.
+    /// Connects to a URL, with the headers from the file.
     Url(String, Vec<(String, String)>),
 }
 

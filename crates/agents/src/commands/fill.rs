@@ -12,9 +12,9 @@ use mcpkg_store::prompts::Argument;
 #[derive(Clone, Copy, Debug)]
 pub struct CommandText<'s> {
     pub name: &'s str,
-    /// The syntax of its placeholders; `None` for Jinja.
+    /// The syntax of the prompt's placeholders; `None` for Jinja.
     pub dialect: Option<Dialect>,
-    /// The front matter of the file that it was imported from.
+    /// The front matter of the imported file, if the prompt was imported.
     pub front_matter: Option<&'s str>,
     pub text: &'s str,
     pub declared: &'s [Argument],
@@ -95,7 +95,7 @@ impl Typed {
         }
         let line = match line {
             Some(line) => line.trim().to_owned(),
-            // A single word stays unquoted, because it is not split again.
+            // A single value stays unquoted, because the line is not split again.
             None => match words.iter().flatten().collect::<Vec<_>>().as_slice() {
                 [only] => (*only).clone(),
                 several => dialect::join(several.iter().map(|word| word.as_str())),

@@ -68,7 +68,7 @@ fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) ->
             front = matter::replace(&front, "arguments", &names_line(attributes));
         }
     }
-    // Some front matter, such as `{description: a}`, cannot be edited line by line. Then it is written from scratch.
+    // Some front matter, such as `{description: a}`, cannot be edited line by line. In that case, generate it from scratch.
     match split(&front) {
         Ok(parts) if parts.matter.description == attributes.description && parts.body.is_empty() => front,
         _ => front_matter(attributes),

@@ -63,7 +63,7 @@ pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
 pub struct Keys {
     /// The values by key, in their original order.
     pub map: Map<String, Value>,
-    /// If it is not valid YAML and was read leniently: the reason, and the line within the YAML.
+    /// If the front matter is not valid YAML and was read leniently: the reason, and the line within the YAML.
     pub odd: Option<(String, usize)>,
 }
 

@@ -30,14 +30,14 @@ pub enum GlobList {
 /// How a rule without globs expresses when it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// There is no key for it. Depending on `else_always`, a rule without globs always applies, or mcpkg refuses to write it.
+    /// No key expresses it. Depending on `else_always`, a rule without globs always applies, or mcpkg refuses to write it.
     Globs {
         /// Whether rules without globs always apply.
         else_always: bool,
     },
     /// With this key: if it is true, the rule always applies. Otherwise the rule applies by its description or manually.
     Always(&'static str),
-    /// With this key, whose value is one of these words.
+    /// With this key, which has one of these words as its value.
     Word(&'static str, Words),
 }
 

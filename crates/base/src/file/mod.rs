@@ -118,7 +118,7 @@ fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadat
 }
 
 fn checked(file: File) -> Result<(File, Metadata)> {
-    // Another file may have replaced it in the meantime.
+    // Another file may have replaced the checked one in the meantime.
     let metadata = file.metadata()?;
     check_kind(&metadata)?;
     Ok((file, metadata))

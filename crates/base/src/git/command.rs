@@ -23,7 +23,7 @@ const LOCKED: Duration = Duration::from_secs(1);
 /// The pause between two attempts while another git process holds the lock.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// Runs git in one folder. Callers must put `--` before text from users, or make full ref names of it.
+/// Runs git in one folder. Callers must put `--` before text from users, or convert the text to a full ref name.
 #[derive(Clone, Debug)]
 pub struct Git<'a> {
     folder: &'a Path,

@@ -18,9 +18,9 @@ pub(super) struct Kept {
     pub own: PathBuf,
     /// The folder that all work trees share; it contains the configuration.
     pub shared: PathBuf,
-    /// The top folder of the work tree; `None` if there is none or it is unknown.
+    /// The top folder of the work tree; `None` if there is no work tree, or if its folder is unknown.
     pub top: Option<PathBuf>,
-    /// Whether it was found as a submodule of another repository.
+    /// Whether the repository was found as a submodule of another one.
     pub is_submodule: bool,
 }
 
@@ -145,7 +145,7 @@ impl Operation {
         ("BISECT_LOG", Operation::Bisect),
     ];
 
-    /// Returns the name of its git command.
+    /// Returns the name of the git command for the operation.
     pub const fn name(self) -> &'static str {
         match self {
             Operation::Merge => "merge",

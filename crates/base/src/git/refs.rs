@@ -10,15 +10,15 @@ use crate::error::{Code, Error, Result};
 pub struct Ref {
     /// The full name, such as `refs/heads/main`.
     pub name: String,
-    /// The object it points to: a commit or an annotated tag.
+    /// The object that the ref points to: a commit or an annotated tag.
     pub id: String,
     /// The commit, if `id` is an annotated tag.
     pub peeled: Option<String>,
-    /// The full name of its upstream branch.
+    /// The full name of the branch's upstream.
     pub upstream: Option<String>,
     /// The difference from the upstream; `None` if there is no upstream, or if it was not requested.
     pub track: Option<Track>,
-    /// The work tree that has it checked out.
+    /// The work tree that has the branch checked out.
     pub worktree: Option<PathBuf>,
 }
 
@@ -37,7 +37,7 @@ pub enum Track {
 }
 
 impl Ref {
-    /// Returns the commit that it leads to, even through an annotated tag.
+    /// Returns the commit that the ref leads to, even through an annotated tag.
     pub fn commit(&self) -> &str {
         self.peeled.as_deref().unwrap_or(&self.id)
     }

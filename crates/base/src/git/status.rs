@@ -31,7 +31,7 @@ pub struct Entry {
     /// The path relative to the work tree. A folder in which all files are untracked or ignored is listed as one entry,
     /// ending in `/`.
     pub path: PathBuf,
-    /// The path before it was renamed or copied.
+    /// The old path, if the file was renamed or copied.
     pub from: Option<PathBuf>,
     pub is_submodule: bool,
 }

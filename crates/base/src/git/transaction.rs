@@ -28,7 +28,7 @@ pub struct Transaction<'a> {
     sender: Sender<Answer>,
 }
 
-/// A message from git, or why there is none.
+/// A message from git, or the reason why there is none.
 #[derive(Debug)]
 enum Answer {
     Line(String),

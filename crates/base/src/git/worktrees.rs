@@ -16,13 +16,13 @@ pub struct Worktree {
     pub path: PathBuf,
     /// The commit that is checked out; `None` in a bare repository.
     pub head: Option<String>,
-    /// The full name of its branch; `None` if HEAD is detached.
+    /// The full name of the checked-out branch; `None` if HEAD is detached.
     pub branch: Option<String>,
     /// Whether this is a bare repository, which has no files.
     pub is_bare: bool,
-    /// The reason why it must not be removed, which may be empty; `None` if it is not locked.
+    /// The reason why the work tree must not be removed, which may be empty; `None` if it is not locked.
     pub locked: Option<String>,
-    /// The reason why git would remove its entry: its folder is missing.
+    /// The reason why git would remove the work tree's entry, for example because the folder is missing.
     pub prunable: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub enum Checkout<'a> {
         branch: &'a str,
         /// The starting point, as a commit id or full ref name.
         start: &'a str,
-        /// Whether `start`, a remote branch, becomes its upstream.
+        /// Whether `start`, a remote branch, becomes the upstream of the new branch.
         follows: bool,
     },
     /// A commit, with a detached HEAD.

@@ -41,7 +41,7 @@ pub struct Outgoing {
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub limits: Limits,
-    /// The addresses that it may connect to.
+    /// The addresses that the call may connect to.
     pub reach: Reach,
     /// Whether the request may be repeated, because sending it again has no further effect.
     pub repeats: bool,

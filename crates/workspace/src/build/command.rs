@@ -60,12 +60,12 @@ impl Ended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub ended: Ended,
-    /// The beginning and the end of what it printed to stdout and stderr.
+    /// The beginning and the end of what the command printed to stdout and stderr.
     pub output: String,
     pub took: Duration,
 }
 
-/// Runs a command until it ends. Meanwhile `log` holds what it has printed so far.
+/// Runs a command until it ends. Meanwhile, `log` holds the output so far.
 pub fn run(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled: &CancellationToken) -> Outcome {
     let begun = Instant::now();
     let ended = match command.folder.is_dir() {

@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Returns the prefix of its branch names.
+    /// Returns the prefix of branch names of this kind.
     pub fn prefix(self, flow: &Flow) -> &str {
         match self {
             Kind::Feature => &flow.feature_prefix,
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// Returns the branch that it starts at.
+    /// Returns the branch at which branches of this kind start.
     pub fn base<'a>(self, flow: &'a Flow, repo: &'a Repo) -> &'a str {
         match self {
             Kind::Feature | Kind::Release => &flow.develop_branch,
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// Whether finishing it publishes a version: merged into main, with a tag.
+    /// Whether finishing a branch of this kind publishes a version: the branch is merged into main, with a tag.
     pub const fn is_released(self) -> bool {
         matches!(self, Kind::Release | Kind::Hotfix)
     }

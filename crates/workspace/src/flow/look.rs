@@ -28,7 +28,7 @@ pub struct Seen<'w> {
     pub folder: PathBuf,
     /// Its local branches, the branches of `origin`, and its tags.
     pub refs: Vec<Ref>,
-    /// What its main work tree has checked out.
+    /// The branch or commit that the main work tree has checked out.
     pub head: Option<Head>,
     /// Branches that a running rebase or bisect will return to, with the operation and its work tree.
     in_progress: Vec<(String, git::Operation, PathBuf)>,

@@ -65,7 +65,7 @@ pub struct Model {
     pub format: String,
     /// The size of the file in bytes.
     pub size_bytes: u64,
-    /// When it was registered.
+    /// When the model was registered.
     pub registered_at: Option<String>,
     /// One of `loaded`, `unloaded` or `error`.
     pub status: String,

@@ -81,7 +81,7 @@ pub struct Flow {
 pub struct Worktrees {
     /// The folder of all worktrees, relative to the root.
     pub base_dir: String,
-    /// Whether removing a set also deletes its merged branches.
+    /// Whether removing a set also deletes the set's merged branches.
     pub cleanup_on_remove: bool,
 }
 

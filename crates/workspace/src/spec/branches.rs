@@ -22,12 +22,11 @@ const REMOTE: &str = "refs/remotes/origin/";
 pub(super) struct Branch {
     pub(super) repo_name: String,
     pub(super) branch: String,
-    /// Whether the local clone has it.
+    /// Whether the local clone has the branch.
     pub(super) local: bool,
-    /// Whether `origin` has it, as of the last fetch.
+    /// Whether `origin` has the branch, as of the last fetch.
     pub(super) remote: bool,
-    /// Whether all of its commits are in the develop branch. A branch without commits of its own does not count as
-    /// merged.
+    /// Whether all commits of the branch are in the develop branch. A branch without commits of its own does not count as merged.
     pub(super) merged: bool,
 }
 

@@ -27,7 +27,7 @@ const MAX_SPECS: usize = 10_000;
 pub(super) struct Tree {
     /// The repository's name, or [`ROOT`].
     pub(super) repo: String,
-    /// The folder of its specs, which may not exist.
+    /// The folder of the tree's specs, which may not exist.
     pub(super) changes: PathBuf,
 }
 

@@ -18,7 +18,7 @@ pub struct Member<'w> {
     pub set: String,
     pub repo: &'w Repo,
     pub worktree: Worktree,
-    /// The state of its files; `None` if its folder is missing.
+    /// The state of the worktree's files; `None` if its folder is missing.
     pub status: Option<Status>,
     /// The git operation in progress, such as a merge.
     pub operation: Option<InProgress>,

@@ -113,7 +113,7 @@ impl StdioTransport {
                 }
             });
         }
-        // If the queue is full, nobody is waiting for it, so dropping this message does no harm.
+        // If the queue is full, no thread waits for a message, so dropping this one does no harm.
         let wake = move || {
             let _ = waker.try_send(Line::Cancelled);
         };

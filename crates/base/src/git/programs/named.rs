@@ -18,7 +18,7 @@ use crate::sha256;
 pub struct Named {
     /// The git folder of the repository.
     place: PathBuf,
-    /// The top folder of its work tree, if it has one.
+    /// The top folder of the repository's work tree, if it has one.
     pub(super) top: Option<PathBuf>,
     pub settings: BTreeSet<Setting>,
 }

@@ -28,7 +28,7 @@ pub enum Left {
         /// The path relative to the folder.
         path: String,
         bytes: Vec<u8>,
-        /// Whether it is executable.
+        /// Whether the file is executable.
         executable: bool,
     },
     Link {
@@ -64,9 +64,9 @@ pub struct Finished {
     pub status: ExitStatus,
     pub stdout: Printed,
     pub stderr: Printed,
-    /// The files that it left, in the order in which they were found.
+    /// The files that the program left, in the order in which they were found.
     pub files: Vec<Left>,
-    /// Paths that it left but that were not collected: pipes, devices, links that were not requested, and whatever
+    /// Paths that the program left but that were not collected: pipes, devices, links that were not requested, and whatever
     /// exceeded a limit.
     pub left_out: Vec<String>,
     /// Whether the kernel killed a process in the container because memory ran out.

@@ -99,7 +99,7 @@ pub fn begun_at_end(text: &str) -> Option<Range<usize>> {
 #[derive(Default)]
 struct Word {
     end: usize,
-    /// The start of its last random-looking part.
+    /// The start of the word's last random-looking part.
     random: Option<usize>,
 }
 

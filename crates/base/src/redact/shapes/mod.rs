@@ -47,8 +47,8 @@ pub(super) fn hidden_in_beginning(text: &str) -> String {
     without(text, spans).into_owned()
 }
 
-/// Like [`hidden_in`], for a text without its beginning. Also hides its first line, because the name of a secret may be
-/// missing; of a long line, only the first word. Also hides what may be the rest of a private key.
+/// Like [`hidden_in`], for a text without its beginning. Also hides the first line, because the name of a secret may be missing
+/// before it. If that line is long, only its first word is hidden. Also hides what may be the rest of a private key.
 pub(super) fn hidden_in_end(text: &str) -> String {
     let mut spans = found(text).spans;
     let word = first_word(text);

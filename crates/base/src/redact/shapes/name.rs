@@ -14,9 +14,9 @@ const BLANKS: usize = 40;
 pub struct Name<'t> {
     pub start: usize,
     pub word: &'t str,
-    /// The number of backslashes before each of its double quotes; `None` without double quotes.
+    /// The number of backslashes before each double quote around the name; `None` without double quotes.
     pub quotes: Option<usize>,
-    /// Whether it is in quotes of any kind.
+    /// Whether the name is in quotes of any kind.
     pub is_quoted: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::redact::names::{is_secret_name, may_be_secret};
 /// Options of `curl` that take a name and password.
 const USERS: [&str; 3] = ["-u ", "--user ", "--proxy-user "];
 
-/// How far before such an option to search for the command's name.
+/// How far before an option of `curl` to search for the command's name.
 const COMMAND: usize = 400;
 
 /// Finds the secret values of options.

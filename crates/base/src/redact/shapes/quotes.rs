@@ -34,7 +34,7 @@ impl Quote {
         }
     }
 
-    /// Returns its length in bytes.
+    /// Returns the length of the quote in bytes.
     pub const fn size(&self) -> usize {
         match self {
             Self::Plain(_) => 1,
@@ -42,7 +42,7 @@ impl Quote {
         }
     }
 
-    /// Whether it is the quote that JSON uses.
+    /// Whether this is the quote that JSON uses.
     pub fn is_double(&self) -> bool {
         *self == Self::Plain(b'"')
     }

@@ -54,9 +54,9 @@ pub(super) enum Kind {
     Paragraph,
     /// A list item.
     Item {
-        /// How many list items it is nested in.
+        /// How many list items this item is nested in.
         depth: usize,
-        /// Whether its checkbox is checked; `None` without a checkbox.
+        /// Whether the item's checkbox is checked; `None` without a checkbox.
         checked: Option<bool>,
     },
     Code,
