@@ -31,7 +31,7 @@ impl Binary {
         }
     }
 
-    /// Returns the word for programs.
+    /// Returns the name for JSON output: `another`.
     pub const fn name(self) -> &'static str {
         match self {
             Binary::This => "this",

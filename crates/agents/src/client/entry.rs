@@ -205,8 +205,8 @@ pub fn change(fields: Vec<(String, Value)>, old: Option<&Value>, replaces: bool)
     (!old.is_some_and(is_there)).then_some(change)
 }
 
-/// Returns the database if the entry has to name it. It can leave out the default database, unless a variable has moved that:
-/// agents start servers without most of the user's environment.
+/// Returns the database if the entry has to name it. The entry can leave out the default database, unless a variable moves that
+/// database: agents start servers without most of the user's environment.
 fn named_database(path: &Path) -> Option<&Path> {
     let default = mcpkg_core::database::default_path();
     let moved = std::env::var_os("XDG_DATA_HOME").is_some_and(|folder| !folder.is_empty());

@@ -14,7 +14,7 @@ use mcpkg_core::op::{Body, Context};
 
 /// The current state of an entry.
 pub struct Standing {
-    /// The file in which the entry is searched.
+    /// The file that may contain the entry.
     pub config: ConfigFile,
     pub name: String,
     pub read: FileText,

@@ -170,9 +170,9 @@ pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String
     Ok(front + &convert::to_claude(name, attributes, text, &names)?)
 }
 
-/// Reads a Claude Code file that [`to_file`] wrote for the prompt `before` and somebody edited. For the result, [`to_file`]
-/// writes the edited file again. Fails if the file has no text, or if it contains a Jinja template's text that was edited after
-/// rendering.
+/// Reads a Claude Code file that [`to_file`] wrote for the prompt `before` and somebody edited. If [`to_file`] writes the
+/// resulting prompt, it gives the edited file again. Fails if the file has no text. Also fails for a Jinja template if anything
+/// but the front matter was edited.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     check_text(file)?;
     if before.template && before.dialect.is_none() {
@@ -252,7 +252,7 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
             return Err(Error::new(Code::InvalidArgument, "The front matter contains text after its closing `---`"));
         }
     }
-    // Allow any path that is valid on some system. The code that writes the file checks the path for the current one.
+    // Allow any path that is valid on some system. The code that writes files checks them against the rules of all systems.
     let stays = |path: &str| {
         path.ends_with(".md") && !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
     };

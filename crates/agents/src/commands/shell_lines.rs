@@ -1,4 +1,4 @@
-//! Shell code that a command runs before a model sees its text: `` !`date` `` in Claude Code, `!{date}` in Gemini.
+//! Converts shell code that a command runs before a model sees its text: `` !`date` `` in Claude Code, `!{date}` in Gemini.
 
 /// Converts shell code from Claude Code's syntax to Gemini's: `` !`date` `` -> `!{date}`.
 pub fn shell_to_gemini(text: &str) -> String {

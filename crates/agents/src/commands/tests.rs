@@ -76,7 +76,7 @@ fn a_listed_file_is_read_as_what_it_was_written_from() {
     assert_eq!(listed(file, &known), (known.clone(), text.clone()));
     // Older exports contain the text alone.
     assert_eq!(listed("Fix $1 and $2", &known), (known.clone(), "Fix $1 and $2".to_owned()));
-    // An exported file that was edited.
+    // The exported file was edited, including its front matter.
     let (edited, text) = listed("---\ndescription: Mend\nmodel: x\n---\nMend $1", &known);
     assert_eq!((edited.description.as_deref(), text.as_str()), (Some("Mend"), "Mend $1"));
     assert_eq!(exact("a", &edited, &text).unwrap(), "---\ndescription: Mend\nmodel: x\n---\nMend $1");

@@ -61,8 +61,8 @@ pub fn places_of(file: &str) -> Vec<Placeholder> {
     Command::of(file, &[]).pieces().iter().filter_map(Piece::place).collect()
 }
 
-/// Converts a file that [`spell`] wrote and somebody edited back to a command's file. For the result, [`spell`] writes exactly
-/// the edited file. The error is the reason, for people, why that is impossible.
+/// Converts a file that [`spell`] wrote and somebody edited back to a command's file. [`spell`] turns the result into exactly the
+/// edited file. The error is the reason, for people, why that is impossible.
 pub fn unspell(file: &str, known: &[Argument], spelling: Spelling, edited: &str) -> Result<String, String> {
     let text = matter::split(edited).ok().flatten().map_or(edited, |(_, text)| text);
     back(file, known, spelling, &edited[..edited.len() - text.len()], text)

@@ -330,8 +330,8 @@ impl ToolNames {
     }
 }
 
-/// Finds a tool by the name that some agent uses for it. A restricted name such as `Bash(git:*)` is not found, because only one
-/// agent understands it.
+/// Finds a tool by the name that any agent uses for it. Does not find restricted names such as `Bash(git:*)`, because only one
+/// agent understands those.
 fn tool(name: &str) -> Option<&'static Tool> {
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     TOOLS.iter().find(|tool| {

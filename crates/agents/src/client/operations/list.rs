@@ -1,4 +1,4 @@
-//! `mcpkg client list`: lists mcpkg's entries in agents' configuration files.
+//! `mcpkg client list`: lists the agents, which of them are installed, and which use mcpkg.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -79,7 +79,7 @@ impl Document {
         Ok(self.value(text)?.get(self.key).is_some())
     }
 
-    /// Returns the first syntax that the agent does not accept, although mcpkg can edit the file.
+    /// Returns the first error that the agent's own parser would report, although mcpkg can edit the file.
     pub fn unreadable(self, text: &str) -> Option<Fault> {
         match self.format {
             Format::Json { comments: false } => {
