@@ -1,4 +1,4 @@
-//! The command line interface: parses the arguments, runs one operation and prints the result.
+//! Implements the command line interface: parses the arguments, runs one operation and prints the result.
 
 mod ask;
 mod called;

@@ -1,4 +1,4 @@
-//! The MCP interface of mcpkg.
+//! Implements the MCP interface of mcpkg.
 //!
 //! rmcp is the protocol engine; [`server`] is its handler. In front of it, [`front`] answers hot reads itself, answers
 //! what rmcp would drop, and passes on every other line.

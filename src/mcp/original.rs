@@ -37,7 +37,7 @@ impl Followed {
     /// state.
     pub(super) fn keep_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // A change while the files are being read is found by the next check.
+        // Look before the files are read, so that the next check finds a change made while they are read.
         let now = (self.original.look)();
         if now.is_some() && now == state.taken {
             return;

@@ -165,7 +165,7 @@ async fn spooled(
             discard(app, peer, body).await;
             return Err(too_long());
         }
-        // Written to the system's cache, in the pieces in which the connection delivered them.
+        // This writes to the system's cache, in the pieces in which the connection delivered them.
         file.write_all(&data).map_err(failed)?;
     }
     peer.exchange.wait();

@@ -147,7 +147,7 @@ impl LiveResources {
             if !all && !found.is_looked_at_again() {
                 continue;
             }
-            // A cancelled read shows nothing.
+            // After a cancelled read, it is unknown whether the resource changed.
             let Ok(now) = found.validator(&uri, &context) else { continue };
             if before.as_ref() != Some(&now) {
                 updated.push((uri, Some(now)));

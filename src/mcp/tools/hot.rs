@@ -40,9 +40,9 @@ impl HotCall {
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
         let entry = super::operation(&parameters.name, config)?;
-        // Left to rmcp's handler: calls that write; tools of contract 003 (`Shape::Rpc`), whose failures have their own
-        // form; and, over a network, calls that it counts and queues for each requester. Without a network there is
-        // only one client, and its calls run one after another here anyway.
+        // rmcp's handler runs the other calls. These are calls that write, and calls of contract 003's tools (`Shape::Rpc`),
+        // whose failures have their own form. Over a network, they are also the calls that the server counts or queues for each
+        // requester. Without a network there is only one client, and its calls run one after another here anyway.
         let is_counted = (entry.rate.is_some() || entry.one_at_a_time) && config.connection == Connection::Network;
         if !entry.effect.reads() || entry.shape == Shape::Rpc || is_counted {
             return None;

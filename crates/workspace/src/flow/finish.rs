@@ -89,7 +89,7 @@ impl Finish<'_> {
             more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
             Ok((plan, rows, more))
         });
-        // The folder where ignored files of removed worktrees were collected.
+        // Clear the folder where the ignored files of removed worktrees were collected.
         let left = carry::clear(&workspace.root.join(carry::TEMPORARY));
         let (plan, rows, mut more) = done?;
         more.warnings.extend(left);

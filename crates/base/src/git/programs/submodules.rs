@@ -76,7 +76,7 @@ fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> 
         return Ok(names);
     }
     let bytes = file::read(index, LARGEST_INDEX).ok();
-    // An index that cannot be read may contain submodules.
+    // If the index cannot be read, assume that it contains submodules.
     let may_have = bytes.is_none_or(|bytes| [MODE, LINK].iter().any(|part| memmem::find(&bytes, part).is_some()));
     let names = if may_have { listed(top, limits)? } else { Vec::new() };
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);

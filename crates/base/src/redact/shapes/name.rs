@@ -56,7 +56,7 @@ impl<'t> Name<'t> {
             &before[at..]
         });
         let is_secret = match before {
-            // For example, a parser's message: `expected token: ...`
+            // This is a message, not a name and its value: `expected token: ...`.
             Some(before)
                 if before.to_ascii_lowercase().ends_with("expected") || before.eq_ignore_ascii_case("found") =>
             {
