@@ -35,8 +35,8 @@ pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Resu
     wrong(method, parameters.as_ref()).map_or(Ok(()), Err)
 }
 
-/// Parses a message into rmcp's types. A repeated key makes this fail; parsed as a generic value first, the last one
-/// wins.
+/// Parses a message into rmcp's types. Fails if a key is repeated. To let the last one win, parse the text as a generic value
+/// first.
 pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
     serde_json::from_str(text)
         .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))

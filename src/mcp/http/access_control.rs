@@ -37,7 +37,7 @@ impl AccessControl {
         Self { config, key_required, clock: Clock::system(), guesses: Mutex::default() }
     }
 
-    /// Returns what a request that arrived at `came` may access. Without `project`, it is for the project that the
+    /// Returns what a request that arrived at `came` may access. Without `project`, the request is for the project that the
     /// server selects.
     pub(super) fn admit(
         &self,
@@ -72,7 +72,7 @@ impl AccessControl {
         self.reach(grant, project).ok()
     }
 
-    /// Returns what a request with this grant, or without a key, may access. Without `project`, it is for the project
+    /// Returns what a request with this grant, or without a key, may access. Without `project`, the request is for the project
     /// that the server selects.
     fn reach(&self, grant: Option<Grant>, project: Option<&str>) -> Result<Arc<Config>, Refusal> {
         if let Some(name) = project {

@@ -42,8 +42,8 @@ const REST: Duration = Duration::from_secs(1);
 /// How often to check the keys of open streams.
 const CHECK: Duration = Duration::from_millis(500);
 
-/// Serves `store` over HTTP until a signal arrives. Every request accepted before it is answered. Calls `listening`
-/// with the server's address.
+/// Serves `store` over HTTP until a signal arrives. The server still answers every request that it accepted before the signal.
+/// Calls `listening` with the server's address.
 ///
 /// # Errors
 /// `E_KEY_REQUIRED` if others could connect without a key; `E_ADDRESS` if the server cannot listen on the address.

@@ -18,8 +18,8 @@ macro_rules! audited {
     };
 }
 
-/// The arguments and answers with values that the log shows: names of stored things, and choices. Everything else may
-/// be secret, so only its size is logged.
+/// The fields of arguments and answers whose values the log shows: names of stored things, and choices. Other values may be
+/// secret, so the log shows only their size.
 const SHOWN: [&str; 13] = [
     "command", "cursor", "draft", "effect", "group", "id", "limit", "run", "source", "state", "step", "wait_s",
     "workflow",

@@ -130,7 +130,7 @@ pub(in crate::mcp) fn writes(name: &str) -> bool {
     named(name).is_some_and(|entry| entry.effect.changes())
 }
 
-/// The operations that are tools, by name. A map, because building a list looks up each of its tools.
+/// The operations that are tools, by name. This is a map, because building a list looks up each of its tools.
 static NAMED: LazyLock<HashMap<&'static str, &'static Entry>> = LazyLock::new(|| {
     crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(|entry| (entry.tool, entry)).collect()
 });

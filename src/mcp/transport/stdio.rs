@@ -35,8 +35,8 @@ const WRITTEN: Duration = Duration::from_millis(500);
 /// Pending answers are written out when they reach this size in bytes.
 const WRITE: usize = 64 << 10;
 
-/// Serves `store` on standard input and output until the input ends or a signal arrives. Every request accepted before
-/// is answered.
+/// Serves `store` on standard input and output until the input ends or a signal arrives. The server still answers every request
+/// that it accepted before that.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;

@@ -1,5 +1,4 @@
 //! Removes terminal escape sequences, such as colors. In the middle of a word, they would hide a secret from the other passes.
-//! passes.
 
 use std::borrow::Cow;
 

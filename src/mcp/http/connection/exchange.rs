@@ -42,8 +42,8 @@ const GONE: u8 = 0;
 const WAITS: u8 = 1;
 /// The client accepts an answer that comes soon. After that, the end of its input cancels the work.
 const CANCELS: u8 = 2;
-/// Not known yet: the rest of a request may have arrived together with the end of input. Once that was read, it is
-/// [`GONE`].
+/// Not known yet: the rest of a request may have arrived together with the end of input. Once that rest was read, the state
+/// becomes [`GONE`].
 const NEEDED: u8 = 3;
 
 /// How soon an answer must come for a client that has stopped sending.
