@@ -19,8 +19,8 @@ pub struct Matter {
     pub arguments: Vec<Argument>,
 }
 
-/// Returns the names that Claude Code finds in `arguments`: a list of texts, or one text that is split at spaces. A comma is part
-/// of the name before it. Numbers are ignored.
+/// Returns the names that Claude Code finds in `arguments`: a list of texts, or a text split at spaces, where a comma stays
+/// part of the name before it. Numbers are ignored.
 pub fn names(yaml: &str) -> Vec<String> {
     let is_name = |name: &String| !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit());
     let names: Vec<String> = match keys(yaml).ok().and_then(|mut keys| keys.map.remove("arguments")) {
@@ -63,12 +63,12 @@ pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
 pub struct Keys {
     /// The values by key, in their original order.
     pub map: Map<String, Value>,
-    /// If the front matter is not valid YAML and was read leniently: the reason, and the line within the YAML.
+    /// If it is not valid YAML and was read leniently: the reason, and the line within the YAML.
     pub odd: Option<(String, usize)>,
 }
 
-/// Parses front matter as leniently as agents do. For example, `argument-hint: [pr] [priority]` and `globs: *.ts` are common, but
-/// not valid YAML. If the front matter is still malformed, the error's details contain the line.
+/// Parses front matter as leniently as agents do: `argument-hint: [pr] [priority]` and `globs: *.ts` are common, but not valid
+/// YAML. If it is malformed even so, the error's details contain the line.
 pub fn keys(yaml: &str) -> Result<Keys> {
     // Fast path: most files have no front matter.
     if yaml.is_empty() {
@@ -84,14 +84,12 @@ pub fn keys(yaml: &str) -> Result<Keys> {
     Ok(keys)
 }
 
-/// The maximum size in bytes of front matter that is cached, and the maximum number of cached entries.
+/// The largest front matter, in bytes, that is cached.
 const SHORT: usize = 1 << 10;
 
-thread_local! {
-    /// Caches parsed front matter. Checking a file, converting it for several agents and counting what they load all parse the
-    /// same text, and parsing YAML takes most of their time.
-    static LATELY: RefCell<HashMap<String, Keys>> = RefCell::default();
-}
+/// Parsed front matter. Checking a file, converting it for several agents and counting what they load all parse the same
+/// text, and parsing YAML takes most of that time.
+static LATELY: Cache<String, Keys> = Cache::new(512);
 
 fn parsed(yaml: &str) -> Result<Keys> {
     if yaml.len() > MAX_YAML {
@@ -115,7 +113,7 @@ fn parsed(yaml: &str) -> Result<Keys> {
     }
 }
 
-/// Parses YAML 1.2, as agents do. In that version, `yes` and `1_000` are texts.
+/// Parses YAML 1.2, as agents do: `yes` and `1_000` are texts.
 pub fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
@@ -125,8 +123,7 @@ pub fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(yaml, options)
 }
 
-/// Returns the reason why a text is not valid YAML. Leaves out the line, which would be counted from the start of the YAML and
-/// not of the file.
+/// Returns the reason why a text is not valid YAML, without the line, which would be relative to the YAML and not to the file.
 fn reason(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
@@ -201,7 +198,7 @@ pub fn replace(matter: &str, key: &str, lines: &str) -> String {
     [&old[..from_or_first].concat(), &lines, &old[from_or_first + length..].concat()].map(String::as_str).concat()
 }
 
-/// Removes a key and returns its value as text. If YAML reads the value as a list or number, returns the text in the file.
+/// Removes a key and returns its value as text. If YAML reads it as a list or a number, returns the line as written.
 fn scalar(map: &mut Map<String, Value>, yaml: &str, key: &str) -> Option<String> {
     match map.shift_remove(key)? {
         Value::Null => None,
