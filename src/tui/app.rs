@@ -330,7 +330,7 @@ impl App {
         }
     }
 
-    fn checked(&mut self, version: u64, findings: Result<Vec<mcpkg_console::editor::Finding>, Error>) {
+    fn checked(&mut self, version: u64, findings: Result<Vec<mcpkg_console::document::Finding>, Error>) {
         let Some(editor) = self.level_mut().editor.as_mut().filter(|editor| editor.version == version) else { return };
         match findings {
             Ok(findings) => (editor.findings, editor.is_checked) = (findings, true),

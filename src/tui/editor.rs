@@ -1,6 +1,6 @@
 //! The text editor: a buffer, its findings, and the pane below it.
 
-use mcpkg_console::editor::{Document, Finding};
+use mcpkg_console::document::{Document, Finding};
 use mcpkg_console::screen::Line;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui_textarea::{CursorMove, TextArea};

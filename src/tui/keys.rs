@@ -272,7 +272,7 @@ impl App {
             return self.save(tasks);
         }
         let Some(editor) = &mut self.level_mut().editor else { return };
-        let difference = editor.document.difference(&editor.text());
+        let difference = mcpkg_console::editor::difference(&editor.document, &editor.text());
         editor.lower = Lower::Difference(difference);
         let name = editor.document.name.clone();
         self.say(Tone::Plain, &format!("Save {name}?   y yes, other keys no"));

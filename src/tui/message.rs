@@ -4,7 +4,7 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use mcpkg_base::error::{Error, Result};
-use mcpkg_console::editor::{Document, Finding};
+use mcpkg_console::document::{Document, Finding};
 use mcpkg_console::screen::Line;
 use mcpkg_console::{Invocation, Place, Screen};
 use mcpkg_core::op::Reply;

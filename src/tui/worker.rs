@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_console::{editor, reply};
+use mcpkg_console::{document, editor, reply};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::watch::Change;
 
@@ -46,7 +46,7 @@ impl Workers {
                 // Only the newest text matters.
                 newest = texts.try_iter().last().unwrap_or(newest);
                 let (version, text) = newest;
-                if sender.send(Message::Checked(version, editor::validated(&reader, &text))).is_err() {
+                if sender.send(Message::Checked(version, document::validated(&reader, &text))).is_err() {
                     return;
                 }
             }

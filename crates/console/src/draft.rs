@@ -8,6 +8,7 @@ use mcpkg_core::op::Context;
 use crate::action::{Action, Invocation};
 use crate::data::{count, number, rows, text, texts};
 use crate::diff as diffs;
+use crate::document;
 use crate::editor;
 use crate::place::{Place, Text};
 use crate::screen::{Line, Screen, Tone, quoted};
@@ -24,7 +25,7 @@ pub fn findings(errors: u64, warnings: u64) -> String {
 
 pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let data = Invocation::new("draft show").with(id).read(context)?;
-    let found = editor::findings_of(&data);
+    let found = document::findings_of(&data);
     let mut lines = vec![
         Line::of(Tone::Name, text(&data, "proposed_by"))
             .then(Tone::Plain, " proposes ")
@@ -32,7 +33,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
             .then(Tone::Plain, &format!("  {}", text(&data, "state"))),
         Line::blank(),
     ];
-    lines.extend(found.iter().map(editor::Finding::line));
+    lines.extend(found.iter().map(editor::line));
     if !found.is_empty() {
         lines.push(Line::blank());
     }

@@ -4,7 +4,6 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
 use crate::action::{Invocation, entry};
-use crate::screen::{Body, Screen};
 
 /// The arguments of one operation, and what the user has filled in.
 #[derive(Clone, Debug)]
@@ -70,9 +69,4 @@ impl Form {
         let is_missing = |field: &&Field| field.is_required && field.value.is_empty();
         self.fields.iter().filter(is_missing).map(|field| field.name.as_str()).collect()
     }
-}
-
-pub fn screen(context: &Context, words: &str) -> Result<Screen> {
-    let form = Form::of(context, words)?;
-    Ok(Screen { title: format!("mcpkg {words}"), body: Body::Form(form), actions: Vec::new(), views: &[] })
 }

@@ -4,6 +4,7 @@
 //! crate knows no terminal and no HTML; `src/tui` draws its screens.
 
 pub mod action;
+pub mod document;
 pub mod editor;
 pub mod form;
 pub mod inbox;

@@ -3,9 +3,10 @@
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
+use crate::form::Form;
 use crate::place::{Choice, Place};
-use crate::screen::Screen;
-use crate::{consent, content, deploy, draft, editor, feed, form, inbox, keys, lists, palette, run, workflows};
+use crate::screen::{Body, Screen};
+use crate::{consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, run, workflows};
 
 /// Makes the place's screen. `view` is the number of the view that `v` chose.
 pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
@@ -34,10 +35,15 @@ pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
         Place::List(words) => lists::list(context, words),
         Place::Shown(noun, name) => lists::shown(context, noun, name),
         Place::Event(seq) => feed::event(context, *seq),
-        Place::Form(words) => form::screen(context, words),
+        Place::Form(words) => form(context, words),
         Place::Undo(undo) => feed::undo(context, undo),
         Place::Palette => palette::screen(context),
         Place::Help => Ok(keys::screen()),
         Place::Printed => Ok(Screen::text("", Vec::new())),
     }
+}
+
+fn form(context: &Context, words: &str) -> Result<Screen> {
+    let form = Form::of(context, words)?;
+    Ok(Screen { title: format!("mcpkg {words}"), body: Body::Form(form), actions: Vec::new(), views: &[] })
 }

@@ -149,7 +149,7 @@ pub enum Body {
     Text(Vec<Line>),
     Form(crate::form::Form),
     /// The text of a workflow or draft, which a face lets the user edit.
-    Editor(Box<crate::editor::Document>),
+    Editor(Box<crate::document::Document>),
 }
 
 /// What a place shows.

@@ -9,7 +9,7 @@ use crate::action::{Action, Invocation};
 use crate::data::{number, rows, text};
 use crate::place::{Place, Text};
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
-use crate::{draft, editor, run};
+use crate::{document, draft, editor, run};
 
 pub fn screen(context: &Context) -> Result<Screen> {
     let saved = Invocation::new("workflow list").read(context)?;
@@ -87,10 +87,10 @@ fn actions(name: &str) -> Vec<Action> {
 pub fn workflow(context: &Context, name: &str) -> Result<Screen> {
     let data = Invocation::new("workflow show").with(name).read(context)?;
     let mut lines: Vec<Line> = quoted(text(&data, "yaml")).collect();
-    let found = editor::validated(context, text(&data, "yaml"))?;
+    let found = document::validated(context, text(&data, "yaml"))?;
     if !found.is_empty() {
         lines.push(Line::blank());
-        lines.extend(found.iter().map(editor::Finding::line));
+        lines.extend(found.iter().map(editor::line));
     }
     let title = format!("Workflows > {name}, revision {}", number(&data, "revision"));
     Ok(Screen::text(title, lines).with(actions(name)))

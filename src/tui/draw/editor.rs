@@ -128,7 +128,7 @@ fn findings(frame: &mut Frame<'_>, editor: &Editor, area: Rect, is_ascii: bool) 
     }
     let at = here.map(|(at, _)| at);
     let others = editor.findings.iter().enumerate().filter(|(index, _)| Some(*index) != at);
-    lines.extend(others.map(|(_, finding)| finding.line()));
+    lines.extend(others.map(|(_, finding)| mcpkg_console::editor::line(finding)));
     if lines.is_empty() {
         lines.push(Told::of(Tone::Good, "No findings."));
     }

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use mcpkg_console::editor::{Document, Finding, Fix};
+use mcpkg_console::document::{Document, Finding, Fix};
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::{Body, Line, List, Row, Screen, Span, Tone};
 use mcpkg_console::{Action, Invocation};
