@@ -6,9 +6,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::globals::{self, Globals};
 use super::help;
+use super::output::Output;
+use super::plain::Plain;
 use crate::tui;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{Confirmation, Context};
 use mcpkg_store::Store;
 
 pub(super) fn command() -> Command {
@@ -18,18 +20,34 @@ pub(super) fn command() -> Command {
     let command = Command::new("console")
         .visible_alias("ui")
         .arg(Arg::new("read-only").long("read-only").action(ArgAction::SetTrue).help("Show everything, change nothing"))
+        .arg(
+            Arg::new("plain")
+                .long("plain")
+                .action(ArgAction::SetTrue)
+                .help("Print lines instead of drawing screens, for screen readers; also the default if TERM is dumb"),
+        )
         .arg(Arg::new("ascii").long("ascii").action(ArgAction::SetTrue).help("Draw lines with ASCII characters"));
     help::finished(command, about, &["console"], notes, &["mcpkg console", "mcpkg console --read-only"])
 }
 
-pub(super) fn run(matches: &ArgMatches, globals: &Globals) -> Result<u8> {
+pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
     if !stdin().is_terminal() || !stdout().is_terminal() {
         return Err(Error::new(Code::TerminalRequired, "The console needs a terminal")
             .hint("without a terminal, `mcpkg inbox` and `mcpkg events` print the same"));
     }
     let store = Store::open(&globals::resolved(&globals.database()?)?)?;
-    let context = Context::shell(crate::DOMAINS, store, globals.selection());
-    let options = tui::Options { is_read_only: matches.get_flag("read-only"), is_ascii: matches.get_flag("ascii") };
+    let mut context = Context::shell(crate::DOMAINS, store, globals.selection());
+    let is_read_only = matches.get_flag("read-only");
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    if matches.get_flag("plain") || is_dumb || std::env::var_os("MCPKG_PLAIN").is_some_and(|value| value == "1") {
+        context.progress = output.progress();
+        context.ask = output.asker(false, &context.cancelled);
+        context.line = output.line_reader(&context.cancelled);
+        context.confirmation = Confirmation::Ask;
+        Plain { output, context, is_read_only }.run()?;
+        return Ok(0);
+    }
+    let options = tui::Options { is_read_only, is_ascii: matches.get_flag("ascii") };
     tui::run(context, &options)?;
     Ok(0)
 }

@@ -14,6 +14,7 @@ mod hints;
 mod log;
 mod output;
 mod panicked;
+mod plain;
 mod recover;
 mod serve;
 mod shown;
@@ -101,7 +102,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     let (name, inner) = matches.subcommand().ok_or_else(|| Error::internal("clap accepted an empty command line"))?;
     match name {
         "serve" => return serve::run(inner, serve::identity(matches, called), globals, output),
-        "console" => return console::run(inner, globals),
+        "console" => return console::run(inner, globals, output),
         "demo" => return demo::run(inner, globals, output),
         "version" => return version::run(globals, output),
         "completions" => return generate::completions(inner, command(), output),

@@ -148,25 +148,26 @@ impl Screen {
         let (rows, columns) = screen.0.screen().size();
         let mut text = String::new();
         for row in 0..rows.get() {
-            let mut line = String::new();
+            let (mut line, mut now) = (String::new(), String::new());
             for column in 0..columns.get() {
                 let Some(cell) = screen.0.screen().cell(row, column) else { continue };
-                let mut codes = Vec::new();
-                codes.extend(cell.bold().then(|| "1".to_owned()));
-                codes.extend(cell.dim().then(|| "2".to_owned()));
-                codes.extend(cell.underline().then(|| "4".to_owned()));
-                codes.extend(cell.inverse().then(|| "7".to_owned()));
+                let mut codes: Vec<&str> = Vec::new();
+                codes.extend(cell.bold().then_some("1"));
+                codes.extend(cell.dim().then_some("2"));
+                codes.extend(cell.underline().then_some("4"));
+                codes.extend(cell.inverse().then_some("7"));
                 if let vt100::Color::Idx(color @ 0..8) = cell.fgcolor() {
-                    codes.push((30 + color).to_string());
+                    codes.push(["30", "31", "32", "33", "34", "35", "36", "37"][usize::from(color)]);
                 }
-                let shown = if cell.has_contents() { cell.contents() } else { " " };
-                match codes.is_empty() {
-                    true => line.push_str(shown),
-                    false => line.push_str(&format!("\u{1b}[{}m{shown}\u{1b}[0m", codes.join(";"))),
+                let codes = codes.join(";");
+                if codes != now {
+                    line.push_str(&format!("\u{1b}[0;{codes}m").replace("[0;m", "[0m"));
+                    now = codes;
                 }
+                line.push_str(if cell.has_contents() { cell.contents() } else { " " });
             }
             text.push_str(line.trim_end());
-            text.push('\n');
+            text.push_str("\u{1b}[0m\n");
         }
         text
     }

@@ -1,0 +1,252 @@
+//! `mcpkg console --plain`: the screens as lines that are only ever appended, for screen readers and simple terminals.
+//!
+//! A number opens a row. A letter is the key of the same letter; with a number, such as `d 2`, it acts on that row.
+
+use std::io::{BufRead, stdin};
+
+use super::output::Output;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_console::place::{Place, ROOTS};
+use mcpkg_console::screen::{Body, Line, List, Row};
+use mcpkg_console::{Action, Does, Invocation, Screen, load, reply};
+use mcpkg_core::op::{Body as Told, Context};
+
+/// How many rows a list shows at once.
+const ROWS: usize = 20;
+
+/// A console without a screen.
+pub(super) struct Plain<'a> {
+    pub output: &'a Output,
+    pub context: Context,
+    pub is_read_only: bool,
+}
+
+/// A place on the stack, and where the user is in it.
+struct Level {
+    place: Place,
+    view: usize,
+    /// The first row that is shown.
+    first: usize,
+}
+
+impl Level {
+    fn new(place: Place) -> Self {
+        Self { place, view: 0, first: 0 }
+    }
+}
+
+impl Plain<'_> {
+    /// Shows screens and takes commands until the user leaves or the input ends.
+    pub fn run(&self) -> Result<()> {
+        let mut stack = vec![Level::new(Place::Inbox)];
+        let mut input = stdin().lock();
+        loop {
+            let level = &stack[stack.len() - 1];
+            let screen = load(&level.place, &self.context, level.view);
+            match &screen {
+                Ok(screen) => self.show(screen, level.first)?,
+                Err(error) => self.lines(&reply::error(error))?,
+            }
+            let Ok(screen) = screen else {
+                // Go back to where things could be read, or leave.
+                if stack.len() == 1 {
+                    return Ok(());
+                }
+                stack.pop();
+                continue;
+            };
+            loop {
+                self.output.print("> ")?;
+                let mut line = String::new();
+                if input.read_line(&mut line).is_ok_and(|read| read == 0) {
+                    return Ok(());
+                }
+                match self.command(line.trim(), &screen, &mut stack) {
+                    Ok(Next::Show) => break,
+                    Ok(Next::Stay) => {}
+                    Ok(Next::Leave) => return Ok(()),
+                    Err(error) => self.lines(&reply::error(&error))?,
+                }
+            }
+        }
+    }
+
+    /// Does what a line says.
+    fn command(&self, line: &str, screen: &Screen, stack: &mut Vec<Level>) -> Result<Next> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        if let Some((_, _, place)) = ROOTS.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(word)) {
+            stack.clear();
+            stack.push(Level::new(place.clone()));
+            return Ok(Next::Show);
+        }
+        let top = stack.len() - 1;
+        match word {
+            "" => {
+                let more = rows(screen).is_some_and(|rows| stack[top].first + ROWS < rows.len());
+                stack[top].first = if more { stack[top].first + ROWS } else { 0 };
+                return Ok(Next::Show);
+            }
+            "q" => return Ok(Next::Leave),
+            "0" => {
+                if stack.len() > 1 {
+                    stack.pop();
+                }
+                return Ok(Next::Show);
+            }
+            "?" => {
+                self.keys(screen, None)?;
+                return Ok(Next::Stay);
+            }
+            "v" if !screen.views.is_empty() => {
+                stack[top].view = (stack[top].view + 1) % screen.views.len();
+                return Ok(Next::Show);
+            }
+            _ => {}
+        }
+        if let Ok(number) = word.parse::<usize>() {
+            let row = row(screen, number)?;
+            let Some(look) = row.look.clone() else { return Ok(Next::Stay) };
+            stack.push(Level::new(look));
+            return Ok(Next::Show);
+        }
+        let marked = match rest.trim() {
+            "" => None,
+            number => {
+                let number = number.parse().map_err(|_| unknown(line))?;
+                Some(row(screen, number)?)
+            }
+        };
+        let mut letters = word.chars();
+        let (Some(key), None) = (letters.next(), letters.next()) else { return Err(unknown(line)) };
+        let of_row = marked.into_iter().flat_map(|row| &row.actions);
+        let action = of_row.chain(&screen.actions).find(|action| action.key == key).cloned();
+        self.act(&action.ok_or_else(|| unknown(line))?, stack)
+    }
+
+    fn act(&self, action: &Action, stack: &mut Vec<Level>) -> Result<Next> {
+        if self.is_read_only && action.changes(self.context.domains) {
+            return Err(Error::new(Code::ReadOnly, "The console was started with --read-only"));
+        }
+        match &action.does {
+            Does::Open(Place::Editor(_) | Place::Form(_)) => {
+                self.output.print("A plain console has no editor. Use the commands of `mcpkg help` instead.\n")?;
+                return Ok(Next::Stay);
+            }
+            Does::Open(place) => stack.push(Level::new(place.clone())),
+            Does::Replace(place) => {
+                stack.pop();
+                stack.push(Level::new(place.clone()));
+            }
+            Does::Note => {
+                self.output.print("Add a note by the command: `mcpkg consent deny ID --note TEXT`.\n")?;
+                return Ok(Next::Stay);
+            }
+            Does::Call(invocation) => self.call(invocation)?,
+        }
+        Ok(Next::Show)
+    }
+
+    fn call(&self, invocation: &Invocation) -> Result<()> {
+        if let Some(name) = &invocation.destroys {
+            let question = format!("Type {name} to go on:");
+            let typed = (self.context.line)(Told::Several(Vec::new()), &question)?;
+            if typed != *name {
+                return Err(Error::new(Code::ConfirmRequired, "That is not the name; nothing was changed"));
+            }
+        }
+        let done = invocation.run(&self.context)?;
+        self.output.print(&format!("{}\n", reply::sentence(&done)))
+    }
+
+    fn show(&self, screen: &Screen, first: usize) -> Result<()> {
+        self.output.print(&format!("\n{}.\n", screen.title))?;
+        match &screen.body {
+            Body::Text(lines) => self.lines(lines)?,
+            Body::List(list) => self.list(list, first)?,
+            Body::Form(_) | Body::Editor(_) => {}
+        }
+        self.keys(screen, Some(first))
+    }
+
+    fn list(&self, list: &List, first: usize) -> Result<()> {
+        let rows: Vec<&Row> = list.rows.iter().filter(|row| !row.is_heading).collect();
+        if rows.is_empty() {
+            return self.output.print(&format!("{}\n", list.empty));
+        }
+        for (at, row) in rows.iter().enumerate().skip(first).take(ROWS) {
+            let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text()).filter(|text| !text.is_empty()).collect();
+            self.output.print(&format!("{}. {}.\n", at + 1, cells.join(". ")))?;
+        }
+        match rows.len().saturating_sub(first + ROWS) {
+            0 => Ok(()),
+            more => self.output.print(&format!("Enter shows {more} more.\n")),
+        }
+    }
+
+    /// Prints lines, and says where text of others begins and ends.
+    fn lines(&self, lines: &[Line]) -> Result<()> {
+        let mut is_quoted = false;
+        for line in lines {
+            if line.is_quoted != is_quoted {
+                self.output.print(if line.is_quoted { "Quoted text begins.\n" } else { "Quoted text ends.\n" })?;
+                is_quoted = line.is_quoted;
+            }
+            let indent = if line.is_quoted { "  " } else { "" };
+            self.output.print(&format!("{indent}{}\n", line.text()))?;
+        }
+        match is_quoted {
+            true => self.output.print("Quoted text ends.\n"),
+            false => Ok(()),
+        }
+    }
+
+    /// Prints the keys. In short, those of the screen; in full, those of rows too.
+    fn keys(&self, screen: &Screen, short: Option<usize>) -> Result<()> {
+        let mut keys: Vec<String> =
+            screen.actions.iter().map(|action| format!("{} {}", action.key, action.label)).collect();
+        let of_row = rows(screen).and_then(|rows| rows.first().map(|row| row.actions.clone())).unwrap_or_default();
+        keys.extend(of_row.iter().map(|action| format!("{} N {}", action.key, action.label)));
+        if !screen.views.is_empty() {
+            keys.push("v next view".to_owned());
+        }
+        if rows(screen).is_some_and(|rows| !rows.is_empty()) {
+            keys.insert(0, "a number opens a row".to_owned());
+        }
+        keys.push("0 goes back".to_owned());
+        if short.is_none() {
+            let places: Vec<String> = ROOTS.iter().map(|(_, name, _)| name.to_lowercase()).collect();
+            keys.push(format!("{} go there", places.join(", ")));
+            keys.push("q leaves".to_owned());
+        } else {
+            keys.push("? lists all keys".to_owned());
+        }
+        self.output.print(&format!("{}.\n", keys.join(", ")))
+    }
+}
+
+/// What follows a command.
+enum Next {
+    /// Show the top of the stack again.
+    Show,
+    /// Ask for the next command.
+    Stay,
+    Leave,
+}
+
+fn rows(screen: &Screen) -> Option<Vec<&Row>> {
+    match &screen.body {
+        Body::List(list) => Some(list.rows.iter().filter(|row| !row.is_heading).collect()),
+        _ => None,
+    }
+}
+
+fn row(screen: &Screen, number: usize) -> Result<&Row> {
+    let rows = rows(screen).unwrap_or_default();
+    let row = number.checked_sub(1).and_then(|at| rows.get(at)).copied();
+    row.ok_or_else(|| Error::new(Code::InvalidArgument, format!("There is no row {number}")))
+}
+
+fn unknown(line: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("'{}' is not a key of this screen", line.escape_debug()))
+        .hint("? lists the keys")
+}
