@@ -46,9 +46,10 @@ fn mcpkg_alone_is_one_screen() {
       mcpkg import . --create-project app   import a folder's rules and skills
       mcpkg client add claude-code          let an agent read your content over MCP
       mcpkg deploy                          show what a deploy would write to disk
+      mcpkg console                         see what agents did and ask for, and decide
 
     Commands:
-      Start                 demo, init, help, version, completions, man
+      Start                 demo, console, init, help, version, completions, man
       Content               project, prompt, resource, skill, mcp, agent-file,
                             search
       Agents                plan, diff, preview, deploy, status, rollback, explain,
@@ -57,7 +58,7 @@ fn mcpkg_alone_is_one_screen() {
       Tools                 tool, registry, toolset
       Workspaces            workspace, worktree, flow, spec, build, builds, gate
       Workflows             command, catalog, plugin, workflow, template, draft,
-                            consent
+                            consent, inbox
       Server and database   serve, access, limit, backup, restore, move, check,
                             compact, events, undo, prune
 

@@ -5,7 +5,7 @@ mod edit;
 
 use serde_json::json;
 
-use crate::support::{Client, Scratch, Screen, skipped};
+use crate::support::{Client, Scratch, Screen, skipped, typed_after};
 use crate::workflow::runs::Ground;
 
 const USUAL: (u16, u16) = (100, 30);
@@ -44,7 +44,7 @@ fn without_a_terminal_it_names_the_commands_that_print_the_same() {
 fn the_inbox_prints_what_waits_with_the_command_of_each() {
     let ground = Ground::new();
     ground.scratch.ok(&["project", "select", "p"]);
-    assert!(ground.scratch.ok(&["inbox"]).contains("Nothing waits for you"));
+    assert_eq!(ground.scratch.json(&["inbox"])["waiting"], json!([]));
     let mut client = agent(&ground, "codex");
     crate::workflow::runs::execute(&mut client, crate::workflow::runs::create());
     let waiting = ground.scratch.json(&["inbox"])["waiting"].clone();
@@ -87,4 +87,30 @@ fn each_place_opens_and_q_leaves() {
     screen.wait("mcpkg prompt create");
     screen.keys("q1q");
     assert_eq!(screen.end(), 0);
+}
+
+#[test]
+fn plain_screens_are_lines_that_say_who_wrote_what() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex");
+    crate::workflow::runs::execute(&mut client, crate::workflow::runs::create());
+    let mut command = ground.scratch.command();
+    command.env("TERM", "dumb").env("TZ", "UTC").args(["console"]);
+    // Look at the request, deny it, and see that nothing is left.
+    let Some((shown, _)) = typed_after(&command, "> ", "1\n0\nd 1\nx\n7\nq\n") else {
+        return skipped(NO_SCRIPT);
+    };
+    for text in [
+        "1. ASK. mcp:codex. Run hosting:apps:create. writes.",
+        "Quoted text begins.",
+        "Quoted text ends.",
+        "Denied: Run hosting:apps:create",
+        "nothing waits for you",
+        "'x' is not a key of this screen",
+        "There is no row 7",
+    ] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
 }

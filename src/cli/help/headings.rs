@@ -2,7 +2,7 @@
 
 /// Each heading with its commands, in display order. A test compares the list with the command line.
 pub const HEADINGS: [(&str, &[&str]); 8] = [
-    ("Start", &["demo", "console", "inbox", "init", "help", "version", "completions", "man"]),
+    ("Start", &["demo", "console", "init", "help", "version", "completions", "man"]),
     ("Content", &["project", "prompt", "resource", "skill", "mcp", "agent-file", "search"]),
     (
         "Agents: deploy, clients",
@@ -14,7 +14,7 @@ pub const HEADINGS: [(&str, &[&str]); 8] = [
     ("Share: import, export, sync, source", &["import", "export", "sync", "source"]),
     ("Tools", &["tool", "registry", "toolset"]),
     ("Workspaces", &["workspace", "worktree", "flow", "spec", "build", "builds", "gate"]),
-    ("Workflows", &["command", "catalog", "plugin", "workflow", "template", "draft", "consent"]),
+    ("Workflows", &["command", "catalog", "plugin", "workflow", "template", "draft", "consent", "inbox"]),
     (
         "Server and database",
         &["serve", "access", "limit", "backup", "restore", "move", "check", "compact", "events", "undo", "prune"],
