@@ -46,7 +46,7 @@ fn mcpkg_alone_is_one_screen() {
       mcpkg import . --create-project app   import a folder's rules and skills
       mcpkg client add claude-code          let an agent read your content over MCP
       mcpkg deploy                          show what a deploy would write to disk
-      mcpkg console                         see what agents did and ask for, and decide
+      mcpkg console                         see what agents ask for, and decide
 
     Commands:
       Start                 demo, console, init, help, version, completions, man

@@ -18,7 +18,7 @@ pub(crate) const BEGIN: [(&str, &str); 6] = [
     ("mcpkg import . --create-project app", "import a folder's rules and skills"),
     ("mcpkg client add claude-code", "let an agent read your content over MCP"),
     ("mcpkg deploy", "show what a deploy would write to disk"),
-    ("mcpkg console", "see what agents did and ask for, and decide"),
+    ("mcpkg console", "see what agents ask for, and decide"),
 ];
 
 /// The most important environment variables, for `mcpkg --help` and its man page.
