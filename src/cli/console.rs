@@ -1,4 +1,4 @@
-//! `mcpkg console`: shows the console in this terminal.
+//! `mcpkg console`: starts the console in this terminal.
 
 use std::io::{IsTerminal, stdin, stdout};
 

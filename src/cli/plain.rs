@@ -1,6 +1,7 @@
-//! `mcpkg console --plain`: the screens as lines that are only ever appended, for screen readers and simple terminals.
+//! `mcpkg console --plain`: prints screens as plain lines and never redraws, for screen readers and simple terminals.
 //!
-//! A number opens a row. A letter is the key of the same letter; with a number, such as `d 2`, it acts on that row.
+//! A number opens a row. A letter does the same as that key in the console. With a number, such as `d 2`, it acts on
+//! that row.
 
 use std::io::{BufRead, stdin};
 
@@ -11,21 +12,21 @@ use mcpkg_console::screen::{Body, Line, List, Row};
 use mcpkg_console::{Action, Does, Invocation, Screen, load, reply};
 use mcpkg_core::op::{Body as Told, Context};
 
-/// How many rows a list shows at once.
+/// The number of rows that a list prints at once.
 const ROWS: usize = 20;
 
-/// A console without a screen.
+/// A console that reads lines and prints lines.
 pub(super) struct Plain<'a> {
     pub output: &'a Output,
     pub context: Context,
     pub is_read_only: bool,
 }
 
-/// A place on the stack, and where the user is in it.
+/// A place on the stack, and the user's position in it.
 struct Level {
     place: Place,
     view: usize,
-    /// The first row that is shown.
+    /// The first row to print.
     first: usize,
 }
 
@@ -36,7 +37,7 @@ impl Level {
 }
 
 impl Plain<'_> {
-    /// Shows screens and takes commands until the user leaves or the input ends.
+    /// Prints screens and reads commands until the user leaves or the input ends.
     pub fn run(&self) -> Result<()> {
         let mut stack = vec![Level::new(Place::Inbox)];
         let mut input = stdin().lock();
@@ -48,7 +49,7 @@ impl Plain<'_> {
                 Err(error) => self.lines(&reply::error(error))?,
             }
             let Ok(screen) = screen else {
-                // Go back to where things could be read, or leave.
+                // The screen failed to load: go back to the screen below, or leave if there is none.
                 if stack.len() == 1 {
                     return Ok(());
                 }
@@ -71,7 +72,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Does what a line says.
+    /// Runs a command line that the user typed.
     fn command(&self, line: &str, screen: &Screen, stack: &mut Vec<Level>) -> Result<Next> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         if let Some((_, _, place)) = ROOTS.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(word)) {
@@ -183,7 +184,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Prints lines, and says where text of others begins and ends.
+    /// Prints lines, and marks where quoted text starts and ends.
     fn lines(&self, lines: &[Line]) -> Result<()> {
         let mut is_quoted = false;
         for line in lines {
@@ -200,7 +201,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Prints the keys. In short, those of the screen; in full, those of rows too.
+    /// Prints the keys. The short form lists the keys of the screen; the full form also those of rows.
     fn keys(&self, screen: &Screen, short: Option<usize>) -> Result<()> {
         let mut keys: Vec<String> =
             screen.actions.iter().map(|action| format!("{} {}", action.key, action.label)).collect();
@@ -224,9 +225,9 @@ impl Plain<'_> {
     }
 }
 
-/// What follows a command.
+/// What to do after a command.
 enum Next {
-    /// Show the top of the stack again.
+    /// Print the top of the stack again.
     Show,
     /// Ask for the next command.
     Stay,

@@ -1,6 +1,7 @@
-//! The state of the console: the stack of screens, and what each key and each message does to it.
+//! The state of the console: its stacks of screens, and how each message changes them.
 //!
-//! A letter acts unless the footer says TYPING. `a` starts something that needs a yes, and only `y` gives it.
+//! Letters are commands unless the footer shows TYPING. A command such as `a` may ask a question first; only `y`, or
+//! the typed name, confirms it.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -16,7 +17,7 @@ use super::level::{Level, Shown};
 use super::message::{Message, Question, Task, Ticket, failed};
 use super::question::Asking;
 
-/// What typed characters go to. Without it, letters are keys.
+/// Where typed characters go. With `Nothing`, letters are commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Typing {
     #[default]
@@ -35,30 +36,30 @@ pub struct App {
     pub is_ascii: bool,
     /// The index of the current root among [`ROOTS`].
     pub root: usize,
-    /// One stack for each root, so that each keeps its position.
+    /// One stack for each root, so that you return to where you were.
     pub stacks: [Vec<Level>; 6],
     pub typing: Typing,
     pub asking: Option<Asking>,
-    /// Questions of other operations that wait.
+    /// Questions of other operations, to show after the current one.
     later: VecDeque<Question>,
     pub message: Option<(Tone, String)>,
-    /// What goes with the next yes or no, to whoever asked.
+    /// The note to send with the next approval or denial.
     pub note: String,
-    /// How many items wait in the inbox, once that is known.
+    /// The number of items in the inbox; `None` until it is loaded.
     pub waiting: Option<usize>,
-    /// The changes since the feed was last on the screen.
+    /// The number of events since the feed was last shown.
     pub unseen: usize,
-    /// `LOST` or `RESTORED`.
+    /// `LOST`, `RESTORED` or empty.
     pub state: &'static str,
-    /// How many operations run.
+    /// The number of running operations.
     pub running: usize,
-    /// The number of rows that a page of the focused pane has. The face that draws sets it.
+    /// The height of the focused pane in rows. Drawing a frame sets it.
     pub page: usize,
-    /// The call whose answer needs a typed name.
+    /// The name to type for the next question, if the call that asks it destroys something.
     destroys: Option<String>,
     generation: u64,
     has_mouse: bool,
-    /// Whether the next Ctrl-C throws unsaved text away.
+    /// Whether the next Ctrl-C leaves and discards unsaved text.
     pub(super) is_leaving: bool,
 }
 
@@ -108,7 +109,7 @@ impl App {
         self.has_mouse = !self.has_mouse;
     }
 
-    /// Handles a message. Returns the work that follows from it.
+    /// Handles a message. Returns the tasks to run.
     pub fn update(&mut self, message: Message) -> Vec<Task> {
         let mut tasks = Vec::new();
         match message {
@@ -149,7 +150,7 @@ impl App {
         tasks
     }
 
-    /// Asks for everything that the first frame shows.
+    /// Returns the tasks that load the first screen.
     pub fn start(&mut self) -> Vec<Task> {
         let mut tasks = Vec::new();
         self.load(&mut tasks);
@@ -169,7 +170,7 @@ impl App {
         self.load(tasks);
     }
 
-    /// Goes to a root, and keeps where the user was in it.
+    /// Switches to a root and its stack. If it is already the current root, closes the screens above its first one.
     pub fn go(&mut self, root: usize, tasks: &mut Vec<Task>) {
         match root == self.root {
             true => self.stacks[root].truncate(1),
@@ -181,7 +182,7 @@ impl App {
         self.load(tasks);
     }
 
-    /// Whether the first screen of the stack is on top.
+    /// Returns whether the stack has only its first screen.
     pub fn is_root(&self) -> bool {
         self.stacks[self.root].len() == 1
     }
@@ -194,7 +195,7 @@ impl App {
         }
     }
 
-    /// Loads the screen on top, which stays as it is until the answer comes.
+    /// Loads the top screen again. Its old content stays visible until the new one is loaded.
     pub fn load(&mut self, tasks: &mut Vec<Task>) {
         let generation = self.next();
         let level = self.level_mut();
@@ -203,7 +204,7 @@ impl App {
         self.look(tasks);
     }
 
-    /// Loads the preview of the selected row, unless it is there.
+    /// Loads the preview of the selected row, unless it is loaded already.
     pub fn look(&mut self, tasks: &mut Vec<Task>) {
         let generation = self.next();
         let level = self.level_mut();
@@ -222,7 +223,7 @@ impl App {
         }
     }
 
-    /// Loads what is on the screen again, since the database changed.
+    /// Loads the screen, its preview and the inbox again after the database changed.
     fn reload(&mut self, tasks: &mut Vec<Task>) {
         if self.level().place.is_live() {
             let previewed = self.level().previewed.clone();
@@ -277,14 +278,14 @@ impl App {
         self.message = None;
     }
 
-    /// Ends the question on the screen, and shows the next one.
+    /// Shows the next waiting question, after one was answered.
     pub fn answered(&mut self) {
         if let Some(question) = self.later.pop_front() {
             self.ask(question);
         }
     }
 
-    /// Runs an operation, unless the console may only read.
+    /// Runs an operation. A read-only console refuses operations that change something.
     pub fn run(&mut self, invocation: Invocation, tasks: &mut Vec<Task>) {
         let reads = invocation.entry(self.domains).is_some_and(|entry| entry.effect.reads());
         if self.is_read_only && !reads {
@@ -301,7 +302,7 @@ impl App {
         };
         self.destroys.clone_from(&invocation.destroys);
         self.running += 1;
-        // An editor takes over the terminal, so the console steps aside while it runs.
+        // `edit` opens $EDITOR, which needs the terminal, so the console leaves the screen until it ends.
         let is_edit = invocation.words.ends_with(" edit");
         tasks.push(if is_edit { Task::RunOnTerminal(invocation) } else { Task::Run(invocation) });
     }
@@ -311,7 +312,7 @@ impl App {
         match result {
             Ok(found) => {
                 self.say(Tone::Good, &reply::sentence(found));
-                // What a form ran may print more than a sentence.
+                // The output of a form's command may be longer than the message line, so it gets a screen.
                 let lines = reply::lines(found);
                 if matches!(self.level().place, Place::Form(_)) {
                     self.stacks[self.root].pop();
@@ -350,7 +351,7 @@ impl App {
                     editor.lower = Lower::Findings;
                 }
                 if matches!(&self.level().place, Place::Editor(mcpkg_console::place::Text::Draft(_))) {
-                    // The draft was approved, so there is nothing left to edit.
+                    // Saving a draft approves it, so there is nothing left to edit.
                     self.back(tasks);
                 }
             }
@@ -362,7 +363,7 @@ impl App {
         self.message = Some((tone, text.to_owned()));
     }
 
-    /// Does what a key of the screen or of the selected row stands for. Returns whether there is such a key.
+    /// Runs the action that the screen or the selected row has for a key. Returns false if there is none.
     pub fn act(&mut self, key: char, tasks: &mut Vec<Task>) -> bool {
         let Some(action) = self.level().actions().into_iter().find(|action| action.key == key).cloned() else {
             return false;
@@ -379,7 +380,7 @@ impl App {
         true
     }
 
-    /// The time at which a question was first drawn, from which on it can be answered.
+    /// Records when a question was first drawn. Keys that were pressed earlier do not answer it.
     pub fn drawn(&mut self, at: Instant) {
         if let Some(asking) = &mut self.asking {
             asking.drawn.get_or_insert(at);

@@ -1,16 +1,16 @@
-//! The text editor: a buffer, its findings, and the pane below it.
+//! The text editor: a buffer, its findings, and the content of the second pane.
 
 use mcpkg_console::document::{Document, Finding};
 use mcpkg_console::screen::Line;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui_textarea::{CursorMove, TextArea};
 
-/// What the pane below the text shows.
+/// The content of the second pane, which is below or beside the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lower {
     Findings,
     Plan(Vec<Line>),
-    /// What saving would change; `y` saves.
+    /// The diff that saving would make. `y` saves.
     Difference(Vec<Line>),
 }
 
@@ -19,9 +19,9 @@ pub struct Editor {
     pub buffer: TextArea<'static>,
     pub findings: Vec<Finding>,
     pub lower: Lower,
-    /// Counts the changes of the text, so that findings of an older text are dropped.
+    /// Counts edits. Findings for an older version are dropped.
     pub version: u64,
-    /// Whether the findings belong to the text on the screen.
+    /// Whether the findings are those of the current text.
     pub is_checked: bool,
     /// The first visible line.
     pub top: usize,
@@ -37,7 +37,7 @@ impl Editor {
         editor
     }
 
-    /// Returns the text as it would be saved. Its last line ends as the author's did.
+    /// Returns the text to save. It ends with a newline if the original text does.
     pub fn text(&self) -> String {
         let mut text = self.buffer.lines().join("\n");
         if self.document.text.ends_with('\n') || self.document.text.is_empty() {
@@ -50,7 +50,7 @@ impl Editor {
         self.text() != self.document.text
     }
 
-    /// Types a key. Returns whether the text changed.
+    /// Passes a key to the buffer. Returns whether the text changed.
     pub fn input(&mut self, key: KeyEvent) -> bool {
         let changed = self.buffer.input(key);
         self.touched(changed)
@@ -82,7 +82,7 @@ impl Editor {
         changed
     }
 
-    /// The line and column of the cursor, counted from 1.
+    /// Returns the line and column of the cursor, counted from 1.
     pub fn cursor(&self) -> (usize, usize) {
         let (row, column) = self.position();
         (row + 1, column + 1)
@@ -102,7 +102,7 @@ impl Editor {
         self.buffer.move_cursor(movement);
     }
 
-    /// Returns the finding on the cursor's line, the one at the cursor first.
+    /// Returns the finding at the cursor, or else the first one on its line, with its index.
     pub fn finding(&self) -> Option<(usize, &Finding)> {
         let (line, column) = self.cursor();
         let on_line = |finding: &Finding| finding.line <= line && line <= finding.end_line.min(finding.line);
@@ -111,8 +111,8 @@ impl Editor {
         Some((found, &self.findings[found]))
     }
 
-    /// Moves the cursor to the next or previous finding in the text, around its end; to errors only if there are any and
-    /// `errors_first` is set.
+    /// Moves the cursor to the next or previous finding, and wraps around at the end of the text. With `errors_first`,
+    /// it skips warnings as long as there are errors.
     pub fn go_to_finding(&mut self, forward: bool, errors_first: bool) {
         let only_errors = errors_first && self.findings.iter().any(|finding| finding.is_error);
         let mut places: Vec<(usize, usize)> = self
@@ -142,7 +142,7 @@ impl Editor {
         true
     }
 
-    /// Replaces the whole text as one edit, which `u` takes back.
+    /// Replaces the whole text. The buffer records this as two edits, a cut and an insertion, so `u` needs two presses.
     pub fn replace(&mut self, text: &str) {
         self.buffer.select_all();
         self.buffer.cut();

@@ -1,4 +1,4 @@
-//! What each key does: first for a question, then for what is typed, then for the screen.
+//! Handles keys. A question gets a key first, then the text that is being typed, then the screen.
 
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ impl App {
         self.screen_key(key, tasks);
     }
 
-    /// A key while a question is on the screen. Only `y`, or the name, means yes.
+    /// Handles a key while a question is shown. Only `y`, or the typed name, means yes.
     fn answer(&mut self, key: KeyEvent, at: Instant) {
         let page = self.page.max(1);
         let Some(asking) = &mut self.asking else { return };
@@ -57,7 +57,7 @@ impl App {
             return;
         }
         if !asking.is_read && key.code != KeyCode::Esc {
-            // Nobody has seen the end yet.
+            // The user has not seen the end of the question yet, so the key scrolls instead.
             asking.scroll += page;
             return;
         }
@@ -95,7 +95,7 @@ impl App {
         self.answered();
     }
 
-    /// A key that is typed into a filter, a note, a field or the editor.
+    /// Handles a key that is typed into a filter, a note, a field or the editor.
     fn type_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if key.code == KeyCode::Esc {
             self.typing = Typing::Nothing;
@@ -175,7 +175,7 @@ impl App {
         }
         let line = text.replace(['\n', '\r'], " ");
         match self.typing {
-            // Pasted text is never a key.
+            // Pasted text must not run commands.
             Typing::Nothing => {}
             Typing::Filter => self.level_mut().filter.push_str(&line),
             Typing::Note => self.note.push_str(&line),
@@ -189,7 +189,7 @@ impl App {
         }
     }
 
-    /// A key of the editor while it is not typed into. Returns false if it is a key of every screen.
+    /// Handles a key of the editor outside of typing. Returns false if the key is not one of the editor's.
     fn editor_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
         let is_reviewing =
             matches!(self.level().editor.as_deref(), Some(editor) if matches!(editor.lower, Lower::Difference(_)));
@@ -238,7 +238,7 @@ impl App {
         }
     }
 
-    /// Changes the text, and asks for the findings of the new one.
+    /// Edits the text, and starts a check of the result.
     fn edited(&mut self, change: impl FnOnce(&mut super::editor::Editor) -> bool, tasks: &mut Vec<Task>) {
         let Some(editor) = &mut self.level_mut().editor else { return };
         if change(editor) {
@@ -247,7 +247,7 @@ impl App {
         }
     }
 
-    /// Fixes the finding at the cursor, or goes to the next error.
+    /// Fixes the finding at the cursor, or moves to the next error.
     fn fix(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = &mut self.level_mut().editor else { return };
         match editor.finding().map(|(_, finding)| finding.fix.is_some()) {
@@ -260,7 +260,7 @@ impl App {
         }
     }
 
-    /// Shows what saving would change.
+    /// Shows the diff that saving would make. `y` then saves.
     fn review(&mut self, tasks: &mut Vec<Task>) {
         if self.is_read_only {
             return self.say(Tone::Warning, "read-only: the console was started with --read-only");
@@ -268,7 +268,7 @@ impl App {
         self.typing = Typing::Nothing;
         let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
         if is_draft {
-            // Approving a draft shows what it changes, and asks.
+            // `draft approve` shows the diff and asks by itself.
             return self.save(tasks);
         }
         let Some(editor) = &mut self.level_mut().editor else { return };
@@ -284,7 +284,7 @@ impl App {
         self.running += 1;
     }
 
-    /// A key of every screen.
+    /// Handles a key that works on every screen.
     fn screen_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if is_control(key, 'p') {
             return self.open(Place::Palette, tasks);
@@ -383,7 +383,7 @@ impl App {
         self.open(look, tasks);
     }
 
-    /// Moves in the list, the form or the text, whichever has the focus.
+    /// Moves the selection in a list or form, or scrolls a text, depending on the focus.
     fn step(&mut self, by: isize, tasks: &mut Vec<Task>) {
         if self.form().is_some() {
             return self.step_field(by);
@@ -417,7 +417,7 @@ impl App {
         }
     }
 
-    /// Copies the shell command of the marked row's first action, of a form, or of what shows the row.
+    /// Copies the shell command of the form, or of the first action that runs an operation.
     fn copy(&mut self, tasks: &mut Vec<Task>) {
         let command = match self.form() {
             Some(form) => Some(form.invocation()),

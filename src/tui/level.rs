@@ -1,4 +1,4 @@
-//! One level of the stack of screens: a place, what it shows, and where the user is in it.
+//! A level of the stack of screens: a place, its content, and the user's position in it.
 
 use mcpkg_console::palette;
 use mcpkg_console::screen::{Body, Line, Row};
@@ -6,7 +6,7 @@ use mcpkg_console::{Action, Place, Screen};
 
 use super::editor::Editor;
 
-/// A screen that is loading, shown, or could not be read.
+/// A screen that is loading, loaded, or failed to load.
 #[derive(Default)]
 pub enum Shown {
     #[default]
@@ -29,9 +29,9 @@ pub struct Level {
     pub view: usize,
     pub shown: Shown,
     pub preview: Shown,
-    /// The place of `preview`.
+    /// The place that `preview` shows or is loading.
     pub previewed: Option<Place>,
-    /// The id of the selected row. It keeps the selection when rows come and go.
+    /// The id of the selected row, not its index: the selection stays on its item when rows are added or removed.
     pub selected: String,
     pub filter: String,
     /// The first visible line of the text or the preview.
@@ -41,7 +41,7 @@ pub struct Level {
     pub editor: Option<Box<Editor>>,
     /// The selected field of a form.
     pub field: usize,
-    /// The generation of the load whose answer is shown; older answers are dropped.
+    /// The generation of the latest load. Results of earlier loads are dropped.
     pub wanted: u64,
     pub wanted_preview: u64,
 }
@@ -65,7 +65,7 @@ impl Level {
         }
     }
 
-    /// Takes a loaded screen. The text of an editor and the fields of a form stay as the user left them.
+    /// Shows a loaded screen. An open editor keeps its text.
     pub fn take(&mut self, screen: Box<Screen>) {
         if let (Body::Editor(document), None) = (&screen.body, &self.editor) {
             self.editor = Some(Box::new(Editor::new((**document).clone())));
@@ -73,7 +73,7 @@ impl Level {
         let position = self.position();
         self.shown = Shown::Screen(screen);
         if self.selected_row().is_none() {
-            // The selected row is gone: select the one that took its place.
+            // The selected row is gone, so select the row at its position.
             let rows = self.rows();
             let at = position.min(rows.len().saturating_sub(1));
             let id = rows[at.min(rows.len())..].iter().chain(rows.iter().rev()).find(|row| !row.is_heading);
@@ -81,7 +81,7 @@ impl Level {
         }
     }
 
-    /// Returns the rows that the filter leaves.
+    /// Returns the rows that match the filter.
     pub fn rows(&self) -> Vec<&Row> {
         let Some(Screen { body: Body::List(list), .. }) = self.shown.screen() else { return Vec::new() };
         if self.place == Place::Palette {
@@ -100,7 +100,7 @@ impl Level {
         self.rows().iter().position(|row| !row.is_heading && row.id == self.selected).unwrap_or(0)
     }
 
-    /// Moves the selection by `by` rows, over headings.
+    /// Moves the selection by `by` rows. Headings do not count.
     pub fn step(&mut self, by: isize) {
         let rows = self.rows();
         let chosen: Vec<usize> = (0..rows.len()).filter(|at| !rows[*at].is_heading).collect();
@@ -115,7 +115,7 @@ impl Level {
         self.selected = rows[chosen[next]].id.clone();
     }
 
-    /// Returns the place whose screen is the preview.
+    /// Returns the place to preview for the selected row.
     pub fn look(&self) -> Option<&Place> {
         match self.place {
             Place::Palette => None,
@@ -123,7 +123,8 @@ impl Level {
         }
     }
 
-    /// Returns the actions of the selected row and of the screen. If both have a key, the row's counts.
+    /// Returns the actions of the selected row, the screen and the preview. If several use the same key, the first of
+    /// these wins.
     pub fn actions(&self) -> Vec<&Action> {
         let mut actions: Vec<&Action> = self.selected_row().map(|row| row.actions.iter().collect()).unwrap_or_default();
         let of_preview =
@@ -136,7 +137,7 @@ impl Level {
         actions
     }
 
-    /// Returns the lines that the focus scrolls through.
+    /// Returns the lines that can be scrolled: those of the text, or else those of the preview.
     pub fn lines(&self) -> &[Line] {
         match (&self.shown, &self.preview) {
             (Shown::Screen(screen), preview) => match (&screen.body, preview) {

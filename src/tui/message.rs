@@ -1,4 +1,4 @@
-//! What the threads of the console tell each other.
+//! The messages between the console's threads.
 
 use std::sync::mpsc::Sender;
 use std::time::Instant;
@@ -10,34 +10,34 @@ use mcpkg_console::{Invocation, Place, Screen};
 use mcpkg_core::op::Reply;
 use ratatui::crossterm::event::KeyEvent;
 
-/// What happened. The main thread handles one message at a time and then draws.
+/// An event for the main thread.
 pub enum Message {
-    /// A key, and when it was read: a key that is older than the frame on the screen does not count for it.
+    /// A key, and when it was read. A key that is older than a question does not answer it.
     Key(KeyEvent, Instant),
     Pasted(String),
     Resized,
     Loaded(Ticket, Result<Box<Screen>>),
-    /// Somebody committed this many events.
+    /// This many events were committed, by this or another process.
     Changed(usize),
     /// The database was replaced by a backup.
     Restored,
-    /// The database cannot be read, or can be read again.
+    /// `true` if the database cannot be read, `false` once it can be read again.
     Lost(bool),
-    /// An operation asks the person.
+    /// A running operation asks the user a question.
     Asked(Question),
-    /// What a running operation is doing.
+    /// A progress message of a running operation.
     Progress(String),
     Done(Invocation, Result<Box<Reply>>),
-    /// The findings of a version of the edited text.
+    /// The findings for a version of the edited text.
     Checked(u64, Result<Vec<Finding>>),
-    /// The lower pane of the editor: a plan, or what could be put at the cursor.
+    /// The plan for a version of the edited text.
     Planned(u64, Vec<Line>),
     Saved(Result<Box<Reply>>),
-    /// The process was asked to end.
+    /// The console must end: the process got a signal, or the terminal is gone.
     Ended,
 }
 
-/// Identifies a load, so that an answer that comes too late is dropped.
+/// Identifies a load, so that an outdated result can be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
     pub generation: u64,
@@ -45,16 +45,16 @@ pub struct Ticket {
     pub view: usize,
 }
 
-/// A question of a running operation. Dropping `answer` means no.
+/// A question that a running operation asks. Dropping `answer` means no.
 pub struct Question {
     pub lines: Vec<Line>,
     pub text: String,
-    /// Whether a line of text is the answer, instead of yes or no.
+    /// Whether the answer is a line of text instead of yes or no.
     pub is_line: bool,
     pub answer: Sender<Option<String>>,
 }
 
-/// Work for another thread, or for the owner of the terminal.
+/// Work for a worker thread or, if it needs the terminal, for the main loop.
 pub enum Task {
     Load(Ticket),
     Run(Invocation),
@@ -69,7 +69,7 @@ pub enum Task {
     Quit,
 }
 
-/// Returns the message for the second row from below.
+/// Formats an error for the message row.
 pub fn failed(error: &Error) -> String {
     format!("error: {error}")
 }

@@ -1,7 +1,7 @@
 //! The console in a terminal: draws the screens of `mcpkg-console` and turns keys into their actions.
 //!
-//! The main thread owns the state and the terminal. It waits for a message, updates the state, and draws; at rest it draws
-//! nothing. Other threads read keys, load screens, run operations and watch the database.
+//! The main thread owns the state and the terminal. It waits for a message, updates the state and draws a frame. Other
+//! threads read keys, load screens, run operations and watch the database.
 
 mod app;
 mod draw;
@@ -24,13 +24,13 @@ use message::{Message, Task};
 use terminal::Terminal;
 use worker::Workers;
 
-/// How the console looks and what it may do.
+/// The command-line options of the console.
 pub struct Options {
     pub is_read_only: bool,
     pub is_ascii: bool,
 }
 
-/// Frames are at least this far apart, so that a burst of changes is drawn once.
+/// How long to collect messages before drawing, so that a burst of changes is drawn once.
 const FRAME: Duration = Duration::from_millis(16);
 
 /// Shows the console until the user leaves it.
@@ -59,7 +59,8 @@ pub fn run(context: Context, options: &Options) -> Result<()> {
         app.drawn(Instant::now());
         let Ok(message) = messages.recv() else { return Ok(()) };
         tasks.extend(app.update(message));
-        // Take in what came meanwhile, up to one frame, before the next draw.
+        // Handle messages that arrive within one frame time before the next draw. Stop at a question: it must be drawn
+        // before keys can answer it.
         let until = Instant::now() + FRAME;
         while app.asking.is_none() && tasks.is_empty() {
             match messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(2))) {

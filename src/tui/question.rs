@@ -1,4 +1,4 @@
-//! A question that takes the whole body: what it is about, and the line in which only `y` means yes.
+//! A question to the user, which fills the body of the screen until it is answered.
 
 use std::time::Instant;
 
@@ -6,13 +6,13 @@ use super::message;
 
 pub struct Asking {
     pub question: message::Question,
-    /// The name to type, if the answer destroys something.
+    /// The name to type to confirm, if the call destroys something.
     pub name: Option<String>,
     pub typed: String,
     pub scroll: usize,
-    /// Whether the last line has been on the screen.
+    /// Whether the last line was visible.
     pub is_read: bool,
-    /// When the question was first drawn. A key that was pressed earlier is no answer.
+    /// When the question was first drawn. Keys that were pressed earlier do not answer it.
     pub drawn: Option<Instant>,
 }
 
@@ -22,17 +22,18 @@ impl Asking {
         Self { question, name, typed: String::new(), scroll: 0, is_read, drawn: None }
     }
 
-    /// Whether a line is typed as the answer, instead of a single key.
+    /// Returns whether the answer is a typed line instead of a single key.
     pub fn is_typed(&self) -> bool {
         self.name.is_some() || self.question.is_line
     }
 
-    /// Whether a key that was read at `at` can answer.
+    /// Returns whether a key that was read at `at` can answer the question.
     pub fn takes(&self, at: Instant) -> bool {
         self.drawn.is_some_and(|drawn| at > drawn)
     }
 
-    /// Answers with what was typed, if it is the name.
+    /// Answers with the typed text. If a name is required and the text differs from it, answers no. Returns whether the
+    /// text was accepted.
     pub fn typed(self) -> bool {
         let is_right = self.name.as_ref().is_none_or(|name| *name == self.typed);
         let answer = (is_right && (self.name.is_some() || self.question.is_line)).then_some(self.typed);

@@ -1,4 +1,4 @@
-//! The terminal: its modes, which are always restored, and the thread that reads keys.
+//! Controls the terminal: sets and restores its modes, and reads keys in a thread.
 
 use std::io::{self, Stdout, Write, stdout};
 use std::sync::Arc;
@@ -20,20 +20,20 @@ use super::app::App;
 use super::draw;
 use super::message::Message;
 
-/// How often the thread that reads keys looks whether an editor has the terminal.
+/// How often the key thread checks whether another program uses the terminal.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The longest text that is copied; terminals drop longer ones.
+/// The maximum length of a copied text in base64. Terminals ignore longer ones.
 const COPIED: usize = 74_994;
 
 pub struct Terminal {
     inner: ratatui::Terminal<CrosstermBackend<Stdout>>,
-    /// Set while another program has the terminal, so that its keys are not read here.
+    /// Set while another program, such as an editor, uses the terminal. The key thread must not take its keys.
     is_aside: Arc<AtomicBool>,
 }
 
 impl Terminal {
-    /// Takes over the terminal, and starts to read keys. A panic restores it before its message is printed.
+    /// Takes over the terminal, and starts to read keys. A panic restores the terminal before it prints its message.
     pub fn open(messages: &Sender<Message>) -> Result<Self> {
         enter().map_err(failed)?;
         let hook = std::panic::take_hook();
@@ -57,7 +57,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// Draws everything again, after a change of the size or the mouse.
+    /// Redraws everything, after the size or the mouse mode changed.
     pub fn refresh(&mut self, has_mouse: bool) -> Result<()> {
         match has_mouse {
             true => execute!(stdout(), EnableMouseCapture),
@@ -67,10 +67,10 @@ impl Terminal {
         .map_err(failed)
     }
 
-    /// Runs `work` on the user's own screen, such as an editor, and comes back.
+    /// Gives the terminal to `work`, such as an editor, and takes it back afterwards.
     pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
         self.is_aside.store(true, Ordering::SeqCst);
-        // The thread that reads keys may be waiting for one.
+        // The key thread may still be in `poll`. Wait until it returns, or it would take a key from `work`.
         thread::sleep(LOOK);
         leave();
         let done = work();
@@ -80,7 +80,7 @@ impl Terminal {
         Ok(done)
     }
 
-    /// Stops the process, as Ctrl-Z does in other programs, and draws again when it goes on.
+    /// Suspends the process, as Ctrl-Z does in other programs. Redraws when it resumes.
     pub fn suspend(&mut self) -> Result<()> {
         self.aside(mcpkg_base::process::stop_self)
     }

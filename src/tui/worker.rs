@@ -1,4 +1,4 @@
-//! The threads that read the database and run operations, so that the screen never waits.
+//! Threads that read the database and run operations, so that the console stays responsive.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -12,10 +12,10 @@ use mcpkg_store::watch::Change;
 
 use super::message::{Message, Question, Task, Ticket};
 
-/// How often the watch looks for commits of other processes.
+/// How often to check for commits of other processes.
 const WATCH: Duration = Duration::from_millis(100);
 
-/// How long to wait for a database that is away before looking again.
+/// How long to wait before the next try if the database cannot be read.
 const AWAY: Duration = Duration::from_secs(1);
 
 pub struct Workers {
@@ -43,7 +43,7 @@ impl Workers {
         let (reader, sender) = (context.clone(), messages.clone());
         thread::spawn(move || {
             while let Ok(mut newest) = texts.recv() {
-                // Only the newest text matters.
+                // Check only the newest text, and skip older ones that queued up.
                 newest = texts.try_iter().last().unwrap_or(newest);
                 let (version, text) = newest;
                 if sender.send(Message::Checked(version, document::validated(&reader, &text))).is_err() {
@@ -56,7 +56,7 @@ impl Workers {
         Self { context, messages: messages.clone(), loads, checks }
     }
 
-    /// Hands work to a thread.
+    /// Passes a task to a worker thread.
     pub fn take(&self, task: Task) {
         match task {
             Task::Load(ticket) => drop(self.loads.send(ticket)),
@@ -75,7 +75,7 @@ impl Workers {
         }
     }
 
-    /// Returns the context of the operations that the console runs.
+    /// Returns the context in which the console runs operations.
     pub fn context(&self) -> &Context {
         &self.context
     }
@@ -86,7 +86,7 @@ impl Workers {
     }
 }
 
-/// Lets operations ask on the screen, by the same functions as in the shell, and report there what they do.
+/// Returns a context whose questions and progress messages appear in the console.
 fn asking(mut context: Context, messages: &Sender<Message>) -> Context {
     let ask = |messages: &Sender<Message>, body: &Body, text: &str, is_line: bool| -> Option<String> {
         let (answer, answered) = mpsc::channel();
@@ -115,7 +115,7 @@ fn asking(mut context: Context, messages: &Sender<Message>) -> Context {
     context
 }
 
-/// Reports commits of this and of other processes until the console ends.
+/// Sends a message for each commit, of this or another process, until the console ends.
 fn watch(context: &Context, messages: &Sender<Message>) {
     let mut is_lost = false;
     loop {

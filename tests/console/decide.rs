@@ -1,4 +1,4 @@
-//! Deciding: requests of agents, with text that tries to draw on the screen.
+//! Decides on requests of agents, including requests whose text tries to change the screen.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn a_request_is_read_approved_and_used() {
     ground.scratch.ok(&["project", "select", "p"]);
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("nothing waits for you");
-    // It appears by itself.
+    // The request appears without a key press.
     let mut client = agent(&ground, "codex");
     let asked = execute(&mut client, create());
     assert_eq!(code(&asked), "E_CONSENT_REQUIRED");
@@ -23,7 +23,7 @@ fn a_request_is_read_approved_and_used() {
     screen.wait("Inbox > Run hosting:apps:create");
     screen.keys("a");
     screen.wait("y yes, other keys no");
-    // Every other key leaves it undone.
+    // Every key other than `y` means no.
     screen.keys("\r");
     screen.wait("Not confirmed; nothing was changed");
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");

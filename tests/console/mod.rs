@@ -1,4 +1,4 @@
-//! The console as its users see it: the real binary at a terminal, driven by keys.
+//! Tests the console end to end: the real binary in a terminal, driven by key presses.
 
 mod decide;
 mod edit;
@@ -97,7 +97,7 @@ fn plain_screens_are_lines_that_say_who_wrote_what() {
     crate::workflow::runs::execute(&mut client, crate::workflow::runs::create());
     let mut command = ground.scratch.command();
     command.env("TERM", "dumb").env("TZ", "UTC").args(["console"]);
-    // Look at the request, deny it, and see that nothing is left.
+    // Open the request, deny it, and check that the inbox is empty.
     let Some((shown, _)) = typed_after(&command, "> ", "1\n0\nd 1\nx\n7\nq\n") else {
         return skipped(NO_SCRIPT);
     };

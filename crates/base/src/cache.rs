@@ -1,19 +1,19 @@
-//! A bounded cache for values that all threads share.
+//! A bounded cache that threads share.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Keeps values by key. When it is full, it drops the value that was not used for the longest time.
+/// A least-recently-used cache.
 pub struct Cache<K, V> {
     most: usize,
     values: Mutex<Values<K, V>>,
 }
 
 struct Values<K, V> {
-    /// Counts the uses.
+    /// The number of uses so far.
     uses: u64,
-    /// The values, each with the count at its last use.
+    /// The values, each with the number of its last use.
     by_key: BTreeMap<K, (u64, V)>,
 }
 
@@ -33,7 +33,8 @@ impl<K: Ord + Clone, V: Clone> Cache<K, V> {
         self.values().insert(key, value, self.most);
     }
 
-    /// Returns the value of a key, or keeps and returns this one. Concurrent callers all get the same value.
+    /// Returns the cached value of a key or, if there is none, stores `value` and returns it. Concurrent callers all
+    /// get the same value.
     pub fn get_or_put(&self, key: K, value: V) -> V {
         let mut values = self.values();
         if let Some(known) = values.find(&key) {
@@ -43,8 +44,8 @@ impl<K: Ord + Clone, V: Clone> Cache<K, V> {
         value
     }
 
-    /// Returns the value of a key, or makes it. The cache is not locked while `make` runs, so two threads may make the
-    /// same value. A failure is not kept.
+    /// Returns the cached value of a key or, if there is none, calls `make` and stores its result. The cache is not
+    /// locked while `make` runs, so two threads may make the same value. Errors are not stored.
     pub fn get_or<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         if let Some(known) = self.get(&key) {
             return Ok(known);

@@ -1,6 +1,6 @@
-//! Quotes foreign texts and values on one line, so that nothing in them can look like something else.
+//! Quotes untrusted texts and values on one line, so that they cannot imitate other output.
 //!
-//! Visible text is in quotes. Hidden characters and runs of blanks are marks between the quotes, such as
+//! Visible text is put in quotes. Hidden characters and runs of blanks become marks outside the quotes, such as
 //! `"ok" <300 spaces> <U+202E right-to-left> "gnp.exe"`. Quotes in the text are escaped, so no text can fake a mark.
 
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::marks::{is_hidden, joins, untagged};
 use crate::plural::count;
 use crate::redact::redact;
 
-/// A longer value, in characters, is shown with its length.
+/// Values with more characters than this are shown with their length.
 const LONG: usize = 200;
 
 /// Quotes a text.
@@ -45,7 +45,7 @@ pub fn text(text: &str) -> String {
     pieces.end()
 }
 
-/// Quotes a value, without its secrets. Strings inside lists and objects are quoted like other texts.
+/// Quotes a value, with secrets redacted. Strings inside lists and objects are quoted like other texts.
 pub fn value(value: &Value) -> String {
     match value {
         Value::String(text) => self::text(&redact(text)),
@@ -60,8 +60,8 @@ fn members(fields: &Map<String, Value>) -> String {
     fields.iter().map(member).collect::<Vec<_>>().join(",")
 }
 
-/// Quotes a value after its name. For a long value, or one with hidden characters, also states how many characters it has and how
-/// many are hidden.
+/// Formats a name and its quoted value. For a long value, or one with hidden characters, adds the number of characters
+/// and of hidden ones.
 pub fn named(name: &str, value: &Value) -> String {
     let characters = value.as_str().map_or_else(|| value.to_string().chars().count(), |text| text.chars().count());
     let hidden = hidden_in(value);
@@ -93,7 +93,7 @@ fn hidden_in(value: &Value) -> usize {
     }
 }
 
-/// Returns the name of a blank. A single blank stays between the quotes; a run of them becomes a mark.
+/// Returns the name of a blank character. A single blank stays inside the quotes; a run of them becomes a mark.
 const fn blank(c: char) -> Option<&'static str> {
     Some(match c {
         ' ' => "space",

@@ -6,13 +6,13 @@ use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A token bucket for each key. A full bucket has `burst` tokens and regains `per_second` of them each second.
+/// A token bucket for each key. A bucket holds at most `burst` tokens, and regains `per_second` of them each second.
 pub struct Buckets<K> {
     /// The time in which a bucket regains one token.
     interval: Duration,
     /// The time in which an empty bucket becomes full.
     whole: Duration,
-    /// When each bucket is full again. A bucket that is full has no entry, or one in the past.
+    /// When each bucket is full again. A full bucket has no entry, or one in the past.
     full_at: Mutex<HashMap<K, Instant>>,
 }
 
@@ -22,10 +22,10 @@ impl<K: Eq + Hash> Buckets<K> {
         Self { interval, whole: interval * burst.get(), full_at: Mutex::default() }
     }
 
-    /// Takes a token.
+    /// Takes a token from the bucket of a key.
     ///
     /// # Errors
-    /// The time until the bucket has one.
+    /// If the bucket is empty, the time until it has a token.
     pub fn take(&self, key: K) -> Result<(), Duration> {
         self.take_at(key, Instant::now())
     }

@@ -1,4 +1,4 @@
-//! Actions: what a key of a screen does, as an operation with its arguments.
+//! Actions: what a key does on a screen, such as running an operation or opening another place.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use mcpkg_core::op::{Body, Context, Domains, Effect, Entry, Reply};
 
 use crate::place::Place;
 
-/// A key of a screen or a row, and what it does.
+/// A key that a screen or a row offers, and its effect.
 #[derive(Clone, Debug)]
 pub struct Action {
     pub key: char,
@@ -20,9 +20,9 @@ pub struct Action {
 pub enum Does {
     Call(Box<Invocation>),
     Open(Place),
-    /// Show this place instead, such as the same one with a row out.
+    /// Replaces the current place, for example with the same deploy minus one file.
     Replace(Place),
-    /// Ask for a note, which goes with the next yes or no.
+    /// Asks for a note, which is sent with the next approval or denial.
     Note,
 }
 
@@ -35,7 +35,7 @@ impl Action {
         Self { key, label, does: Does::Open(place) }
     }
 
-    /// An action of `space`, which takes a row in or out.
+    /// Returns the `space` action, which includes or excludes a row.
     pub fn switch(place: Place) -> Self {
         Self { key: ' ', label: "in or out", does: Does::Replace(place) }
     }
@@ -44,7 +44,7 @@ impl Action {
         Self { key: 'n', label: "note", does: Does::Note }
     }
 
-    /// Whether the action changes something, so that a read-only console does not offer it.
+    /// Returns whether the action changes something. A read-only console does not offer such actions.
     pub fn changes(&self, domains: Domains) -> bool {
         match &self.does {
             Does::Call(invocation) => invocation.entry(domains).is_none_or(|entry| !entry.effect.reads()),
@@ -53,16 +53,16 @@ impl Action {
     }
 }
 
-/// A command line of one operation. What `c` copies is what runs.
+/// A call of one operation, stored as its command line: `c` copies exactly the command that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// The words of its command, such as `consent approve`.
+    /// The words of the command, such as `consent approve`.
     pub words: String,
     options: Vec<String>,
     positional: Vec<String>,
-    /// What to ask before it runs, if the operation does not ask by itself.
+    /// The question to ask before the call runs, for operations that do not ask one themselves.
     pub question: Option<String>,
-    /// The name that the person has to type, since the call destroys something.
+    /// The name that you must type to confirm, because the call destroys something.
     pub destroys: Option<String>,
 }
 
@@ -87,7 +87,7 @@ impl Invocation {
     /// Adds an option with its value.
     #[must_use]
     pub fn option(mut self, name: &str, value: &str) -> Self {
-        // One word, so that a value that begins with `-` stays a value.
+        // `--name=value` as one word: otherwise clap would parse a value that begins with `-` as an option.
         self.options.push(format!("{name}={value}"));
         self
     }
@@ -98,30 +98,30 @@ impl Invocation {
         self
     }
 
-    /// Asks this question before it runs.
+    /// Asks this question before the call runs.
     #[must_use]
     pub fn asking(self, question: impl Into<String>) -> Self {
         Self { question: Some(question.into()), ..self }
     }
 
-    /// Lets the person type `name` before it runs.
+    /// Requires the user to type `name` before the call runs.
     #[must_use]
     pub fn destroying(self, name: impl Into<String>) -> Self {
         Self { destroys: Some(name.into()), ..self }
     }
 
-    /// Whether it decides about what somebody else asked for or proposed, so that a note can go with it.
+    /// Returns whether the call decides on a request or proposal. Only such calls take a note.
     pub fn decides(&self) -> bool {
         let (noun, verb) = self.words.split_once(' ').unwrap_or_default();
         matches!(noun, "consent" | "draft" | "evolve") && matches!(verb, "approve" | "deny" | "accept" | "reject")
     }
 
-    /// Returns the operation, unless this build has none of that name.
+    /// Returns the operation, or `None` if this build does not have it.
     pub fn entry(&self, domains: Domains) -> Option<&'static Entry> {
         entry(domains, &self.words)
     }
 
-    /// Runs the operation. The context's functions ask the person, as they do in the shell.
+    /// Runs the operation. It asks its questions through the context, as in the shell.
     pub fn run(&self, context: &Context) -> Result<Reply> {
         let entry = self.entry(context.domains).ok_or_else(|| missing(&self.words))?;
         let command = entry.augment(clap::Command::new("mcpkg").no_binary_name(true));
@@ -138,7 +138,7 @@ impl Invocation {
         call.run(context)
     }
 
-    /// Runs an operation that reads, and returns its data.
+    /// Runs a read-only operation, and returns its data.
     pub fn read(&self, context: &Context) -> Result<Value> {
         Ok(self.run(context)?.into_value())
     }
@@ -150,7 +150,7 @@ impl Invocation {
         format!("mcpkg {} {}", self.words, words.join(" ")).trim_end().to_owned()
     }
 
-    /// Returns the words after those of the command.
+    /// Returns the options and arguments that follow the command.
     fn words_after(&self) -> Vec<String> {
         let dashes = self.positional.iter().any(|value| value.starts_with('-')).then(|| "--".to_owned());
         self.options.iter().cloned().chain(dashes).chain(self.positional.iter().cloned()).collect()
@@ -162,7 +162,8 @@ pub fn entry(domains: Domains, words: &str) -> Option<&'static Entry> {
     domains.operations().find(|entry| entry.faces.shell() && words.split(' ').eq(entry.cli.iter().copied()))
 }
 
-/// Runs an operation that reads with arguments that the shell would take from a file, such as the text of a workflow.
+/// Runs a read-only operation with JSON arguments. Use it for arguments that the shell reads from a file, such as the
+/// text of a workflow.
 pub fn read(context: &Context, words: &str, arguments: Value) -> Result<Value> {
     let entry = entry(context.domains, words).ok_or_else(|| missing(words))?;
     Ok(entry.from_agent(arguments)?.run(context)?.into_value())

@@ -1,4 +1,4 @@
-//! A request for consent.
+//! The screen of a request for consent.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::data::{text, texts, time};
 use crate::screen::{Line, Screen, Tone};
 use crate::time::until;
 
-/// How an operation affects the world, as a word and its tone.
+/// Returns the word to show for an operation's effect, and its tone.
 pub fn effect(word: &str) -> (&'static str, Tone) {
     match word {
         "read" | "reads" => ("reads", Tone::Good),
@@ -53,7 +53,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     Ok(Screen::text(format!("Inbox > {what}"), lines).with(actions(&data)))
 }
 
-/// The keys of a request that waits, or whose approval was not used yet.
+/// Returns the actions for a request that is pending, or approved but not used yet.
 pub fn actions(data: &Value) -> Vec<Action> {
     let id = text(data, "id");
     let deny = Action::call('d', "deny", Invocation::new("consent deny").with(id));
@@ -70,7 +70,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
     }
 }
 
-/// Returns what would be done, such as `Run shop:apps:delete`, and its effect.
+/// Returns what the request would do, such as `Run shop:apps:delete`, and its effect.
 pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     let summary = text(data, "summary");
     let effects = texts(data, "effects").join("\n");
@@ -84,8 +84,7 @@ pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     (what.to_owned(), effect(word))
 }
 
-/// Returns the word that a person types to approve something that destroys: the last argument of the path, or else the
-/// name of the command.
+/// Returns the word to type to approve a destructive request: the last text argument, or else the name of the command.
 fn name_to_type(data: &Value) -> String {
     let arguments = &data["inputs"]["arguments"];
     let with = arguments["with"].as_object().and_then(|with| with.values().filter_map(Value::as_str).next_back());

@@ -1,5 +1,5 @@
-//! Reads fields of the data that operations give. A missing field reads as an empty value: an operation of another
-//! version may leave it out, and a screen shows what there is.
+//! Reads fields of the JSON data that operations return. A missing field reads as an empty value, so a screen shows the
+//! fields that are there.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What a deploy would write, changes found in deployed files, and earlier deploys.
+//! The screens for a planned deploy, for changes found in deployed files, and for earlier deploys.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub struct Change {
     pub op: String,
     reason: String,
     agents: String,
-    /// Whether its text on disk is not what mcpkg wrote, so that only `--adopt` replaces it.
+    /// Whether the file on disk differs from what mcpkg wrote. A deploy replaces such a file only with `--adopt`.
     pub is_changed_on_disk: bool,
     unified: String,
 }
@@ -112,7 +112,8 @@ pub fn screen(context: &Context, choice: &Choice) -> Result<Screen> {
 }
 
 impl Choice {
-    /// Returns the choice with one file switched: out or in, and for a file of the user's, adopted or left.
+    /// Returns the choice with one file toggled. A file that was changed on disk is adopted or skipped; any other file
+    /// is included or excluded.
     fn with(&self, change: &Change) -> Self {
         let mut choice = self.clone();
         let list = if change.is_changed_on_disk { &mut choice.adopted } else { &mut choice.out };
@@ -124,7 +125,7 @@ impl Choice {
     }
 }
 
-/// What a deploy would change in one file.
+/// Shows what a deploy would change in one file.
 pub fn file(context: &Context, path: &str) -> Result<Screen> {
     let changes = changes(context)?;
     let Some(change) = changes.iter().find(|change| change.path == path) else {
@@ -141,7 +142,7 @@ pub fn file(context: &Context, path: &str) -> Result<Screen> {
     Ok(Screen::text(format!("Deploy > {}", change.shown), lines))
 }
 
-/// A change that was found in a deployed file.
+/// Shows a change that was found in a deployed file.
 pub fn proposal(context: &Context, id: &str) -> Result<Screen> {
     let data = Invocation::new("evolve show").with(id).read(context)?;
     let mut lines = vec![
@@ -162,7 +163,7 @@ pub fn proposal_actions(id: &str) -> Vec<Action> {
     ]
 }
 
-/// The deploys that a rollback can go back to.
+/// Lists the deploys that a rollback can restore.
 pub fn snapshots(context: &Context) -> Result<Screen> {
     let data = Invocation::new("snapshot list").read(context)?;
     let now = context.clock.now();

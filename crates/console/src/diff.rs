@@ -1,4 +1,4 @@
-//! The one renderer of diffs: unified text becomes lines with line numbers, marked words, and a stop at each hunk.
+//! Renders unified diffs, on every screen: with line numbers, marked words, and a stop at each hunk.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -6,8 +6,8 @@ use crate::screen::{Line, Tone};
 
 /// Returns the lines of a unified diff.
 ///
-/// `- 4  Look for missing tests first.` and `+ 4  Look for missing tests and for unsafe SQL first.`, with the words that
-/// differ in [`Tone::Changed`], and the numbers of the lines in the old and the new text.
+/// For example, `-   4  Look for missing tests first.` and `+   4  Look for missing tests and unsafe SQL first.` The
+/// numbers are line numbers in the old and the new text. Words that differ have [`Tone::Changed`].
 pub fn lines(unified: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let (mut old, mut new) = (0_usize, 0_usize);
@@ -19,7 +19,7 @@ pub fn lines(unified: &str) -> Vec<Line> {
             continue;
         }
         if old == 0 && new == 0 {
-            // Headings before the first hunk: the names of both sides.
+            // Lines before the first hunk, which name both sides.
             if !line.starts_with("---") && !line.starts_with("+++") || line.len() > 4 {
                 lines.push(Line::of(Tone::Strong, line));
             }
@@ -53,7 +53,8 @@ pub fn lines(unified: &str) -> Vec<Line> {
     lines
 }
 
-/// Adds lines that were replaced. Lines that belong together, in order, have the words marked that differ.
+/// Adds replaced lines. It compares the first removed line with the first added line, and so on, and marks the words
+/// that differ in each pair.
 fn changed(removed: &[&str], added: &[&str], old: &mut usize, new: &mut usize, lines: &mut Vec<Line>) {
     let words: Vec<_> = removed.iter().zip(added).map(|(old, new)| TextDiff::from_words(*old, *new)).collect();
     let side = |sign, number, tone, text: &str, pair: Option<&TextDiff<'_, '_, str>>, tag| {
@@ -84,7 +85,7 @@ fn numbered(sign: char, number: usize, tone: Tone) -> Line {
     Line::of(tone, &format!("{sign}{number:>4}  "))
 }
 
-/// Returns the first lines of a hunk's heading, such as 4 and 5 of `@@ -4,2 +5,3 @@`.
+/// Parses the line numbers at which a hunk starts: `@@ -4,2 +5,3 @@` -> 4 and 5.
 fn hunk(line: &str) -> Option<(usize, usize)> {
     let mut sides = line.strip_prefix("@@ -")?.split(' ');
     let first = |side: &str| side.trim_start_matches('+').split(',').next()?.parse().ok();

@@ -1,4 +1,4 @@
-//! The text of a workflow or draft that is edited: findings at their places, fixes, values to pick, and saving.
+//! A workflow or draft in the editor: its text, findings, fixes and suggested values, and how to save it.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,12 @@ use crate::place::Text;
 /// The text that a new workflow begins with.
 const NEW: &str = "workflow: new_workflow\ninputs: {}\nsteps:\n  - id: first\n    run: \n    with: {}\n";
 
-/// What an editor opens.
+/// A text that an editor opens.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub origin: Text,
     pub name: String,
-    /// Who proposed it; empty if it is the user's own.
+    /// The agent that proposed it; empty if the text is the user's own.
     pub by: String,
     pub text: String,
     /// The text of the saved workflow that the edited one will replace.
@@ -32,9 +32,9 @@ pub struct Finding {
     pub is_error: bool,
     pub message: String,
     pub hint: String,
-    /// The tags that the argument accepts and prefers, and those of the value.
+    /// Explains a mismatch: the tags that the argument accepts and prefers, and the tags of the value.
     pub why: String,
-    /// Line and column, counted from 1.
+    /// Lines and columns are counted from 1.
     pub line: usize,
     pub column: usize,
     pub end_line: usize,
@@ -42,7 +42,7 @@ pub struct Finding {
     pub fix: Option<Fix>,
 }
 
-/// A change of the text that resolves a finding. Lines and columns are counted from 1; columns count characters.
+/// An edit that resolves a finding. Lines and columns are counted from 1; columns count characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     pub line: usize,
@@ -86,7 +86,7 @@ impl Finding {
 }
 
 impl Fix {
-    /// Returns the text with the fix applied; `None` if the text changed so that the place is gone.
+    /// Returns the text with the fix applied; `None` if the text no longer has that position.
     pub fn apply(&self, text: &str) -> Option<String> {
         let (start, end) = (offset(text, self.line, self.column)?, offset(text, self.end_line, self.end_column)?);
         let (before, after) = (text.get(..start)?, text.get(end..)?);
@@ -107,7 +107,7 @@ fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
     (line == text.lines().count() + 1 && column == 1).then_some(start)
 }
 
-/// Returns the findings in the data of an operation, errors first.
+/// Returns the findings in an operation's data, errors first.
 pub fn findings_of(data: &Value) -> Vec<Finding> {
     let lists = ["errors", "findings", "warnings"].map(|name| rows(data, name));
     let mut found: Vec<Finding> =
@@ -116,7 +116,7 @@ pub fn findings_of(data: &Value) -> Vec<Finding> {
     found
 }
 
-/// Checks a text, as `workflow validate` does.
+/// Validates a text with `workflow validate`.
 pub fn validated(context: &Context, written: &str) -> Result<Vec<Finding>> {
     match action::read(context, "workflow validate", json!({ "yaml": written })) {
         Ok(data) => Ok(findings_of(&data)),
@@ -127,7 +127,7 @@ pub fn validated(context: &Context, written: &str) -> Result<Vec<Finding>> {
     }
 }
 
-/// Returns what can be put at a place of the text: outputs of earlier steps, inputs, and providers.
+/// Returns the values that fit at a position in the text: outputs of earlier steps, inputs, and providers.
 pub fn picks(context: &Context, written: &str, line: usize, column: usize) -> Result<Vec<Pick>> {
     let data = action::read(context, "workflow suggest", json!({ "yaml": written, "line": line, "column": column }))?;
     let prefer = text(&data, "prefer");
@@ -179,7 +179,7 @@ impl Document {
         Ok(Self { origin: origin.clone(), name, by, text, saved, findings })
     }
 
-    /// Saves a text: a workflow gets a new revision; a draft is stored with it and approved.
+    /// Saves a text. A workflow gets a new revision; a draft gets the text and is approved.
     pub fn save(&self, context: &Context, written: &str) -> Result<Reply> {
         let failed = |error| Error::new(Code::FileFailed, format!("Cannot store the text for saving: {error}"));
         let folder = tempfile::Builder::new().prefix("mcpkg-").tempdir().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Drafts of workflows, which agents propose.
+//! The screens of workflow drafts, which agents propose.
 
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     Ok(Screen::text(title, lines).with(actions(&data)))
 }
 
-/// The keys of a draft that waits.
+/// Returns the actions for a draft that is not decided yet.
 pub fn actions(data: &Value) -> Vec<Action> {
     let (id, name) = (text(data, "id"), text(data, "workflow"));
     if !matches!(text(data, "state"), "open" | "stale") {
@@ -65,7 +65,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
     ]
 }
 
-/// What a draft would change in the saved workflow.
+/// Shows what a draft would change in the saved workflow.
 pub fn diff(context: &Context, id: &str) -> Result<Screen> {
     let data = Invocation::new("draft diff").with(id).read(context)?;
     let mut lines: Vec<Line> = texts(&data, "changes").into_iter().map(Line::quoted).collect();

@@ -1,4 +1,4 @@
-//! What an editor shows of a text: its findings as lines, its plan, and what saving would change.
+//! The panes of the editor: findings, the plan, and the diff that saving would make.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ pub fn line(finding: &Finding) -> Line {
     line.stop()
 }
 
-/// Plans a text, as `workflow plan` does.
+/// Plans a text with `workflow plan`.
 pub fn plan(context: &Context, written: &str) -> Vec<Line> {
     let found = action::entry(context.domains, "workflow plan")
         .ok_or_else(|| Error::new(Code::NotFound, "This build cannot plan workflows"))
@@ -38,7 +38,7 @@ pub fn plan(context: &Context, written: &str) -> Vec<Line> {
     }
 }
 
-/// Returns what saving `written` would change.
+/// Returns the diff between the saved text and `written`.
 pub fn difference(document: &Document, written: &str) -> Vec<Line> {
     let unified = similar::TextDiff::from_lines(document.saved.as_str(), written)
         .unified_diff()

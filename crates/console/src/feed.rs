@@ -1,4 +1,4 @@
-//! What changed: the events, and what undoing them would do.
+//! The feed: a list of events, and previews of undoing them.
 
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub fn screen(context: &Context, view: usize) -> Result<Screen> {
     let now = context.clock.now();
     let mut list = Vec::new();
     if let Some(group) = group {
-        // Stable: the newest event of each group stays first, and so do the groups.
+        // Groups are ordered by their newest event. The sort is stable, so each group stays newest first.
         let mut order: Vec<&str> = Vec::new();
         for event in &events {
             let name = text(event, group);
@@ -97,7 +97,7 @@ fn subject(event: &Value) -> &str {
     }
 }
 
-/// One event, with what it changed if that can be shown.
+/// Shows one event and, if possible, what it changed.
 pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     let after = (seq - 1).max(0).to_string();
     let data = Invocation::new("events").option("--after", &after).option("--limit", "1").read(context)?;
@@ -116,7 +116,7 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     Ok(Screen::text(format!("Feed > event {seq}"), lines))
 }
 
-/// Shows the item that the event is about, as its own `diff` or `show` command does.
+/// Shows the event's item with the item's own `diff` or `show` command.
 fn details(context: &Context, event: &Value) -> Vec<Line> {
     let (noun, _) = text(event, "kind").split_once('.').unwrap_or_default();
     let words = match noun {
@@ -131,7 +131,7 @@ fn details(context: &Context, event: &Value) -> Vec<Line> {
     lines
 }
 
-/// What undoing would do, from the operation's own preview. `space` takes a change out.
+/// Shows the preview of `mcpkg undo --dry-run`. `space` excludes a change.
 pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let (title, call) = match undo {
         Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
@@ -146,7 +146,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let found = call.clone().flag("--dry-run").run(context)?;
     let data = found.data.clone();
     if rows(&data, "changes").is_empty() {
-        // A deploy is undone by a rollback, which has a preview of its own.
+        // Undoing a deploy is a rollback, which has its own preview.
         return Ok(Screen::text(title, reply::lines(&found)).with([Action::call('a', "undo", call)]));
     }
     let row = |change: &Value| {

@@ -1,14 +1,14 @@
-//! A form for the arguments of an operation, grown from its command line.
+//! A form for the arguments of an operation, generated from its clap command.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
 use crate::action::{Invocation, entry};
 
-/// The arguments of one operation, and what the user has filled in.
+/// The arguments of one operation, with the values that the user entered.
 #[derive(Clone, Debug)]
 pub struct Form {
-    /// The words of the command.
+    /// The words of the command, such as `prompt create`.
     pub words: String,
     pub about: &'static str,
     pub fields: Vec<Field>,
@@ -20,16 +20,16 @@ pub struct Field {
     pub name: String,
     pub about: String,
     pub is_required: bool,
-    /// Whether it is on or off.
+    /// Whether the field is a switch without a value.
     pub is_flag: bool,
-    /// The only values that it takes, if there are few.
+    /// The allowed values; empty if any value is allowed.
     pub values: Vec<String>,
     pub value: String,
     is_option: bool,
 }
 
 impl Form {
-    /// Returns the form of an operation, with empty fields. Required fields come first.
+    /// Returns an empty form for an operation. Required fields come first.
     pub fn of(context: &Context, words: &str) -> Result<Self> {
         let entry = entry(context.domains, words)
             .ok_or_else(|| Error::new(Code::NotFound, format!("This build has no command `mcpkg {words}`")))?;
@@ -54,7 +54,7 @@ impl Form {
         Ok(Self { words: words.to_owned(), about: entry.about, fields })
     }
 
-    /// Returns the command line that the fields make. A field of several values takes them separated by blanks.
+    /// Returns the call with the filled-in fields.
     pub fn invocation(&self) -> Invocation {
         let filled = self.fields.iter().filter(|field| !field.value.is_empty());
         filled.fold(Invocation::new(&self.words), |call, field| match (field.is_flag, field.is_option) {

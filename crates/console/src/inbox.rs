@@ -1,4 +1,4 @@
-//! What waits for a person: `mcpkg inbox`, and the first screen of the console.
+//! The inbox, which lists everything that waits for the user: `mcpkg inbox`, and the first screen of the console.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,30 +15,30 @@ use crate::place::Place;
 use crate::screen::{List, Row, Screen, Span, Tone};
 use crate::{consent, deploy, draft};
 
-/// The maximum number of runs to look through for failed ones.
+/// The maximum number of recent runs to search for failed or stopped ones.
 const RUNS: &str = "50";
 
 /// How long a failed run stays in the inbox.
 const FAILED: Millis = 24 * 3_600_000;
 
-/// One thing that waits.
+/// An item of the inbox.
 #[derive(Clone, Debug, Serialize)]
 pub struct Waiting {
     /// `ask`, `run`, `draft`, `change`, `drift` or `behind`.
     pub kind: &'static str,
-    /// Who caused it: an actor of the trail, `disk` or `project`.
+    /// The source: an actor of the trail, `disk` or `project`.
     pub from: String,
     pub what: String,
-    /// What it does: `reads`, `writes` or `destroys`.
+    /// The effect of a request: `reads`, `writes` or `destroys`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "time_of")]
     pub until: Option<Millis>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The command that shows it.
+    /// The command that shows the item.
     pub show: String,
-    /// The commands that decide it.
+    /// The commands that act on the item, such as `mcpkg consent approve ID`.
     pub commands: Vec<String>,
     #[serde(skip)]
     id: String,
@@ -118,7 +118,7 @@ fn cells(context: &Context, item: &Waiting) -> Vec<String> {
     vec![item.kind.to_uppercase(), item.from.clone(), item.what.clone(), effect, until, item.show.clone()]
 }
 
-/// Makes the screen of what waits.
+/// Returns the inbox screen.
 pub fn screen(context: &Context) -> Result<Screen> {
     let (waiting, problems) = waiting(context);
     let now = context.clock.now();
@@ -168,8 +168,8 @@ fn row(item: Waiting, now: Millis) -> Row {
     }
 }
 
-/// Collects what waits: first what expires, the next one first, then the rest, the newest first. A source that cannot be
-/// read is a sentence in the second list, so that it hides nothing else.
+/// Collects the items that wait. Items that expire come first, the soonest at the top. The second list has a message
+/// for each source that cannot be read, so that one failure does not hide the other sources.
 pub fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     let sources = [requests, runs, drafts, proposals, files];
     let mut problems = Vec::new();
@@ -177,7 +177,7 @@ pub fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     for source in sources {
         match source(context) {
             Ok(items) => waiting.extend(items),
-            // Without a project or a folder to deploy into there is nothing to wait for.
+            // Without a project or a folder to deploy to, this source has no items.
             Err(error) if matches!(error.code(), Code::NoProject | Code::NotFound) => {}
             Err(error) => problems.push(error.to_string()),
         }
@@ -300,9 +300,9 @@ fn can_deploy(context: &Context) -> bool {
     matches!(root, Ok(Some(_)))
 }
 
-/// Files that were changed on disk since they were deployed, and files that are behind the project.
+/// Returns the files that were changed on disk after a deploy, and one item for all files that a deploy would change.
 fn files(context: &Context) -> Result<Vec<Waiting>> {
-    // Nothing is behind in a folder that nothing was deployed into, or that nothing can be deployed into.
+    // Before the first deploy, or without a folder to deploy to, no file can be out of date.
     let deployed = Invocation::new("snapshot list").read(context);
     if deployed.is_ok_and(|data| rows(&data, "snapshots").is_empty()) || !can_deploy(context) {
         return Ok(Vec::new());

@@ -1,15 +1,15 @@
-//! The one table of keys. Footers, the help screen, the documentation and the tests are made from it.
+//! The table of keys, from which the help screen and the documentation are generated.
 
 use crate::screen::{Line, Screen, Tone};
 
-/// What a key means, on every screen where it appears.
+/// The meaning of a key, on every screen that offers it.
 pub struct Meaning {
-    /// The key or keys, as a screen names them.
+    /// The key or keys, as the help screen shows them.
     pub keys: &'static str,
     pub meaning: &'static str,
 }
 
-/// The table, in the order of the help screen.
+/// All keys, in the order of the help screen.
 pub const KEYS: &[Meaning] = &[
     Meaning { keys: "arrows, h j k l, PgUp PgDn, g G", meaning: "move" },
     Meaning { keys: "enter", meaning: "open; in a list of answers, take the marked one" },

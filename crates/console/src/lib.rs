@@ -1,7 +1,7 @@
-//! The screens of the console as data: rows, texts, forms, actions and keys.
+//! The console's screens as data: rows, texts, forms, actions and keys.
 //!
-//! A screen is made from what operations return ([`load`]), and its actions run operations ([`Invocation`]). This
-//! crate knows no terminal and no HTML; `src/tui` draws its screens.
+//! [`load`] builds a screen from the data that operations return, and the screen's actions run operations
+//! ([`Invocation`]). This crate does not draw anything; `src/tui` draws the screens in a terminal.
 
 pub mod action;
 pub mod document;
@@ -36,5 +36,5 @@ use mcpkg_core::op::{Domain, Entry};
 
 const GROUP: &str = "console";
 
-/// What the console offers to the shell.
+/// The console's shell command, `mcpkg inbox`.
 pub const DOMAIN: Domain = Domain { name: "console", operations: &[&[Entry::of::<inbox::Inbox>()]], ..Domain::EMPTY };

@@ -1,4 +1,4 @@
-//! The lists that operations give, grown from their table: a new operation that lists something appears here by itself.
+//! Generic screens for all `list` operations. A new `list` operation appears here without further code.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
@@ -8,10 +8,10 @@ use crate::place::Place;
 use crate::reply;
 use crate::screen::{List, Row, Screen, Span, Tone};
 
-/// The verbs that make a new thing of a list, in the order in which they are looked for.
+/// The verbs that create an item, in order of preference.
 const MAKERS: [&str; 5] = ["create", "add", "import", "install", "new"];
 
-/// The verbs that end a thing of a list.
+/// The verbs that delete an item, in order of preference.
 const ENDERS: [&str; 4] = ["delete", "remove", "uninstall", "revoke"];
 
 fn listing(context: &Context) -> impl Iterator<Item = &'static Entry> {
@@ -19,7 +19,7 @@ fn listing(context: &Context) -> impl Iterator<Item = &'static Entry> {
     context.domains.operations().filter(lists).filter(|entry| matches!(entry.cli, [_, "list"] | [_, _, "list"]))
 }
 
-/// All lists.
+/// Returns the screen with all lists.
 pub fn all(context: &Context) -> Result<Screen> {
     let row = |entry: &'static Entry| {
         let words = entry.cli.join(" ");
@@ -47,7 +47,7 @@ pub fn all(context: &Context) -> Result<Screen> {
     Ok(Screen::list("All", List { columns: &[], rows, empty: "", is_narrow: false }))
 }
 
-/// The list that a command prints. Its first column is the name of each row.
+/// Shows the table that a `list` command prints. The first column is the name of the item.
 pub fn list(context: &Context, words: &str) -> Result<Screen> {
     let found = Invocation::new(words).run(context)?;
     let title = format!("All > {}", words.trim_end_matches(" list"));
@@ -86,7 +86,7 @@ pub fn list(context: &Context, words: &str) -> Result<Screen> {
     Ok(Screen::list(title, list).with(new))
 }
 
-/// What `NOUN show NAME` prints.
+/// Shows the output of `NOUN show NAME`.
 pub fn shown(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let found = Invocation::new(&format!("{noun} show")).with(name).run(context)?;
     Ok(Screen::text(format!("All > {noun} {name}"), reply::lines(&found)))

@@ -1,4 +1,4 @@
-//! Makes the screen of a place from what operations return.
+//! Builds the screen of a place from the data that operations return.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
@@ -8,7 +8,7 @@ use crate::place::{Choice, Place};
 use crate::screen::{Body, Screen};
 use crate::{consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, run, workflows};
 
-/// Makes the place's screen. `view` is the number of the view that `v` chose.
+/// Builds the screen of a place. `view` is the index of the view that the user chose with `v`.
 pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
     match place {
         Place::Inbox => inbox::screen(context),

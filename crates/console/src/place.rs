@@ -1,58 +1,58 @@
-//! Places: what a screen can show. A place is a value, so that a stack of places, a link or a test can name it.
+//! Places: everything that a screen can show. A place is plain data, so a stack, a link or a test can refer to it.
 
-/// What a screen shows.
+/// Identifies the content of a screen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     Inbox,
     Feed,
     Content,
     Deploy,
-    /// A deploy of the files that are in.
+    /// A deploy of the chosen files.
     Chosen(Choice),
     Workflows,
-    /// All lists of the operations.
+    /// An index of all `list` operations.
     All,
-    /// The request for consent with this id.
+    /// The consent request with this id.
     Consent(String),
     /// The draft with this id.
     Draft(String),
-    /// What a draft would change.
+    /// The diff of the draft with this id.
     DraftDiff(String),
     /// The text of a draft or workflow, to edit.
     Editor(Text),
     /// The prompt with this name.
     Prompt(String),
-    /// What changed in the item since the revision before.
+    /// The last change of an item: the noun of its commands, and its name.
     ItemDiff(String, String),
     /// The earlier revisions of an item: the noun of its commands, and its name.
     History(String, String),
     /// The resource with this URI.
     Resource(String),
     Skill(String),
-    /// What a deploy would change in the file with this path.
+    /// The planned changes of the file with this path.
     File(String),
     /// A change that was found in a deployed file.
     Proposal(String),
-    /// The deploys that can be taken back.
+    /// The list of deploys that can be rolled back.
     Snapshots,
     /// The saved workflow with this name.
     Workflow(String),
     /// The run with this id.
     Run(String),
-    /// The list that an operation gives, by the words of its command.
+    /// The output of a `list` command, such as `tool list`.
     List(String),
-    /// What the command `WORDS show NAME` prints.
+    /// The output of the command `NOUN show NAME`.
     Shown(String, String),
     /// The event with this number.
     Event(i64),
-    /// A form for the arguments of an operation.
+    /// A form for the command with these words.
     Form(String),
-    /// What undoing would do, for one event.
+    /// The preview of an undo.
     Undo(Undo),
-    /// Every screen, operation and item, narrowed by what the user types.
+    /// The searchable list of every screen, operation and item.
     Palette,
     Help,
-    /// What an operation printed. It is shown once and cannot be loaded again.
+    /// The output of an operation that ran. It cannot be loaded again.
     Printed,
 }
 
@@ -69,24 +69,24 @@ pub enum Text {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Undo {
     Event(i64),
-    /// Everything that an actor did from this event on.
+    /// Everything that an actor did since a time.
     By {
         actor: String,
         since: String,
-        /// The events that stay.
+        /// The numbers of events to leave out.
         except: Vec<i64>,
     },
 }
 
-/// Which files a deploy writes: all that mcpkg wrote before, without those that are out, and those of the user's that are
-/// adopted.
+/// The files that a deploy writes. Files are included unless they are in `out`. Files that the user changed on disk are
+/// skipped unless they are in `adopted`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
     pub out: Vec<String>,
     pub adopted: Vec<String>,
 }
 
-/// The places of the keys 1 to 6.
+/// The top-level screens, with the keys that open them.
 pub const ROOTS: [(char, &str, Place); 6] = [
     ('1', "Inbox", Place::Inbox),
     ('2', "Feed", Place::Feed),
@@ -97,7 +97,8 @@ pub const ROOTS: [(char, &str, Place); 6] = [
 ];
 
 impl Place {
-    /// Whether a change of the database can change its screen. The text of an editor stays as the user left it.
+    /// Returns whether to reload the screen when the database changes. Editors and forms are never reloaded, so that
+    /// they keep what the user typed.
     pub fn is_live(&self) -> bool {
         !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Palette | Place::Help | Place::Printed)
     }

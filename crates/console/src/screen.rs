@@ -1,4 +1,4 @@
-//! A screen as data: what a terminal or a page draws, without knowing either.
+//! A screen as data, independent of how it is drawn.
 
 use std::borrow::Cow;
 
@@ -7,33 +7,33 @@ use mcpkg_base::marks;
 use crate::action::Action;
 use crate::place::Place;
 
-/// How a span is emphasised. Each tone has a word or a sign beside it, so that a screen reads the same without colour.
+/// How a span is emphasised. A screen must stay readable without colour, so never express a meaning by tone alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     #[default]
     Plain,
-    /// Less important, such as a time.
+    /// For less important text, such as a time.
     Dim,
     /// The name of a thing.
     Name,
     /// A heading.
     Strong,
-    /// Done, or only reads.
+    /// For success, and for operations that only read.
     Good,
-    /// Writes, or a warning.
+    /// For warnings, and for operations that write.
     Warning,
-    /// Destroys, or an error.
+    /// For errors, and for operations that destroy something.
     Bad,
     /// A line that a diff adds.
     Added,
     /// A line that a diff removes.
     Removed,
-    /// The words of a line that differ.
+    /// Words that differ between two versions of a line.
     Changed,
 }
 
-/// A piece of text in one tone. Its characters are visible: the constructor marks hidden and control characters, so that
-/// stored text cannot act on the terminal or imitate the screen.
+/// A piece of text in one tone. The constructor replaces hidden and control characters with visible marks, so that
+/// stored text cannot send escape sequences to the terminal or imitate the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     text: String,
@@ -62,9 +62,9 @@ impl Span {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     pub spans: Vec<Span>,
-    /// Whether the line was written by an agent, an API, a repository or a file. A face draws it behind a bar.
+    /// Whether the text comes from an agent, an API, a repository or a file. Such lines are drawn behind a bar.
     pub is_quoted: bool,
-    /// Whether `.` and `,` stop here: a hunk, a finding, a hidden character.
+    /// Whether `.` and `,` jump to this line: a hunk, a finding, or a line with hidden characters.
     pub is_stop: bool,
 }
 
@@ -81,7 +81,7 @@ impl Line {
         Self::default()
     }
 
-    /// A line that somebody else wrote. It is a stop if it has hidden characters.
+    /// Makes a line of text that comes from elsewhere. If it has hidden characters, `.` and `,` stop there.
     pub fn quoted(text: &str) -> Self {
         let is_stop = matches!(marks::line(text), Cow::Owned(_));
         Self { is_quoted: true, is_stop, ..Self::plain(text) }
@@ -101,7 +101,7 @@ impl Line {
     }
 }
 
-/// Quotes a text of several lines.
+/// Makes a quoted line for each line of a text.
 pub fn quoted(text: &str) -> impl Iterator<Item = Line> + '_ {
     text.lines().map(Line::quoted)
 }
@@ -109,14 +109,14 @@ pub fn quoted(text: &str) -> impl Iterator<Item = Line> + '_ {
 /// A row of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// What the row is about. The selection follows it when rows come and go.
+    /// Identifies the row. The selection stays on this id when other rows are added or removed.
     pub id: String,
     /// One cell per column of the list.
     pub cells: Vec<Span>,
     /// The place that enter opens. Its screen is also the row's preview.
     pub look: Option<Place>,
     pub actions: Vec<Action>,
-    /// A heading of the rows below. It cannot be selected.
+    /// Whether the row is a heading, which cannot be selected.
     pub is_heading: bool,
 }
 
@@ -125,7 +125,7 @@ impl Row {
         Self { cells: vec![Span::new(Tone::Strong, text)], is_heading: true, ..Self::default() }
     }
 
-    /// Whether `/` keeps the row for this filter.
+    /// Returns whether each word of the filter occurs in some cell. Case does not matter.
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
         filter.split_whitespace().all(|word| self.cells.iter().any(|cell| cell.text().to_lowercase().contains(word)))
@@ -134,12 +134,12 @@ impl Row {
 
 #[derive(Clone, Debug, Default)]
 pub struct List {
-    /// The headings; none if there is one column.
+    /// The column headings; empty for a list without them.
     pub columns: &'static [&'static str],
     pub rows: Vec<Row>,
-    /// What to show without rows: what belongs here, and the key that fills it.
+    /// The text of an empty list. It explains what belongs here, and which key adds something.
     pub empty: &'static str,
-    /// Whether the preview stands beside the list from 80 columns, since its rows are short; otherwise from 100.
+    /// Whether the rows are short. If so, the preview moves beside the list at 80 columns; otherwise at 100.
     pub is_narrow: bool,
 }
 
@@ -148,19 +148,19 @@ pub enum Body {
     List(List),
     Text(Vec<Line>),
     Form(crate::form::Form),
-    /// The text of a workflow or draft, which a face lets the user edit.
+    /// A workflow or draft to edit.
     Editor(Box<crate::document::Document>),
 }
 
-/// What a place shows.
+/// The content of a place, and the actions that it offers.
 #[derive(Clone, Debug)]
 pub struct Screen {
-    /// What row 2 says, such as `Inbox: 9 wait for you, the first until 13:48`.
+    /// The title, such as `Inbox: 9 wait for you, the first until 13:48`.
     pub title: String,
     pub body: Body,
     /// The actions that do not depend on the selected row.
     pub actions: Vec<Action>,
-    /// The names of its views, which `v` goes through.
+    /// The names of the views that `v` cycles through.
     pub views: &'static [&'static str],
 }
 

@@ -1,11 +1,11 @@
-//! Times as a screen shows them.
+//! Formats times for the screen.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use mcpkg_base::clock::Millis;
 
-/// Returns the time of day in the user's time zone, such as `13:48`; with the date if it is another day than `now`.
+/// Formats a time in the user's time zone: `13:48` if it is today, otherwise with the date: `28 Nov 13:48`.
 pub fn until(at: Millis, now: Millis) -> String {
     shown(at, now, "%H:%M")
 }

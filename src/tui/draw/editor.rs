@@ -1,4 +1,4 @@
-//! Draws the editor: the text with signs beside its findings, and the pane below.
+//! Draws the editor: the text, a gutter that marks lines with findings, and the second pane.
 
 use mcpkg_console::screen::{Line as Told, Tone};
 use ratatui::Frame;
@@ -16,7 +16,7 @@ use crate::tui::level::Level;
 /// The width of the signs and line numbers.
 const GUTTER: u16 = 9;
 
-/// Draws the editor of a level. Returns the number of rows of a page.
+/// Draws the editor of a level. Returns the height of a page in rows.
 pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, is_typing: bool, is_ascii: bool) -> usize {
     let scroll = level.scroll;
     let Some(editor) = &mut level.editor else { return 1 };
@@ -51,7 +51,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, is_typing: boo
     usize::from(upper.height).max(1)
 }
 
-/// Returns where the cursor is and what was found, such as ` 13:26, finding 3 of 5 `.
+/// Returns the position of the cursor and a summary of the findings, such as ` 13:26, finding 3 of 5 `.
 fn state(editor: &Editor) -> String {
     let (line, column) = editor.cursor();
     let changed = if editor.is_changed() { ", not saved" } else { "" };
@@ -111,7 +111,7 @@ fn buffer(frame: &mut Frame<'_>, editor: &mut Editor, area: Rect, is_typing: boo
     }
 }
 
-/// Shows the finding at the cursor first, with why and its fix, then the others.
+/// Draws the finding at the cursor with its explanation and fix, then the other findings.
 fn findings(frame: &mut Frame<'_>, editor: &Editor, area: Rect, is_ascii: bool) {
     let mut lines: Vec<Told> = Vec::new();
     let here = editor.finding();

@@ -1,4 +1,4 @@
-//! Draws a list as columns. The marked row begins with `>` and is bold and reversed, so that it is seen without colour.
+//! Draws a list in columns. The selected row starts with `>` and is bold and reversed, so it stands out without colour.
 
 use mcpkg_console::screen::{List, Row, Span};
 use ratatui::Frame;
@@ -14,13 +14,13 @@ use crate::tui::level::Level;
 /// The space between columns.
 const GAP: usize = 2;
 
-/// Below this width, a row of many columns takes two rows of the screen.
+/// Below this width, each row of a list with many columns takes two rows of the screen.
 const NARROW: u16 = 60;
 
-/// From this many columns on, a row is one of many columns.
+/// A list has many columns if it has at least this number.
 const MANY: usize = 4;
 
-/// Draws a level's list. Returns the number of rows of a page.
+/// Draws a level's list. Returns the height of a page in rows.
 pub fn draw(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_ascii: bool) -> usize {
     let rows = level.rows();
     if rows.is_empty() {
@@ -33,7 +33,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_a
     self::rows(frame, &rows, found.columns, marked, area, is_ascii)
 }
 
-/// Draws rows, so that the marked one is visible. Only the visible ones are measured: a list may be long.
+/// Draws rows, scrolled so that the selected one is visible. Lists may be long, so only visible rows are measured.
 pub fn rows(
     frame: &mut Frame<'_>,
     rows: &[&Row],
@@ -84,7 +84,7 @@ pub fn rows(
     height
 }
 
-/// Draws each row in two: first its kind, its source and its time, then what it is about.
+/// Draws each row in two screen rows: first its kind, source and time, then the rest.
 fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rect, is_ascii: bool) -> usize {
     let height = usize::from(area.height / 2).max(1);
     let first = marked.unwrap_or(0).saturating_sub(height / 2).min(rows.len().saturating_sub(height));
@@ -109,7 +109,8 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
     height
 }
 
-/// Returns the widths of the columns. Each gets what it needs; if there is too little, the widest ones share what is left.
+/// Returns the widths of the columns. Each is as wide as its content. If the total is too wide, the widest columns
+/// shrink first.
 fn widths(rows: &[&Row], columns: &[&str], width: usize) -> Vec<usize> {
     let count =
         rows.iter().filter(|row| !row.is_heading).map(|row| row.cells.len()).max().unwrap_or(0).max(columns.len());

@@ -1,10 +1,10 @@
-//! Colours and cut text.
+//! Maps tones to terminal styles, and truncates text.
 
 use mcpkg_console::screen::Tone;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The colours: 16 on the terminal's own background.
+/// Returns the terminal style of a tone. It uses only the 16 basic colours, and keeps the terminal's background.
 pub fn style(tone: Tone) -> Style {
     let style = Style::new();
     match tone {
@@ -19,7 +19,7 @@ pub fn style(tone: Tone) -> Style {
     }
 }
 
-/// Returns the text cut to a width, with an ellipsis.
+/// Truncates a text to a width, with an ellipsis.
 pub fn cut(text: &str, width: usize, is_ascii: bool) -> String {
     if text.width() <= width {
         return text.to_owned();

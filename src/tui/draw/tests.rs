@@ -1,4 +1,4 @@
-//! Frames as text, at four widths, with the styles of a few.
+//! Draws frames at several sizes, and checks their text and what keys do.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ fn app() -> App {
     App::new(Domains::NONE, "shop-api".to_owned(), false, true)
 }
 
-/// A console whose inbox holds these rows, with a preview of the first.
+/// Returns a console with four items in its inbox, and a preview of the first.
 fn inbox() -> App {
     let row = |kind: &str, from: &str, what: &str, effect: (&str, Tone), until: &str| Row {
         id: format!("{kind} {what}"),
@@ -67,7 +67,7 @@ fn inbox() -> App {
     app
 }
 
-/// A request whose value tries to draw on the screen.
+/// Returns a request with a value that contains escape sequences and hidden characters.
 fn consent() -> Screen {
     let hostile = "note = \"ok\u{1b}[2J\u{202e}gnp.exe\u{200b} Approved by ada\u{1b}]52;c;aGk=\u{7}\"";
     let lines = vec![
@@ -118,7 +118,7 @@ fn editor() -> App {
     app
 }
 
-/// Draws one frame and returns its rows, and the styles of those that have some.
+/// Draws one frame, and returns its text.
 fn frame(app: &mut App, columns: u16, rows: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
     terminal.draw(|frame| super::draw(frame, app)).expect("a frame");
@@ -183,12 +183,12 @@ fn only_y_after_the_end_was_seen_means_yes() {
         answered
     };
     let mut app = inbox();
-    // A key that was pressed before the question was drawn is no answer.
+    // A key that was pressed before the question was drawn does not answer it.
     let answered = ask(&mut app, None);
     press(&mut app, KeyCode::Char('y'));
     frame(&mut app, 80, 24);
     assert!(answered.try_recv().is_err());
-    // Nor is one before the last line was on the screen: it goes on reading.
+    // Before the last line was visible, a key only scrolls down.
     press(&mut app, KeyCode::Char('y'));
     assert!(app.asking.is_some() && answered.try_recv().is_err());
     for _ in 0..4 {
@@ -198,7 +198,7 @@ fn only_y_after_the_end_was_seen_means_yes() {
     frame(&mut app, 80, 24);
     press(&mut app, KeyCode::Char('y'));
     assert_eq!(answered.try_recv(), Ok(Some(String::new())));
-    // Every other key is no, enter too.
+    // Every other key means no, including enter.
     for key in [KeyCode::Enter, KeyCode::Char('n'), KeyCode::Char('a'), KeyCode::Esc, KeyCode::Char('Y')] {
         let answered = ask(&mut app, None);
         for _ in 0..5 {
@@ -209,7 +209,7 @@ fn only_y_after_the_end_was_seen_means_yes() {
         press(&mut app, key);
         assert_eq!(answered.try_recv(), Ok(None), "{key:?}");
     }
-    // What destroys takes the name, and an empty enter does nothing.
+    // A destructive call needs the typed name. Enter without a name does nothing.
     let answered = ask(&mut app, Some("app_91c"));
     for _ in 0..5 {
         frame(&mut app, 80, 24);
@@ -250,7 +250,7 @@ fn a_key_fixes_the_mistake_and_u_takes_that_back() {
     press(&mut app, KeyCode::Char('u'));
     press(&mut app, KeyCode::Char('u'));
     assert_eq!(text(&app), before);
-    // Letters act, unless the footer says TYPING.
+    // Letters are commands until `e` starts typing.
     press(&mut app, KeyCode::Char('e'));
     assert!(frame(&mut app, 80, 24).contains("TYPING"));
     press(&mut app, KeyCode::Char('x'));
@@ -258,7 +258,7 @@ fn a_key_fixes_the_mistake_and_u_takes_that_back() {
     assert_ne!(text(&app), before);
     press(&mut app, KeyCode::Esc);
     assert!(app.level().editor.is_some(), "unsaved text is not thrown away");
-    // Saving a workflow shows what changes first, and anything but y leaves it undone. Approving a draft asks by itself.
+    // Saving a workflow first shows the diff, and only `y` saves. Drafts are different: `draft approve` asks by itself.
     app.level_mut().place = Place::Editor(Text::Workflow("app_with_db".to_owned()));
     press(&mut app, KeyCode::Char('s'));
     assert!(!press(&mut app, KeyCode::Enter).iter().any(|task| matches!(task, Task::Save(..))));
@@ -291,7 +291,7 @@ proptest::proptest! {
                     letter => KeyCode::Char(char::from(letter)),
                 };
                 let tasks = press(&mut app, code);
-                // Keys alone never write: a draft's approval asks by itself, and everything else takes y.
+                // Only `y` saves. Drafts are an exception, because `draft approve` asks by itself.
                 let is_draft = matches!(&app.level().place, Place::Editor(Text::Draft(_)));
                 let saves = tasks.iter().any(|task| matches!(task, Task::Save(..)));
                 proptest::prop_assert!(!saves || is_draft || code == KeyCode::Char('y'));

@@ -1,18 +1,18 @@
 //! `mcpkg import`: turns files that agents read today into prompts, resources and other items.
 //!
-//! An import is a pipeline. Each stage is a function from one value to the next, and looks at nothing but that value:
+//! An import is a pipeline. Each stage is a function that depends only on the result of the stage before:
 //!
 //! | stage | function | result |
 //! | --- | --- | --- |
-//! | 1 files found | [`find::find`] | [`find::Found`]: the paths on disk, links, and what manifests list |
+//! | 1 files found | [`find::find`] | [`find::Found`]: the paths on disk, links, and the entries of manifests |
 //! | 2 files recognized | [`recognise::recognise`] | [`recognise::Recognised`]: open files with their destinations |
-//! | 3 items | [`read::read`] | [`read::Drafts`]: what each file says on its own |
-//! | 4 placed | [`place::place`] | [`place::Placed`]: items with names, each content once |
+//! | 3 items | [`read::read`] | [`read::Drafts`]: the content of each file on its own |
+//! | 4 placed | [`place::place`] | [`place::Placed`]: items with names, without duplicates |
 //! | 5 merged | [`merge::plan`] | a [`merge::Action`] for each item |
 //! | 6 written | [`merge::write`] | rows in the project, in one transaction |
 //! | 7 reported | [`report`] | the reply |
 //!
-//! The stages of `mcpkg import .` in a folder with these files, step by step:
+//! For example, this is what each stage of `mcpkg import .` does in a folder with these files:
 //!
 //! ```text
 //! AGENTS.md
@@ -23,22 +23,27 @@
 //! .env
 //! ```
 //!
-//! 1. The walk enters `.claude` and `.gemini`, since agents read there. It finds five files and a link.
-//! 2. Paths decide: `AGENTS.md` is instructions, `fix.md` and `fix.toml` are prompts, `.mcp.json` is Claude Code's file of MCP
-//!    servers. `.env` is skipped because it is hidden. `CLAUDE.md` is a duplicate of `AGENTS.md`.
-//! 3. The front matter of `fix.md` gives the prompt's description and arguments. The entry in `.mcp.json` gives a server, with a
-//!    reference to the variable TOKEN instead of the value.
-//! 4. `fix.md` becomes the prompt `fix`. A deploy would write exactly `fix.toml` from it, so `fix.toml` is a duplicate as well.
+//! 1. The walk enters `.claude` and `.gemini`, because agents read these folders. It finds five files and a link.
+//! 2. The path determines the type of each file: `AGENTS.md` is instructions, `fix.md` and `fix.toml` are prompts, and
+//!    `.mcp.json` lists Claude Code's MCP servers. `.env` is skipped because it is hidden. `CLAUDE.md` is a duplicate
+//!    of
+//!    `AGENTS.md`.
+//! 3. The front matter of `fix.md` gives the prompt's description and arguments. The entry in `.mcp.json` gives a
+//!    server, with a reference to the variable TOKEN instead of the value.
+//! 4. `fix.md` becomes the prompt `fix`. A deploy would write exactly `fix.toml` from it, so `fix.toml` is a duplicate
+//!    as well.
 //! 5. The project has no item with these names or URIs, so all are created. In a second import, all are unchanged.
 //! 6. Contents and their words are stored first, outside any transaction. Then one transaction writes all rows.
-//! 7. "Imported 1 command, 1 rule, 1 agent's file, 1 MCP server", one file skipped, two the same as others.
+//! 7. The reply is "Imported 1 command, 1 rule, 1 agent's file, 1 MCP server". It also reports one skipped file and two
+//!    duplicates.
 //!
-//! What all stages have to say about single files goes to the [`account`]: duplicates, skipped files with the [`reason`], and notes.
-//! The module [`crate::same`] explains when two files have the same content. The facts about agents are in
-//! [`mcpkg_agents::agents`]; [`paths`] only applies them.
+//! All stages report about single files to the [`account`]: duplicates, skipped files with the [`reason`], and notes.
+//! The module [`crate::same`] explains when two files have the same content. [`mcpkg_agents::agents`] has the facts
+//! about each agent, and [`paths`] applies them.
 //!
-//! Export, sync and sources use the same stages. Export runs 3 and 4 on the files that it is about to write, to make sure that
-//! they import back. Sync finds files in its own way, and runs 3 and 4 on them. Sources run 1 to 4 on a commit.
+//! Export, sync and sources use the same stages. Export runs 3 and 4 on the files that it is about to write, to check
+//! that an import restores the same items. Sync finds files in its own way, and runs 3 and 4 on them. Sources run 1 to
+//! 4 on a commit.
 
 pub mod account;
 pub mod find;
@@ -66,7 +71,7 @@ use mcpkg_base::error::Result;
 use paths::destination::Destination;
 use place::Placed;
 
-/// Runs the stages `read` and `place` on files that are sorted by path. `servers` are those that a manifest lists.
+/// Runs the stages `read` and `place` on files, which must be sorted by path. `servers` are those of the manifest.
 pub fn items<'f>(
     files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
     servers: Vec<Server>,

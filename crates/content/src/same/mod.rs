@@ -1,4 +1,4 @@
-//! The same content at another path.
+//! Finds files with the same content at several paths.
 //!
 //! A tree often holds one thing at several paths. Sometimes people arranged that, and sometimes a deploy did:
 //!
@@ -10,13 +10,13 @@
 //! .gemini/commands/review.toml       a variant: what a deploy writes from it for Gemini
 //! ```
 //!
-//! mcpkg stores such content once, as one item. All other files with it are its *duplicates*. There is one word for them and one
-//! type, [`Duplicate`], and there are three kinds:
+//! mcpkg stores such content once, as one item. One file is the *original*; all other files with the content are its
+//! *duplicates* ([`Duplicate`]). There are three kinds:
 //!
 //! - A **link** is a symbolic link to the original, or to a folder that contains it.
 //! - A **copy** is a file with the same bytes and the same executable bit.
-//! - A **variant** is a file with other bytes that means the same. A deploy writes variants, because agents want the same content
-//!   in different formats. [`variants`] knows all of them.
+//! - A **variant** is a file with other bytes but the same meaning. A deploy writes variants, because agents need the
+//!   same content in different formats. The module [`variants`] implements them.
 //!
 //! # Which variants there are
 //!
@@ -24,45 +24,48 @@
 //! | --- | --- | --- |
 //! | prompt | a command in another agent's syntax | `.claude/commands/a.md` and `.gemini/commands/a.toml` |
 //! | prompt | a skill, for agents without commands | `.claude/commands/a.md` and `.agents/skills/a/SKILL.md` |
-//! | skill | a SKILL.md without faults that some agents refuse | a byte order mark is removed |
+//! | skill | a SKILL.md with faults removed that some agents refuse | a byte order mark is removed |
 //! | skill | `agents/openai.yaml`, if SKILL.md says that only people may call the skill | |
 //! | subagent | a subagent in another agent's format | `.claude/agents/a.md` and `.codex/agents/a.toml` |
 //! | rule | a rule with another agent's front matter | `.cursor/rules/a.mdc` and `.claude/rules/a.md` |
 //! | instructions | a section of a block in a shared file | `.claude/rules/a.md` and a block in `AGENTS.md` |
 //! | instructions | a block that only imports another file | `CLAUDE.md` with `@AGENTS.md` in a block |
 //!
-//! The rule for all of them is strict: a file is a variant only if a deploy would write exactly its bytes. So a user's edit of
-//! one of several files is never lost: the edited file is no longer a duplicate, and becomes an item of its own.
+//! A file is a variant only if a deploy would write exactly its bytes. So if a user edits one of several files, the
+//! edit is never lost: the edited file is no longer a duplicate, and becomes an item of its own.
 //!
-//! Two more conditions hold. The names must agree: `a.toml` is never a variant of `b.md`. And for instructions, both must apply
-//! to the same files ([`variants::apply_alike`]): if the originals apply to `*.ts` and the other file to everything, they are two
-//! items.
+//! There are two more conditions. The names must match: `a.toml` is never a variant of `b.md`. Instructions must also
+//! apply to the same files ([`variants::apply_alike`]): if one file applies to `*.ts` and the other to everything, they
+//! are two items.
 //!
 //! # Which file is the original
 //!
-//! Files are looked at in the order of their paths, and the first one becomes the item. But the first may be a variant that
-//! contains less than the original. For example, `.agents/skills/x/SKILL.md` comes before `.claude/skills/x/SKILL.md`, and a
-//! deploy may have written it without a fault of the latter. When the fuller file is found, it takes over the item, and the
-//! variant becomes its duplicate. The same happens to rules and subagents, and to instructions that were first seen in a block.
+//! Files are processed in the order of their paths, and the first one becomes the item. But the first may be a variant
+//! that contains less than the original. For example, `.agents/skills/x/SKILL.md` comes before
+//! `.claude/skills/x/SKILL.md`, and a deploy may have written the former without a fault of the latter. When mcpkg
+//! finds the file that contains more, that file replaces the item, and the variant becomes its duplicate. The same
+//! applies to rules and subagents, and to instructions that were first found in a block.
 //!
 //! Files that a manifest lists always come first. In a synced folder, the files of the last sync come before new ones.
 //!
-//! # What becomes of duplicates
+//! # How duplicates are processed
 //!
-//! 1. *Import* finds links in [`crate::import::recognise`], and copies and variants in [`crate::import::place`]. It reports each
-//!    as the same as its original. [`record`] stores them with the project.
-//! 2. *Merge* compares an imported item with the stored one. If it is a variant of it ([`is_variant`]), the stored one stays.
-//! 3. *Export* writes each duplicate to its path again, but only if an import would find it again and nothing else changes
-//!    ([`crate::export::duplicates`]). A copy is written with the item's current bytes. A variant has the bytes that were
-//!    imported, so it is left out once its original has changed; a deploy writes it again.
-//! 4. *Sync* updates the copies of a file that it writes. It skips variants whose original has changed, since their text is
-//!    outdated ([`crate::sync`]).
+//! 1. *Import* finds links in [`crate::import::recognise`], and copies and variants in [`crate::import::place`]. It
+//!    reports each as the same as its original. [`record`] stores them with the project.
+//! 2. *Merge* compares an imported item with the stored one. If the imported item is a variant of the stored one
+//!    ([`is_variant`]), the stored one stays.
+//! 3. *Export* writes each duplicate to its path, but only if an import would find it there and no other item would
+//!    change ([`crate::export::duplicates`]). It writes a copy with the item's current bytes, and a variant with the
+//!    bytes that were imported. So it skips a variant after its original has changed; the next deploy writes it again.
+//! 4. *Sync* updates the copies of a file that it writes. It skips variants whose original has changed, since their
+//!    text is outdated ([`crate::sync`]).
 //!
-//! A file can also be *partly* represented: an `AGENTS.md` with the user's text around a block becomes an item for the text and
-//! one for each section of the block. No single item gives the file's bytes back, so it is stored as a variant of itself.
+//! One file can also become several items: an `AGENTS.md` with the user's text around a block becomes an item for the
+//! text and one for each section of the block. No single item restores the file's bytes, so the file is stored as a
+//! variant of itself.
 //!
-//! Files that only one agent reads, such as its settings, never have duplicates: they may contain secrets, so their bytes are
-//! not stored.
+//! Files that only one agent reads, such as its settings, never have duplicates: they may contain secrets, so mcpkg
+//! does not store their bytes.
 
 pub mod record;
 pub mod variants;
@@ -75,7 +78,7 @@ use mcpkg_base::error::Result;
 use mcpkg_store::prompts::Attributes;
 use mcpkg_store::resources;
 
-/// A file with the same content as another one.
+/// A file with the same content as an original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
     pub path: String,
@@ -89,8 +92,8 @@ pub enum Original<'o> {
     Resource(&'o resources::Attributes),
 }
 
-/// Returns whether an imported item has the content of `original`, or is what a deploy writes from it for the item's agent.
-/// `load` returns the content of the original.
+/// Returns whether an imported item has the content of `original`, or is the variant that a deploy writes for the
+/// item's agent. `load` returns the content of the original.
 pub fn is_variant(item: &Item, original: &Original<'_>, load: impl FnOnce() -> Result<Vec<u8>>) -> Result<bool> {
     match (&item.entry.what, original) {
         (What::Prompt(attributes), Original::Prompt { name, attributes: of }) => {

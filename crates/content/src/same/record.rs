@@ -10,11 +10,11 @@ use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, blobs};
 
-/// The contents of variants, by SHA-256.
+/// The contents of variants by their SHA-256.
 pub type Contents = HashMap<[u8; 32], NewContent>;
 
-/// Returns what to store of the duplicates, except links, and the contents of the variants. A file that an item represents only in
-/// part (`partial`) counts as a variant of itself. `find` returns the file at a path, if its bytes may be stored.
+/// Returns the copies and variants to store, and the contents of the variants. A file in `partial` became several
+/// items, so it counts as a variant of itself. `find` returns the file at a path if its bytes may be stored.
 pub fn among<'f>(
     same: &[Duplicate],
     partial: &[String],
@@ -26,7 +26,7 @@ pub fn among<'f>(
     let (mut found, mut contents) = (Vec::new(), Contents::new());
     for (path, of) in all {
         let (Some(file), Some(original)) = (find(path), find(of)) else { continue };
-        // A copy needs an original that its item restores completely.
+        // A copy is possible only if the original's item restores the whole file.
         let is_copy = file.content == original.content && file.executable == original.executable;
         let target = if is_copy && !partial.contains(of) {
             Target::Copy(of.clone())
@@ -43,7 +43,7 @@ pub fn among<'f>(
 /// The duplicates in an imported tree.
 #[derive(Clone, Copy)]
 pub struct Duplicates<'l> {
-    /// All of them, in the form in which they are stored.
+    /// All duplicates, in the form in which they are stored.
     pub found: &'l [Link],
     /// The contents of the variants.
     pub contents: &'l Contents,
@@ -53,8 +53,8 @@ pub struct Duplicates<'l> {
     pub is_whole: bool,
 }
 
-/// Returns the duplicates to add, and those to delete: another file is now at their path, or they no longer are a copy or variant
-/// of a file in the tree.
+/// Returns the duplicates to add and those to delete. A duplicate is deleted if an item is now at its path, or if it is
+/// no longer a copy or variant of a file in the tree.
 fn differences<'l>(
     known: &'l [Link],
     Duplicates { found, is_whole, .. }: Duplicates<'l>,

@@ -1,4 +1,4 @@
-//! What a deploy writes from an item for other agents: the variants of its content.
+//! The variants of an item: the files that a deploy writes for other agents.
 
 use mcpkg_agents::agents;
 use mcpkg_agents::agents::imports::Form;
@@ -11,7 +11,7 @@ use mcpkg_agents::forms::{Scope, file_letters, sections, stem};
 use mcpkg_store::modules::Applies;
 use mcpkg_store::prompts::Attributes;
 
-/// Returns the files of a prompt for agents that have commands.
+/// Returns the command files that a deploy writes from a prompt.
 pub fn commands_of(name: &str, attributes: &Attributes, content: &[u8]) -> Vec<String> {
     let Some(own) = command(name, attributes, content) else { return Vec::new() };
     let spelled = words::spell(&own, &attributes.arguments, Spelling::Words).into_owned();
@@ -20,7 +20,7 @@ pub fn commands_of(name: &str, attributes: &Attributes, content: &[u8]) -> Vec<S
     [Some(own), Some(spelled), opencode, gemini].into_iter().flatten().collect()
 }
 
-/// Returns the skill that a deploy makes from a prompt for agents without commands: its name, and its SKILL.md.
+/// Returns the skill that a deploy writes from a prompt for agents without commands: its name and its SKILL.md.
 pub fn skill_of(name: &str, attributes: &Attributes, content: &[u8]) -> Option<(String, Vec<u8>)> {
     let own = command(name, attributes, content)?;
     let path = commands::path(name, attributes);
@@ -34,16 +34,17 @@ fn command(name: &str, attributes: &Attributes, content: &[u8]) -> Option<String
     commands::to_file(name, attributes, content).ok()
 }
 
-/// A file with a managed block, taken apart.
+/// The parts of a file with a managed block.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The text outside the block; `None` if there is none.
+    /// The text outside the block; `None` if all text is in the block.
     pub users: Option<Vec<u8>>,
     /// The names and texts of the instructions in the block.
     pub instructions: Vec<(String, Vec<u8>)>,
 }
 
-/// Takes a file with a managed block of instructions apart; `None` if it has none, or if the block is malformed.
+/// Splits a file with a managed block of instructions into its parts. Returns `None` if the file has no block, or if
+/// the block is malformed.
 pub fn block(text: &[u8]) -> Option<Block> {
     let split = sections::find(text)?;
     let instructions = match split.module {
@@ -66,12 +67,12 @@ const INSTRUCTIONS: &str = "instructions:";
 /// A rule whose front matter says only when it applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The file name without its ending.
+    /// The file name without its extension.
     pub stem: String,
     pub text: Vec<u8>,
 }
 
-/// Parses a rule if its file is exactly what a deploy writes.
+/// Parses a rule. Returns `None` if the file is not exactly what a deploy writes.
 pub fn rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<Rule> {
     let Form::Rule(format) = form else { return None };
     let head = format.write(&scope.applies, scope.description.as_deref()).ok()?;
@@ -81,7 +82,7 @@ pub fn rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<Rule>
     (written == file).then(|| Rule { stem: stem(label).to_owned(), text: sections::with_newline(text) })
 }
 
-/// Returns whether instructions with the name `item` have the same name and text as a rule.
+/// Returns whether the instructions `item` have the same name and text as a rule.
 pub fn is_same_rule(item: &str, content: &[u8], rule: &Rule) -> bool {
     let own = stem(item);
     (own == rule.stem || file_letters(own) == rule.stem) && sections::with_newline(split_front(content).1) == rule.text
@@ -96,7 +97,8 @@ pub fn is_of_subagent(name: &str, described: Option<&str>, own: &[u8], agent: &s
     subagent.file(&places.form, body).is_ok_and(|written| written == file)
 }
 
-/// Returns whether two scopes cover the same files. The order of globs does not matter, and neither does a leading `./`.
+/// Returns whether two scopes cover the same files. The order of globs does not matter, and neither does a leading
+/// `./`.
 pub fn apply_alike(one: &Applies, other: &Applies) -> bool {
     covers(one, other) && covers(other, one)
 }

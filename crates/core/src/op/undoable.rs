@@ -1,4 +1,4 @@
-//! How a domain's changes are undone: its part of `mcpkg undo`.
+//! The interface with which a domain supports `mcpkg undo`.
 
 use super::{Context, Reply};
 use mcpkg_base::error::Result;
@@ -9,51 +9,52 @@ use mcpkg_store::revisions::Author;
 /// A domain's table for `mcpkg undo`.
 #[derive(Clone, Copy)]
 pub struct Undo {
-    /// The kinds of items whose changes can be undone, together with others, in one transaction.
+    /// The kinds of items whose changes can be undone. One transaction can undo several of them.
     pub items: &'static [&'static dyn Undoable],
-    /// Kinds of events that can be undone only alone, because that changes files. See [`Alone`].
+    /// The kinds of events that must be undone on their own, because undoing them changes files. See [`Alone`].
     pub alone: &'static [(&'static str, Alone)],
-    /// Why events cannot be undone, by the beginning of their kind, such as `tool` or `command.run`.
+    /// Events that cannot be undone: the prefix of their kind, such as `tool` or `command.run`, and the reason.
     pub lasting: &'static [(&'static str, &'static str)],
 }
 
-/// Undoes one event, or with `true` only shows what that would change.
+/// Undoes one event. If the flag is `true`, only shows what would change.
 pub type Alone = fn(&Context, &Event, bool) -> Result<Reply>;
 
 impl Undo {
     pub const NOTHING: Self = Self { items: &[], alone: &[], lasting: &[] };
 }
 
-/// A kind of item that the trail records the states of; see [`mcpkg_store::Change`]. The empty state means that the item does
-/// not exist.
+/// A kind of item whose states the trail records (see [`mcpkg_store::Change`]). The empty state means that the item
+/// does not exist.
 pub trait Undoable: Sync {
-    /// The kind as the trail records it.
+    /// Returns the kind as the trail records it.
     fn kind(&self) -> &'static str;
 
     /// Returns the current state of an item.
     fn now(&self, context: &Context, db: &Db<'_>, item: &str) -> Result<String>;
 
-    /// Returns what an item is in a state. Two states are the same if this is equal. `None` if that is no longer stored.
+    /// Returns the item's content in a state; `None` if it is no longer stored. States with equal content count as
+    /// equal.
     fn content(&self, db: &Db<'_>, item: &str, state: &str) -> Result<Option<String>>;
 
     /// Returns the item's name in a state, such as `prompt review`; `None` if it is unknown.
     fn name(&self, db: &Db<'_>, item: &str, state: &str) -> Result<Option<String>>;
 
-    /// Returns what the user will see if the item goes from one state to another, such as `back to revision 1`, or the reason
-    /// why it cannot.
+    /// Describes the step from one state to another for the user, such as `back to revision 1`. The inner error is the
+    /// reason why the step is impossible.
     fn going(&self, db: &Db<'_>, item: &str, from: &str, to: &str) -> Result<Result<String, String>>;
 
-    /// Returns the reason why the item cannot go to `to` now, such as a name that is taken. `moves` says which other items
-    /// change in the same undo.
+    /// Returns the reason why the item cannot change to `to` now, such as a name that is taken. `moves` returns whether
+    /// another item changes in the same undo.
     fn obstacle(&self, _db: &Db<'_>, _item: &str, _to: &str, _moves: &dyn Fn(&str) -> bool) -> Result<Option<String>> {
         Ok(None)
     }
 
-    /// Frees the item's name for others that change in the same undo.
+    /// Frees the item's name for other items that change in the same undo.
     fn aside(&self, _db: &Db<'_>, _author: Author<'_>, _item: &str) -> Result<()> {
         Ok(())
     }
 
-    /// Brings the item into a state.
+    /// Changes the item to the state `to`.
     fn put(&self, context: &Context, db: &Db<'_>, author: Author<'_>, item: &str, to: &str) -> Result<()>;
 }

@@ -1,8 +1,9 @@
-//! Undo: takes back what events of the trail changed, and leaves what somebody changed later.
+//! Undo: reverts the changes of events in the trail, except where somebody changed the item later.
 //!
-//! Each event lists the items it changed, with their states before and after ([`mcpkg_store::Change`]). [`preview`] goes through
-//! the events from the newest to the oldest. If an item is in the state after an event, it goes back to the state before. If
-//! not, somebody changed it later, and it stays. The domains know the states ([`Undoable`]); nothing here names a domain.
+//! Each event lists the items that it changed, with their states before and after ([`mcpkg_store::Change`]).
+//! [`preview`] processes the events from the newest to the oldest. If an item is still in the state after the event,
+//! the undo restores the state before. Otherwise somebody changed the item later, and the undo skips it. Each domain
+//! implements [`Undoable`] for its items; this module does not depend on any domain.
 
 pub(super) mod operation;
 mod plan;

@@ -1,4 +1,4 @@
-//! `mcpkg undo`: takes back changes that the trail records.
+//! `mcpkg undo`: reverts changes that the trail records.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -89,7 +89,7 @@ impl Operation for Undo {
         }
         let question = format!("Undo {}?", plural::count(shown.count(Status::In), "change"));
         (context.ask)(Body::Table(table(&shown)), &question)?;
-        // Only what was shown: the agent may have gone on in the meantime.
+        // Undo only the events that were shown: the agent may have made more changes while the question was open.
         let seqs: Vec<i64> = shown.changes.iter().map(|line| line.event).collect();
         let again = Asked { events: seqs, except: asked.except.clone(), ..Asked::default() };
         let (done, seq) = context.store.write(|db| {
@@ -105,7 +105,7 @@ impl Operation for Undo {
 }
 
 impl Undo {
-    /// Undoes a single event that is only undone alone, such as a deploy; `None` for all others.
+    /// Undoes an event that cannot be combined with others, such as a deploy. Returns `None` for all other events.
     fn alone(&self, context: &Context) -> Result<Option<Reply>> {
         let [seq] = self.events[..] else { return Ok(None) };
         let Some(event) = context.store.read(|db| events::get(db, seq))?.filter(|event| event.outcome == "ok") else {

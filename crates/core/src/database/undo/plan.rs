@@ -1,4 +1,4 @@
-//! What an undo would do, and doing it.
+//! Plans an undo, and applies the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::events::{self, Event, Filter};
 use mcpkg_store::{Change, Db};
 
-/// Which events to undo: those with these numbers, or all that match the filter.
+/// The events to undo: those in `events` or, if it is empty, all that match the other fields.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     pub events: Vec<i64>,
@@ -18,11 +18,11 @@ pub struct Asked {
     pub since: Option<Millis>,
     pub session: Option<String>,
     pub project: Option<String>,
-    /// Events to leave out.
+    /// The numbers of events to leave out.
     pub except: Vec<i64>,
 }
 
-/// What an undo does, with a line for each change, the oldest first.
+/// The plan of an undo, with a line for each change, oldest first.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preview {
     pub changes: Vec<Line>,
@@ -30,21 +30,21 @@ pub struct Preview {
     steps: Vec<Step>,
 }
 
-/// A change, and what an undo does with it.
+/// A change, and how the undo treats it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// The number of the event.
+    /// The event's sequence number.
     pub event: i64,
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
     pub actor: String,
     pub project: Option<String>,
-    /// The kind of the event, such as `prompt.update`.
+    /// The event's kind, such as `prompt.update`.
     pub kind: String,
-    /// What was changed, such as `prompt review`.
+    /// The name of the changed item, such as `prompt review`.
     pub subject: String,
     pub status: Status,
-    /// What the undo does, or why it does nothing.
+    /// What the undo does with the item, or the reason why it skips it.
     pub undo: String,
     /// The last change of the same item by somebody else.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,16 +54,16 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// The undo takes it back.
+    /// The undo reverts the change.
     In,
-    /// Somebody changed the item later, or took its name, so it stays.
+    /// The undo skips the change, because somebody changed the item later or took its name.
     Stop,
-    /// It cannot be undone, or there is nothing to undo.
+    /// The change cannot be undone, or there is nothing to undo.
     Out,
 }
 
 impl Status {
-    /// Returns the word in a table.
+    /// Returns the word for the table.
     pub const fn word(self) -> &'static str {
         match self {
             Status::In => "IN",
@@ -82,7 +82,7 @@ pub struct Later {
     pub actor: String,
 }
 
-/// An item that changes, and the state it gets.
+/// An item to change, and its new state.
 #[derive(Clone)]
 struct Step {
     how: &'static dyn Undoable,
@@ -96,16 +96,16 @@ impl std::fmt::Debug for Step {
     }
 }
 
-/// An item while the events are undone in thought.
+/// An item while the plan is made. Nothing is written yet.
 struct Item {
     how: &'static dyn Undoable,
-    /// The content it has now, and the state and content that it gets.
+    /// The item's content in the database. `state` and `content` are those after the planned steps so far.
     now: Option<String>,
     state: String,
     content: Option<String>,
 }
 
-/// Returns what an undo of the events would do. Changes nothing.
+/// Plans an undo of the events. Changes nothing.
 ///
 /// # Errors
 /// `E_NOT_FOUND` for an event that does not exist.
@@ -119,7 +119,7 @@ pub fn preview(context: &Context, db: &Db<'_>, asked: &Asked) -> Result<Preview>
     planner.end()
 }
 
-/// Returns the events, the oldest first.
+/// Returns the events to undo, oldest first.
 fn selected(db: &Db<'_>, asked: &Asked) -> Result<Vec<Event>> {
     let mut events = Vec::new();
     if asked.events.is_empty() {
@@ -127,7 +127,7 @@ fn selected(db: &Db<'_>, asked: &Asked) -> Result<Vec<Event>> {
         let (actor, session, project) = (by.as_deref(), session.as_deref(), project.as_deref());
         let filter = Filter { after: Some(0), actor, since: asked.since, project, session };
         events = events::filtered(db, &filter, usize::MAX)?;
-        // A refused change changed nothing.
+        // A refused operation changed nothing.
         events.retain(|event| event.outcome == "ok");
     } else {
         for seq in asked.events.iter().collect::<BTreeSet<_>>() {
@@ -142,15 +142,15 @@ fn selected(db: &Db<'_>, asked: &Asked) -> Result<Vec<Event>> {
     Ok(events)
 }
 
-/// Builds a preview.
+/// Builds a [`Preview`].
 struct Planner<'a, 'c> {
     context: &'a Context,
     db: &'a Db<'c>,
-    /// The events that are undone.
+    /// The numbers of the events to undo.
     mine: Vec<i64>,
     /// The items by kind and key.
     items: BTreeMap<(String, String), Item>,
-    /// The lines, the newest first, each with its item.
+    /// The lines, newest first, each with the key of its item in `items`.
     lines: Vec<(Line, Option<(String, String)>)>,
 }
 
@@ -178,7 +178,7 @@ impl Planner<'_, '_> {
                 self.lines.push(found);
             }
         }
-        // Items without a history are only worth a line if nothing else of the event can be undone, or if something else can.
+        // Items without a history cannot be undone. Add one line for each kind of them.
         let lost: BTreeSet<&str> =
             changes.iter().map(|change| change.kind.as_str()).filter(|kind| self.how(kind).is_none()).collect();
         for kind in &lost {
@@ -195,16 +195,16 @@ impl Planner<'_, '_> {
         all.find(|item| item.kind() == kind)
     }
 
-    /// Returns why events of a kind cannot be undone, if a domain says so.
+    /// Returns the reason why events of a kind cannot be undone, if a domain declares one.
     fn reason(&self, kind: &str) -> Option<String> {
         let begins =
             |begin: &str| kind.strip_prefix(begin).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         let all = self.context.domains.iter().flat_map(|domain| domain.undo.lasting);
-        // The longest beginning wins.
+        // The longest matching prefix is the most specific one.
         all.filter(|(begin, _)| begins(begin)).max_by_key(|(begin, _)| begin.len()).map(|(_, why)| (*why).to_owned())
     }
 
-    /// Returns why an event without recorded changes cannot be undone.
+    /// Returns the reason why an event without recorded changes cannot be undone.
     fn unrecorded(&self, event: &Event) -> String {
         let mut alone = self.context.domains.iter().flat_map(|domain| domain.undo.alone);
         if alone.any(|(kind, _)| *kind == event.kind) {
@@ -218,7 +218,7 @@ impl Planner<'_, '_> {
         })
     }
 
-    /// Decides on one change, and returns its line.
+    /// Plans the undo of one change. Returns its line and, if the change can be undone, the key of the item.
     fn change(
         &mut self,
         how: &'static dyn Undoable,
@@ -263,7 +263,7 @@ impl Planner<'_, '_> {
         })
     }
 
-    /// Finds the items that something stands in the way of, and returns the preview.
+    /// Removes the items that cannot be restored, for example because their name is taken, and returns the preview.
     fn end(mut self) -> Result<Preview> {
         let moving: BTreeSet<(String, String)> =
             self.items.iter().filter(|(_, item)| item.now != item.content).map(|(key, _)| key.clone()).collect();
@@ -281,7 +281,7 @@ impl Planner<'_, '_> {
                 }
             }
         }
-        // What goes away first makes names free for what comes back.
+        // Deletions come first, because they free names that restored items need.
         steps.sort_by_key(|step| !step.to.is_empty());
         let changes = self.lines.into_iter().rev().map(|(line, _)| line).collect();
         Ok(Preview { changes, steps })
@@ -307,12 +307,12 @@ fn no_history(kind: &str) -> String {
 }
 
 impl Preview {
-    /// Returns how many changes have this status.
+    /// Returns the number of changes with this status.
     pub fn count(&self, status: Status) -> usize {
         self.changes.iter().filter(|line| line.status == status).count()
     }
 
-    /// Undoes the changes, in an open write transaction, as one event. Returns its number.
+    /// Applies the plan in an open write transaction, and records one event. Returns the number of that event.
     pub(super) fn apply(&self, context: &Context, db: &Db<'_>) -> Result<i64> {
         let author = context.author();
         let mut waiting = self.steps.clone();
@@ -326,7 +326,7 @@ impl Preview {
                     None => step.how.put(context, db, author, &step.item, &step.to)?,
                 }
             }
-            // Items that swapped their names wait for each other.
+            // Items that swapped their names block each other. Give one of them a temporary name.
             if let Some(step) = blocked.first().filter(|_| blocked.len() == count) {
                 if !aside.insert(step.item.clone()) {
                     return Err(Error::internal(format!("{step:?} is blocked")));
@@ -345,7 +345,7 @@ impl Preview {
     }
 }
 
-/// Returns numbers as a short text: `4-6, 9`.
+/// Formats numbers as ranges: `4-6, 9`.
 fn numbers(events: &BTreeSet<i64>) -> String {
     let mut ranges: Vec<(i64, i64)> = Vec::new();
     for &seq in events {
