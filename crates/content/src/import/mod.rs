@@ -26,8 +26,7 @@
 //! 1. The walk enters `.claude` and `.gemini`, because agents read these folders. It finds five files and a link.
 //! 2. The path determines the type of each file: `AGENTS.md` is instructions, `fix.md` and `fix.toml` are prompts, and
 //!    `.mcp.json` lists Claude Code's MCP servers. `.env` is skipped because it is hidden. `CLAUDE.md` is a duplicate
-//!    of
-//!    `AGENTS.md`.
+//!    of `AGENTS.md`.
 //! 3. The front matter of `fix.md` gives the prompt's description and arguments. The entry in `.mcp.json` gives a
 //!    server, with a reference to the variable TOKEN instead of the value.
 //! 4. `fix.md` becomes the prompt `fix`. A deploy would write exactly `fix.toml` from it, so `fix.toml` is a duplicate
@@ -42,8 +41,8 @@
 //! about each agent, and [`paths`] applies them.
 //!
 //! Export, sync and sources use the same stages. Export runs 3 and 4 on the files that it is about to write, to check
-//! that an import restores the same items. Sync finds files in its own way, and runs 3 and 4 on them. Sources run 1 to
-//! 4 on a commit.
+//! that an import restores the same items. Sync finds files in its own way, and runs 3 and 4 on them. Sources run
+//! 1 to 4 on a commit.
 
 pub mod account;
 pub mod find;
