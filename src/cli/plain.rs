@@ -3,7 +3,7 @@
 //! A number opens a row. A letter does the same as that key in the console. With a number, such as `d 2`, it acts on
 //! that row.
 
-use std::io::{BufRead, stdin};
+use std::io::stdin;
 
 use super::output::Output;
 use mcpkg_base::error::{Code, Error, Result};
@@ -40,7 +40,6 @@ impl Plain<'_> {
     /// Prints screens and reads commands until the user leaves or the input ends.
     pub fn run(&self) -> Result<()> {
         let mut stack = vec![Level::new(Place::Inbox)];
-        let mut input = stdin().lock();
         loop {
             let level = &stack[stack.len() - 1];
             let screen = load(&level.place, &self.context, level.view);
@@ -59,7 +58,7 @@ impl Plain<'_> {
             loop {
                 self.output.print("> ")?;
                 let mut line = String::new();
-                if input.read_line(&mut line).is_ok_and(|read| read == 0) {
+                if stdin().read_line(&mut line).is_ok_and(|read| read == 0) {
                     return Ok(());
                 }
                 match self.command(line.trim(), &screen, &mut stack) {

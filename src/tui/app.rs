@@ -12,9 +12,9 @@ use mcpkg_console::screen::{Body, Tone};
 use mcpkg_console::{Does, Invocation, Screen, reply};
 use mcpkg_core::op::{Domains, Reply};
 
-use super::editor::Lower;
+use super::editor::{Editor, Lower};
 use super::level::{Level, Shown};
-use super::message::{Message, Question, Task, Ticket, failed};
+use super::message::{Message, Question, Task, Ticket, Version, failed};
 use super::question::Asking;
 
 /// Where typed characters go. With `Nothing`, letters are commands.
@@ -55,8 +55,6 @@ pub struct App {
     pub running: usize,
     /// The height of the focused pane in rows. Drawing a frame sets it.
     pub page: usize,
-    /// The name to type for the next question, if the call that asks it destroys something.
-    destroys: Option<String>,
     generation: u64,
     has_mouse: bool,
     /// Whether the next Ctrl-C leaves and discards unsaved text.
@@ -82,7 +80,6 @@ impl App {
             state: "",
             running: 0,
             page: 10,
-            destroys: None,
             generation: 0,
             has_mouse: false,
             is_leaving: false,
@@ -140,11 +137,11 @@ impl App {
             Message::Done(invocation, result) => self.done(&invocation, result.as_deref(), &mut tasks),
             Message::Checked(version, findings) => self.checked(version, findings),
             Message::Planned(version, lines) => {
-                if let Some(editor) = self.level_mut().editor.as_mut().filter(|editor| editor.version == version) {
+                if let Some(editor) = self.editor(version) {
                     editor.lower = Lower::Plan(lines);
                 }
             }
-            Message::Saved(result) => self.saved(result.as_deref(), &mut tasks),
+            Message::Saved(version, text, result) => self.saved(version, text, result.as_deref(), &mut tasks),
             Message::Ended => tasks.push(Task::Quit),
         }
         tasks
@@ -197,6 +194,11 @@ impl App {
 
     /// Loads the top screen again. Its old content stays visible until the new one is loaded.
     pub fn load(&mut self, tasks: &mut Vec<Task>) {
+        let level = self.level();
+        if !level.place.is_live() && level.shown.screen().is_some() {
+            // What the user typed or was shown stays.
+            return;
+        }
         let generation = self.next();
         let level = self.level_mut();
         level.wanted = generation;
@@ -251,7 +253,7 @@ impl App {
             && let Ok(screen) = &screen
             && let Body::List(list) = &screen.body
         {
-            self.waiting = Some(list.rows.len());
+            self.waiting = Some(list.rows.iter().filter(|row| row.look.is_some()).count());
         }
         let levels = self.stacks.iter_mut().flatten();
         for level in levels {
@@ -274,7 +276,7 @@ impl App {
     }
 
     fn ask(&mut self, question: Question) {
-        self.asking = Some(Asking::new(question, self.destroys.take()));
+        self.asking = Some(Asking::new(question));
         self.message = None;
     }
 
@@ -300,7 +302,6 @@ impl App {
             true => invocation.option("--note", &note),
             false => invocation,
         };
-        self.destroys.clone_from(&invocation.destroys);
         self.running += 1;
         // `edit` opens $EDITOR, which needs the terminal, so the console leaves the screen until it ends.
         let is_edit = invocation.words.ends_with(" edit");
@@ -314,7 +315,7 @@ impl App {
                 self.say(Tone::Good, &reply::sentence(found));
                 // The output of a form's command may be longer than the message line, so it gets a screen.
                 let lines = reply::lines(found);
-                if matches!(self.level().place, Place::Form(_)) {
+                if matches!(&self.level().place, Place::Form(words) if *words == invocation.words) {
                     self.stacks[self.root].pop();
                     if lines.len() > 1 {
                         let mut level = Level::new(Place::Printed);
@@ -331,31 +332,40 @@ impl App {
         }
     }
 
-    fn checked(&mut self, version: u64, findings: Result<Vec<mcpkg_console::document::Finding>, Error>) {
-        let Some(editor) = self.level_mut().editor.as_mut().filter(|editor| editor.version == version) else { return };
+    /// Returns the editor whose text still has this version.
+    fn editor(&mut self, version: Version) -> Option<&mut Editor> {
+        let editors = self.stacks.iter_mut().flatten().filter_map(|level| level.editor.as_deref_mut());
+        editors.into_iter().find(|editor| editor.version() == version)
+    }
+
+    fn checked(&mut self, version: Version, findings: Result<Vec<mcpkg_console::document::Finding>, Error>) {
+        let Some(editor) = self.editor(version) else { return };
         match findings {
             Ok(findings) => (editor.findings, editor.is_checked) = (findings, true),
             Err(error) => self.say(Tone::Bad, &failed(&error)),
         }
     }
 
-    fn saved(&mut self, result: Result<&Reply, &Error>, tasks: &mut Vec<Task>) {
+    /// Notes that `text` was saved. The user may have typed more, or gone elsewhere, while it was.
+    fn saved(&mut self, version: Version, text: String, result: Result<&Reply, &Error>, tasks: &mut Vec<Task>) {
         self.running = self.running.saturating_sub(1);
-        match result {
-            Ok(found) => {
-                self.say(Tone::Good, &reply::sentence(found));
-                if let Some(editor) = &mut self.level_mut().editor {
-                    let text = editor.text();
-                    editor.document.text.clone_from(&text);
-                    editor.document.saved = text;
-                    editor.lower = Lower::Findings;
-                }
-                if matches!(&self.level().place, Place::Editor(mcpkg_console::place::Text::Draft(_))) {
-                    // Saving a draft approves it, so there is nothing left to edit.
-                    self.back(tasks);
-                }
-            }
-            Err(error) => self.say(Tone::Bad, &failed(error)),
+        let found = match result {
+            Ok(found) => found,
+            Err(error) => return self.say(Tone::Bad, &failed(error)),
+        };
+        self.say(Tone::Good, &reply::sentence(found));
+        let levels = self.stacks.iter_mut().flatten();
+        let mut editors = levels.filter_map(|level| level.editor.as_deref_mut());
+        if let Some(editor) = editors.find(|editor| editor.id == version.editor) {
+            editor.document.text.clone_from(&text);
+            editor.document.saved = text;
+            editor.lower = Lower::Findings;
+        }
+        // An approved draft is gone, so there is nothing left to edit.
+        let is_draft = matches!(&self.level().place, Place::Editor(mcpkg_console::place::Text::Draft(_)));
+        let is_here = self.level().editor.as_ref().is_some_and(|editor| editor.version() == version);
+        if is_draft && is_here {
+            self.back(tasks);
         }
     }
 

@@ -1,9 +1,13 @@
 //! The text editor: a buffer, its findings, and the content of the second pane.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use mcpkg_console::document::{Document, Finding};
 use mcpkg_console::screen::Line;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui_textarea::{CursorMove, TextArea};
+
+use super::message::Version;
 
 /// The content of the second pane, which is below or beside the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +23,9 @@ pub struct Editor {
     pub buffer: TextArea<'static>,
     pub findings: Vec<Finding>,
     pub lower: Lower,
+    pub id: u64,
     /// Counts edits. Findings for an older version are dropped.
-    pub version: u64,
+    edits: u64,
     /// Whether the findings are those of the current text.
     pub is_checked: bool,
     /// The first visible line.
@@ -31,8 +36,11 @@ impl Editor {
     pub fn new(document: Document) -> Self {
         let buffer = TextArea::new(document.text.lines().map(str::to_owned).collect());
         let findings = document.findings.clone();
+        // Names the editor in messages, which may come after the user has gone elsewhere.
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
         let mut editor =
-            Self { document, buffer, findings, lower: Lower::Findings, version: 0, is_checked: true, top: 0 };
+            Self { document, buffer, findings, lower: Lower::Findings, id, edits: 0, is_checked: true, top: 0 };
         editor.go_to_finding(true, true);
         editor
     }
@@ -44,6 +52,11 @@ impl Editor {
             text.push('\n');
         }
         text
+    }
+
+    /// Returns the version of the text, for work that other threads do on it.
+    pub fn version(&self) -> Version {
+        Version { editor: self.id, number: self.edits }
     }
 
     pub fn is_changed(&self) -> bool {
@@ -73,7 +86,7 @@ impl Editor {
 
     fn touched(&mut self, changed: bool) -> bool {
         if changed {
-            self.version += 1;
+            self.edits += 1;
             self.is_checked = false;
             if !matches!(self.lower, Lower::Findings) {
                 self.lower = Lower::Findings;

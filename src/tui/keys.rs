@@ -26,6 +26,7 @@ impl App {
         if is_control(key, 'c') {
             return self.leave(tasks);
         }
+        self.is_leaving = false;
         if self.typing != Typing::Nothing {
             return self.type_key(key, tasks);
         }
@@ -65,7 +66,7 @@ impl App {
             match key.code {
                 KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => asking.typed.push(c),
                 KeyCode::Backspace => drop(asking.typed.pop()),
-                KeyCode::Enter if asking.typed.is_empty() && asking.name.is_some() => {}
+                KeyCode::Enter if asking.typed.is_empty() && asking.question.name.is_some() => {}
                 KeyCode::Enter => {
                     if self.asking.take().is_some_and(|asking| !asking.typed()) {
                         self.say(Tone::Warning, "That is not the name; nothing was changed");
@@ -142,11 +143,17 @@ impl App {
             _ => {}
         }
         if matches!(key.code, KeyCode::Backspace | KeyCode::Char(_)) {
-            let level = self.level_mut();
-            if is_palette || level.selected_row().is_none() {
-                level.selected =
-                    level.rows().iter().find(|row| !row.is_heading).map(|row| row.id.clone()).unwrap_or_default();
-            }
+            return self.filtered(tasks);
+        }
+        self.look(tasks);
+    }
+
+    /// Selects a row that the filter leaves. In the palette it is the best match.
+    fn filtered(&mut self, tasks: &mut Vec<Task>) {
+        let level = self.level_mut();
+        if level.place == Place::Palette || level.selected_row().is_none() {
+            let first = level.rows().into_iter().find(|row| !row.is_heading).map(|row| row.id.clone());
+            level.selected = first.unwrap_or_default();
         }
         self.look(tasks);
     }
@@ -177,7 +184,10 @@ impl App {
         match self.typing {
             // Pasted text must not run commands.
             Typing::Nothing => {}
-            Typing::Filter => self.level_mut().filter.push_str(&line),
+            Typing::Filter => {
+                self.level_mut().filter.push_str(&line);
+                self.filtered(tasks);
+            }
             Typing::Note => self.note.push_str(&line),
             Typing::Field => {
                 let at = self.level().field;
@@ -210,7 +220,7 @@ impl App {
             KeyCode::Char(',' | '[') => editor.go_to_finding(false, false),
             KeyCode::Char('u') => self.edited(|editor| editor.undo(), tasks),
             KeyCode::Char('p') => {
-                let (version, text) = (editor.version, editor.text());
+                let (version, text) = (editor.version(), editor.text());
                 tasks.push(Task::Plan(version, text));
             }
             KeyCode::Char('s') => self.review(tasks),
@@ -242,7 +252,7 @@ impl App {
     fn edited(&mut self, change: impl FnOnce(&mut super::editor::Editor) -> bool, tasks: &mut Vec<Task>) {
         let Some(editor) = &mut self.level_mut().editor else { return };
         if change(editor) {
-            let (version, text) = (editor.version, editor.text());
+            let (version, text) = (editor.version(), editor.text());
             tasks.push(Task::Check(version, text));
         }
     }
@@ -280,7 +290,7 @@ impl App {
 
     fn save(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = &self.level().editor else { return };
-        tasks.push(Task::Save(Box::new(editor.document.clone()), editor.text()));
+        tasks.push(Task::Save(editor.version(), Box::new(editor.document.clone()), editor.text()));
         self.running += 1;
     }
 
@@ -357,8 +367,11 @@ impl App {
             'r' => {
                 let missing = form.missing().join(", ");
                 let call = form.invocation();
+                let reads = call.entry(self.domains).is_some_and(|entry| entry.effect.reads());
+                let question = format!("Run `{}`?", call.command());
                 match missing.is_empty() {
-                    true => self.run(call, tasks),
+                    true if reads => self.run(call, tasks),
+                    true => self.run(call.asking(question), tasks),
                     false => self.say(Tone::Warning, &format!("needed: {missing}")),
                 }
             }

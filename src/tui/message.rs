@@ -29,12 +29,19 @@ pub enum Message {
     Progress(String),
     Done(Invocation, Result<Box<Reply>>),
     /// The findings for a version of the edited text.
-    Checked(u64, Result<Vec<Finding>>),
+    Checked(Version, Result<Vec<Finding>>),
     /// The plan for a version of the edited text.
-    Planned(u64, Vec<Line>),
-    Saved(Result<Box<Reply>>),
+    Planned(Version, Vec<Line>),
+    Saved(Version, String, Result<Box<Reply>>),
     /// The console must end: the process got a signal, or the terminal is gone.
     Ended,
+}
+
+/// A version of the text of one editor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub editor: u64,
+    pub number: u64,
 }
 
 /// Identifies a load, so that an outdated result can be dropped.
@@ -51,6 +58,8 @@ pub struct Question {
     pub text: String,
     /// Whether the answer is a line of text instead of yes or no.
     pub is_line: bool,
+    /// The name to type to confirm, if the call destroys something.
+    pub name: Option<String>,
     pub answer: Sender<Option<String>>,
 }
 
@@ -60,9 +69,9 @@ pub enum Task {
     Run(Invocation),
     /// Runs an operation that takes over the terminal, such as `prompt edit`.
     RunOnTerminal(Invocation),
-    Check(u64, String),
-    Plan(u64, String),
-    Save(Box<Document>, String),
+    Check(Version, String),
+    Plan(Version, String),
+    Save(Version, Box<Document>, String),
     Copy(String),
     Suspend,
     Redraw,

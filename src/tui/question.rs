@@ -6,8 +6,6 @@ use super::message;
 
 pub struct Asking {
     pub question: message::Question,
-    /// The name to type to confirm, if the call destroys something.
-    pub name: Option<String>,
     pub typed: String,
     pub scroll: usize,
     /// Whether the last line was visible.
@@ -17,14 +15,14 @@ pub struct Asking {
 }
 
 impl Asking {
-    pub fn new(question: message::Question, name: Option<String>) -> Self {
+    pub fn new(question: message::Question) -> Self {
         let is_read = question.lines.is_empty();
-        Self { question, name, typed: String::new(), scroll: 0, is_read, drawn: None }
+        Self { question, typed: String::new(), scroll: 0, is_read, drawn: None }
     }
 
     /// Returns whether the answer is a typed line instead of a single key.
     pub fn is_typed(&self) -> bool {
-        self.name.is_some() || self.question.is_line
+        self.question.name.is_some() || self.question.is_line
     }
 
     /// Returns whether a key that was read at `at` can answer the question.
@@ -35,8 +33,8 @@ impl Asking {
     /// Answers with the typed text. If a name is required and the text differs from it, answers no. Returns whether the
     /// text was accepted.
     pub fn typed(self) -> bool {
-        let is_right = self.name.as_ref().is_none_or(|name| *name == self.typed);
-        let answer = (is_right && (self.name.is_some() || self.question.is_line)).then_some(self.typed);
+        let is_right = self.question.name.as_ref().is_none_or(|name| *name == self.typed);
+        let answer = (is_right && (self.question.name.is_some() || self.question.is_line)).then_some(self.typed);
         let said = answer.is_some();
         let _ = self.question.answer.send(answer);
         said

@@ -10,7 +10,7 @@ use mcpkg_console::{document, editor, reply};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::watch::Change;
 
-use super::message::{Message, Question, Task, Ticket};
+use super::message::{Message, Question, Task, Ticket, Version};
 
 /// How often to check for commits of other processes.
 const WATCH: Duration = Duration::from_millis(100);
@@ -22,15 +22,15 @@ pub struct Workers {
     context: Context,
     messages: Sender<Message>,
     loads: Sender<Ticket>,
-    checks: Sender<(u64, String)>,
+    checks: Sender<(Version, String)>,
 }
 
 impl Workers {
     /// Starts the threads that load screens, check texts and watch the database.
     pub fn start(context: Context, messages: &Sender<Message>) -> Self {
-        let context = asking(context, messages);
+        let context = asking(context, messages, None);
         let (loads, tickets) = mpsc::channel::<Ticket>();
-        let (checks, texts) = mpsc::channel::<(u64, String)>();
+        let (checks, texts) = mpsc::channel::<(Version, String)>();
         let (reader, sender) = (context.clone(), messages.clone());
         thread::spawn(move || {
             for ticket in tickets {
@@ -61,48 +61,57 @@ impl Workers {
         match task {
             Task::Load(ticket) => drop(self.loads.send(ticket)),
             Task::Check(version, text) => drop(self.checks.send((version, text))),
-            Task::Run(invocation) => self.spawn(move |context| {
-                let done = invocation.run(context).map(Box::new);
+            Task::Run(invocation) => self.spawn(move |context, messages| {
+                let context = asking(context.clone(), messages, invocation.destroys.as_ref());
+                let done = invocation.run(&context).map(Box::new);
                 Message::Done(invocation, done)
             }),
             Task::Plan(version, text) => {
-                self.spawn(move |context| Message::Planned(version, editor::plan(context, &text)));
+                self.spawn(move |context, _| Message::Planned(version, editor::plan(context, &text)));
             }
-            Task::Save(document, text) => {
-                self.spawn(move |context| Message::Saved(document.save(context, &text).map(Box::new)));
+            Task::Save(version, document, text) => {
+                self.spawn(move |context, _| {
+                    let saved = document.save(context, &text).map(Box::new);
+                    Message::Saved(version, text, saved)
+                });
             }
             Task::RunOnTerminal(_) | Task::Copy(_) | Task::Suspend | Task::Redraw | Task::Quit => {}
         }
     }
 
-    /// Returns the context in which the console runs operations.
-    pub fn context(&self) -> &Context {
-        &self.context
+    /// Returns the context of an operation that has the terminal to itself. Nobody can be asked on the screen meanwhile.
+    pub fn aside(&self) -> Context {
+        let refused = "Cannot ask while an editor is open; run the command in the shell";
+        let mut context = self.context.clone();
+        context.ask = Arc::new(move |_, _| Err(Error::new(Code::ConfirmRequired, refused)));
+        context.line = Arc::new(move |_, _| Err(Error::new(Code::TerminalRequired, refused)));
+        context
     }
 
-    fn spawn(&self, work: impl FnOnce(&Context) -> Message + Send + 'static) {
+    fn spawn(&self, work: impl FnOnce(&Context, &Sender<Message>) -> Message + Send + 'static) {
         let (context, messages) = (self.context.clone(), self.messages.clone());
-        thread::spawn(move || drop(messages.send(work(&context))));
+        thread::spawn(move || drop(messages.send(work(&context, &messages))));
     }
 }
 
 /// Returns a context whose questions and progress messages appear in the console.
-fn asking(mut context: Context, messages: &Sender<Message>) -> Context {
-    let ask = |messages: &Sender<Message>, body: &Body, text: &str, is_line: bool| -> Option<String> {
-        let (answer, answered) = mpsc::channel();
-        let question = Question { lines: reply::body(body), text: text.to_owned(), is_line, answer };
-        messages.send(Message::Asked(question)).ok()?;
-        answered.recv().ok().flatten()
-    };
-    let sender = messages.clone();
+fn asking(mut context: Context, messages: &Sender<Message>, name: Option<&String>) -> Context {
+    let ask =
+        |messages: &Sender<Message>, body: &Body, text: &str, is_line: bool, name: Option<String>| -> Option<String> {
+            let (answer, answered) = mpsc::channel();
+            let question = Question { lines: reply::body(body), text: text.to_owned(), is_line, name, answer };
+            messages.send(Message::Asked(question)).ok()?;
+            answered.recv().ok().flatten()
+        };
+    let (sender, name) = (messages.clone(), name.cloned());
     context.confirmation = Confirmation::Ask;
-    context.ask = Arc::new(move |body, text| match ask(&sender, &body, text, false) {
+    context.ask = Arc::new(move |body, text| match ask(&sender, &body, text, false, name.clone()) {
         Some(_) => Ok(()),
         None => Err(Error::new(Code::ConfirmRequired, "Not confirmed; nothing was changed")),
     });
     let sender = messages.clone();
     context.line = Arc::new(move |body, text| {
-        ask(&sender, &body, text, true)
+        ask(&sender, &body, text, true, None)
             .ok_or_else(|| Error::new(Code::TerminalRequired, "No answer was given; nothing was changed"))
     });
     let sender = messages.clone();

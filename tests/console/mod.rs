@@ -114,3 +114,37 @@ fn plain_screens_are_lines_that_say_who_wrote_what() {
     }
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
 }
+
+#[test]
+fn a_question_is_answered_in_plain_lines_too() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex");
+    crate::workflow::runs::execute(&mut client, crate::workflow::runs::create());
+    let mut command = ground.scratch.command();
+    command.env("TERM", "dumb").args(["console", "--plain"]);
+    let Some((shown, _)) = typed_after(&command, "> ", "a 1\ny\nq\n") else {
+        return skipped(NO_SCRIPT);
+    };
+    assert!(shown.contains("Approved: Run hosting:apps:create"), "{shown}");
+}
+
+#[test]
+fn deleting_takes_the_name() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("3");
+    screen.wait("Look for missing tests.");
+    screen.keys("D");
+    screen.wait("Type review to go on");
+    screen.keys("\ry\r");
+    screen.wait("Not confirmed; nothing was changed");
+    assert!(ground.scratch.ok(&["prompt", "list"]).contains("review"));
+    screen.keys("D");
+    screen.wait("Type review to go on");
+    screen.keys("review\r");
+    screen.wait("Deleted prompt 'review'");
+    assert!(!ground.scratch.ok(&["prompt", "list"]).contains("review"));
+}

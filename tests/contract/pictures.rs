@@ -90,7 +90,8 @@ fn draw(shown: &str, scratch: &Scratch, name: &str) {
         // A time that a table cut.
         (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d…", "2026-11-28T09:00…"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:8080"),
-        (r"\b[0-2]\d:[0-5]\d(:[0-5]\d)?\b", "09:00"),
+        // After the code of a colour, too.
+        (r"([m ])[0-2]\d:[0-5]\d(:[0-5]\d)?\b", "${1}09:00"),
         (r"mcpkg-demo-\w+", "mcpkg-demo"),
         // A table's column of milliseconds.
         (r"(?m)(ok +)\d+(\s*)$", "${1}4$2"),

@@ -87,8 +87,12 @@ pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
 /// Returns the word to type to approve a destructive request: the last text argument, or else the name of the command.
 fn name_to_type(data: &Value) -> String {
     let arguments = &data["inputs"]["arguments"];
-    let with = arguments["with"].as_object().and_then(|with| with.values().filter_map(Value::as_str).next_back());
-    let name = with.or_else(|| arguments["command"].as_str()).unwrap_or(text(data, "operation"));
+    let address = texts(data, "effects").first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+    let last = address.rsplit('/').next().unwrap_or_default();
+    // Only an argument of the path: an agent chooses the order of the others, and could choose the shortest.
+    let is_argument = arguments["with"].as_object().is_some_and(|with| with.values().any(|value| value == last));
+    let name = Some(last).filter(|last| is_argument && !last.is_empty()).or_else(|| arguments["command"].as_str());
+    let name = name.unwrap_or(text(data, "operation"));
     name.chars().filter(|c| !c.is_control()).take(64).collect()
 }
 

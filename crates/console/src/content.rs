@@ -32,7 +32,8 @@ pub fn screen(context: &Context) -> Result<Screen> {
     section("PROMPTS", rows(&prompts, "prompts").iter().map(prompt).collect());
     let skill = |found: &Value| {
         let name = text(found, "name");
-        let delete = Invocation::new("skill delete").with(name).destroying(name);
+        let delete =
+            Invocation::new("skill delete").with(name).destroying(name).asking(format!("Delete skill {name}?"));
         row("skill", name, Place::Skill(name.to_owned()), vec![Action::call('D', "delete", delete)])
     };
     let own = |found: &&Value| text(found, "from") != "prompt";
@@ -62,7 +63,8 @@ fn row(noun: &str, name: &str, look: Place, actions: Vec<Action>) -> Row {
 }
 
 fn item_actions(noun: &str, name: &str) -> Vec<Action> {
-    let delete = Invocation::new(&format!("{noun} delete")).with(name).destroying(name);
+    let question = format!("Delete {noun} {name}? Its history stays.");
+    let delete = Invocation::new(&format!("{noun} delete")).with(name).destroying(name).asking(question);
     vec![
         Action::open('t', "trail", Place::History(noun.to_owned(), name.to_owned())),
         Action::call('D', "delete", delete),

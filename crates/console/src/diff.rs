@@ -1,6 +1,10 @@
 //! Renders unified diffs, on every screen: with line numbers, marked words, and a stop at each hunk.
 
+use std::borrow::Cow;
+
 use similar::{ChangeTag, TextDiff};
+
+use mcpkg_base::marks;
 
 use crate::screen::{Line, Tone};
 
@@ -38,13 +42,13 @@ pub fn lines(unified: &str) -> Vec<Line> {
                 changed(&removed, &added, &mut old, &mut new, &mut lines);
             }
             Some('+') => {
-                lines.push(numbered('+', new, Tone::Added).then(Tone::Added, &line[1..]).by_others());
+                lines.push(numbered('+', new, Tone::Added).then(Tone::Added, &line[1..]).by_others(&line[1..]));
                 new += 1;
             }
             Some('\\') => lines.push(Line::of(Tone::Dim, line)),
             _ => {
                 lines.push(
-                    numbered(' ', new, Tone::Dim).then(Tone::Plain, line.get(1..).unwrap_or_default()).by_others(),
+                    numbered(' ', new, Tone::Dim).then(Tone::Plain, line.get(1..).unwrap_or_default()).by_others(line),
                 );
                 (old, new) = (old + 1, new + 1);
             }
@@ -69,7 +73,7 @@ fn changed(removed: &[&str], added: &[&str], old: &mut usize, new: &mut usize, l
                 }),
             None => line.then(tone, text),
         }
-        .by_others()
+        .by_others(text)
     };
     for (at, text) in removed.iter().enumerate() {
         lines.push(side('-', *old, Tone::Removed, text, words.get(at), ChangeTag::Delete));
@@ -93,8 +97,9 @@ fn hunk(line: &str) -> Option<(usize, usize)> {
 }
 
 impl Line {
-    fn by_others(self) -> Self {
-        Self { is_quoted: true, ..self }
+    fn by_others(self, text: &str) -> Self {
+        let is_stop = matches!(marks::line(&text.replace('\t', " ")), Cow::Owned(_));
+        Self { is_quoted: true, is_stop, ..self }
     }
 }
 

@@ -120,9 +120,9 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
 fn details(context: &Context, event: &Value) -> Vec<Line> {
     let (noun, _) = text(event, "kind").split_once('.').unwrap_or_default();
     let words = match noun {
-        "prompt" | "resource" | "workflow" | "skill" => format!("{noun} diff"),
+        "workflow" if text(event, "kind").starts_with("workflow.run") => return Vec::new(),
+        "prompt" | "resource" | "workflow" => format!("{noun} diff"),
         "draft" | "consent" => format!("{noun} show"),
-        "command" | "workflow.run" => return Vec::new(),
         _ => return Vec::new(),
     };
     let Ok(found) = Invocation::new(&words).with(text(event, "subject")).run(context) else { return Vec::new() };

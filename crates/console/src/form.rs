@@ -26,6 +26,8 @@ pub struct Field {
     pub values: Vec<String>,
     pub value: String,
     is_option: bool,
+    /// Whether it takes several values, which the user separates by blanks.
+    takes_many: bool,
 }
 
 impl Form {
@@ -47,6 +49,8 @@ impl Form {
             values: argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
             value: String::new(),
             is_option: argument.get_long().is_some(),
+            takes_many: matches!(argument.get_action(), clap::ArgAction::Append)
+                || argument.get_num_args().is_some_and(|values| values.max_values() > 1),
         };
         let shown = |argument: &&clap::Arg| !argument.is_hide_set() && !hidden.contains(&argument.get_id().as_str());
         let mut fields: Vec<Field> = command.get_arguments().filter(shown).map(field).collect();
@@ -57,10 +61,17 @@ impl Form {
     /// Returns the call with the filled-in fields.
     pub fn invocation(&self) -> Invocation {
         let filled = self.fields.iter().filter(|field| !field.value.is_empty());
-        filled.fold(Invocation::new(&self.words), |call, field| match (field.is_flag, field.is_option) {
-            (true, _) => call.flag(&field.name),
-            (false, true) => call.option(&field.name, &field.value),
-            (false, false) => call.with(&field.value),
+        filled.fold(Invocation::new(&self.words), |call, field| {
+            if field.is_flag {
+                return call.flag(&field.name);
+            }
+            // A value with an open quote is one value.
+            let values = shlex::split(&field.value).filter(|_| field.takes_many);
+            let values = values.unwrap_or_else(|| vec![field.value.clone()]);
+            match field.is_option {
+                true => call.options(&field.name, values),
+                false => values.into_iter().fold(call, Invocation::with),
+            }
         })
     }
 

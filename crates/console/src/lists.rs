@@ -61,6 +61,7 @@ pub fn list(context: &Context, words: &str) -> Result<Screen> {
         let name = cells.first().cloned().unwrap_or_default();
         let ends = ender.map(|verb| {
             let call = Invocation::new(&format!("{noun} {verb}")).with(&name).destroying(&name);
+            let call = call.asking(format!("Run `mcpkg {noun} {verb} {name}`?"));
             Action::call('D', verb, call)
         });
         Row {

@@ -80,7 +80,11 @@ fn actions(name: &str) -> Vec<Action> {
         Action::open('e', "edit", Place::Editor(Text::Workflow(name.to_owned()))),
         Action::call('r', "run", Invocation::new("workflow run").with(name)),
         Action::open('t', "trail", Place::History("workflow".to_owned(), name.to_owned())),
-        Action::call('D', "delete", Invocation::new("workflow delete").with(name).destroying(name)),
+        Action::call(
+            'D',
+            "delete",
+            Invocation::new("workflow delete").with(name).destroying(name).asking(format!("Delete workflow {name}?")),
+        ),
     ]
 }
 

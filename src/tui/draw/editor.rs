@@ -104,7 +104,7 @@ fn buffer(frame: &mut Frame<'_>, editor: &mut Editor, area: Rect, is_typing: boo
         .get(line - 1)
         .map(|text| text.chars().skip(left).take(column - 1 - left.min(column - 1)).collect())
         .unwrap_or_default();
-    let x = area.x + GUTTER - 1 + u16::try_from(mcpkg_base::marks::line(&before).width()).unwrap_or(0);
+    let x = area.x + GUTTER + u16::try_from(mcpkg_base::marks::line(&before).width()).unwrap_or(0);
     let y = area.y + u16::try_from(line - 1 - editor.top).unwrap_or(0);
     if is_typing {
         frame.set_cursor_position(Position::new(x.min(area.right().saturating_sub(1)), y));

@@ -128,9 +128,9 @@ fn question_line(asking: &super::question::Asking) -> Line<'static> {
     if !asking.is_read {
         return Line::from(Drawn::styled(" More to read: space goes on, esc leaves it undone", strong));
     }
-    match &asking.name {
+    match &asking.question.name {
         Some(name) => Line::from(vec![
-            Drawn::styled(format!(" Type {} to approve: ", mcpkg_base::marks::line(name)), strong),
+            Drawn::styled(format!(" Type {} to go on: ", mcpkg_base::marks::line(name)), strong),
             Drawn::raw(mcpkg_base::marks::line(&asking.typed).into_owned()),
             Drawn::styled("_", strong),
         ]),

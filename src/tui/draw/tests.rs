@@ -176,10 +176,8 @@ fn only_y_after_the_end_was_seen_means_yes() {
     let ask = |app: &mut App, name: Option<&str>| {
         let (answer, answered) = mpsc::channel();
         let lines = (0..60).map(|line| Line::quoted(&format!("line {line}"))).collect();
-        let call = Invocation::new("consent approve").with("1");
-        let call = name.map_or(call.clone(), |name| call.destroying(name));
-        app.run(call, &mut Vec::new());
-        app.update(Message::Asked(Question { lines, text: "Consent to it?".to_owned(), is_line: false, answer }));
+        let (text, name) = ("Consent to it?".to_owned(), name.map(str::to_owned));
+        app.update(Message::Asked(Question { lines, text, is_line: false, name, answer }));
         answered
     };
     let mut app = inbox();
