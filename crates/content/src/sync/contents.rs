@@ -91,7 +91,7 @@ impl Contents {
         Ok((contents, servers))
     }
 
-    /// Opens the files. A file that stands for a link is none.
+    /// Opens the files, and skips those that stand for links.
     fn open(&mut self, top: &Path, paths: BTreeSet<String>, before: &Known, context: &Context) -> Result<Vec<File>> {
         let (mut files, mut opener, total) = (Vec::new(), Opener::default(), paths.len() as u64);
         for (done, relative) in (1..).zip(paths) {

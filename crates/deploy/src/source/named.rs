@@ -52,7 +52,7 @@ impl Named {
         self.0.iter().any(|(_, paths)| paths.iter().any(|named| path.starts_with(named)))
     }
 
-    /// Refuses a name that is none of the files.
+    /// Refuses a name that no file has.
     ///
     /// # Errors
     /// `E_NOT_FOUND`, with the file that was probably meant.
