@@ -243,12 +243,17 @@ fn docs_of_the_console_are_current() {
         }
         // The preview comes a moment after the list.
         screen.settle();
+        if name.is_empty() {
+            return;
+        }
         draw(&screen.colored(), scratch, name);
     };
     picture("", &["2 wait for you", "A yes is good once"], "console-inbox");
     picture("a", &["y yes, other keys no"], "console-question");
-    picture("n2", &["Feed, by time", "prompt update review"], "console-feed");
-    picture("GkkkkU", &["Undo what"], "console-undo");
+    // The refusal is shown, and recorded, before the next key.
+    picture("n", &["Not confirmed; nothing was changed"], "");
+    picture("2", &["Feed, by time", "prompt update review", "outcome  E_CONFIRM_REQUIRED"], "console-feed");
+    picture("GkkkkU", &["Undo what", "STOP", "outcome  ok"], "console-undo");
     picture("3", &["PROMPTS", "List the changes"], "console-content");
     picture("1je", &["f fixes it"], "console-editor");
 }

@@ -197,13 +197,14 @@ impl Screen {
         }
     }
 
-    /// Waits until the screen has stayed the same for a while.
+    /// Waits until the screen has stayed the same for two seconds.
     pub fn settle(&self) {
-        let mut text = self.text();
+        let (mut text, mut same) = (self.text(), 0);
         for _ in 0..100 {
             std::thread::sleep(Duration::from_millis(500));
             let now = self.text();
-            if now == text {
+            same = if now == text { same + 1 } else { 0 };
+            if same == 4 {
                 return;
             }
             text = now;
