@@ -191,6 +191,13 @@ fn other_hosts_are_asked_in_one_place() {
 }
 
 #[test]
+fn sha_256_is_computed_in_one_place() {
+    for (path, text) in sources().iter().filter(|(path, _)| !path.ends_with("base/src/sha256.rs")) {
+        assert!(!code(text).contains("sha2::"), "{} uses sha2 instead of mcpkg_base::sha256", path.display());
+    }
+}
+
+#[test]
 fn files_are_read_in_one_place() {
     // A folder that is synced, a shell's own pipe.
     const OTHERWISE: [&str; 3] =

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use mcpkg_base::disk;
-
 use crate::support::Scratch;
 
 const KEY: &str = "ssh-ed25519 AAAA the user's own\n";
@@ -60,7 +58,7 @@ fn files(scratch: &Scratch) -> BTreeMap<String, Vec<u8>> {
 
 /// Adds a row that says that a sync is writing `path`: deleting what is there where `before` says so, else putting some content there.
 fn being_written(scratch: &Scratch, path: &str, before: Option<&[u8]>) {
-    let before = before.map(|bytes| scratch.in_sql(&disk::sha256(bytes)));
+    let before = before.map(|bytes| scratch.in_sql(&mcpkg_base::sha256::of(bytes)));
     let blob = if before.is_some() { "NULL" } else { "(SELECT min(id) FROM blob)" };
     let before = before.unwrap_or_else(|| "NULL".to_owned());
     let sql = format!(

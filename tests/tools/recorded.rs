@@ -100,7 +100,7 @@ impl Package {
             Value::String(text) if text.len() == 20 && text.ends_with('Z') && text.starts_with("20") => json!("<TIME>"),
             Value::String(text) => {
                 let text = text.replace(&hex::encode(&self.opened.sha256), "<SHA256>");
-                let of_bundle = hex::encode(&mcpkg_base::disk::sha256(self.bundle.as_bytes()));
+                let of_bundle = mcpkg_base::sha256::hex(self.bundle.as_bytes());
                 json!(text.replace(&of_bundle, "<ATTESTATION>").replace(&self.identity, "<IDENTITY>"))
             }
             Value::Number(number) if number.as_u64() == Some(self.opened.content.size()) => json!("<SIZE>"),

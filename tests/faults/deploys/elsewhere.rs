@@ -3,7 +3,6 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use mcpkg_base::disk;
 use mcpkg_store::deploys::{self, Deployed, Image, PlaceKey};
 use mcpkg_store::projects;
 use mcpkg_store::snapshots::{self, File, Keep, Kind, NewSnapshot, State};
@@ -25,7 +24,7 @@ fn home() -> (Ground, PathBuf) {
 }
 
 fn image(db: &Db<'_>, text: &str) -> Image {
-    let sha256 = disk::sha256(text.as_bytes());
+    let sha256 = mcpkg_base::sha256::of(text.as_bytes());
     let blob = blobs::put_known(db, &sha256, text.as_bytes()).expect("a blob");
     Image::File { blob, sha256, mode: 0o644 }
 }

@@ -8,9 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::sha256::Sha;
+use crate::sha256::{self, Sha};
 
-pub use crate::sha256::of as sha256;
 pub use folder::Stat;
 
 pub mod attributes;
@@ -87,7 +86,7 @@ pub fn look(path: &Path) -> Result<Found> {
         return Ok(Found::Other);
     }
     let bytes = read(path)?;
-    Ok(Found::File { sha256: sha256(&bytes), bytes, mode: mode(&metadata) })
+    Ok(Found::File { sha256: sha256::of(&bytes), bytes, mode: mode(&metadata) })
 }
 
 /// Reads a file. Follows links.

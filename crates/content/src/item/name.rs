@@ -1,7 +1,6 @@
 //! Finds alternative names for a file whose preferred name is taken.
 
-use sha2::{Digest, Sha256};
-
+use mcpkg_base::sha256;
 use mcpkg_core::names;
 
 const MAX_NAME: usize = 255;
@@ -42,7 +41,7 @@ pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterato
 }
 
 pub fn digest(text: &str, digits: usize) -> String {
-    mcpkg_base::hex::encode(&Sha256::digest(text)).chars().take(digits).collect()
+    sha256::hex(text).chars().take(digits).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use sha2::{Digest as _, Sha256};
 
 use super::address::Address;
 use super::git_output::lost;
@@ -22,6 +21,7 @@ use crate::item::{File, Item, manifest, server};
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::sources::{self, Kind, Origin};
 
@@ -75,7 +75,7 @@ impl Contents {
 
 /// The SHA-256 over the files of a source: mode, SHA-256 and path of each file, in the format of `git ls-tree`.
 #[derive(Default)]
-pub struct Digest(Sha256);
+pub struct Digest(sha256::Hasher);
 
 impl Digest {
     /// Adds a file. Files must be added in the order of their paths.
@@ -84,7 +84,7 @@ impl Digest {
     }
 
     pub fn finish(self) -> [u8; 32] {
-        self.0.finalize().into()
+        self.0.finish()
     }
 }
 

@@ -3,12 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::tree::{Entry, Mode};
 use mcpkg_base::disk;
 use mcpkg_base::file;
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 /// The largest cached list in bytes. Larger ones are ignored, and git lists the paths again.
 const MOST: u64 = 64 << 20;
@@ -58,7 +56,7 @@ pub fn kept(folder: &Path, path: &str, commit: &str) -> Option<Vec<Listed>> {
 }
 
 fn place(folder: &Path, path: &str) -> PathBuf {
-    folder.join(format!("listing-{}", &hex::encode(&Sha256::digest(path))[..32]))
+    folder.join(format!("listing-{}", &sha256::hex(path)[..32]))
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etcetera::BaseStrategy;
-use sha2::{Digest, Sha256};
 
 use super::cancelled;
 use super::git_output::{FetchProgress, contents, lost, odd};
@@ -22,9 +21,9 @@ use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::git;
-use mcpkg_base::hex;
 use mcpkg_base::process::Limits;
 use mcpkg_base::redact::redact;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 
 /// The time limit for a remote to list its branches and tags.
@@ -78,7 +77,7 @@ pub struct Mirror<'c> {
 impl<'c> Mirror<'c> {
     /// Opens the mirror of a repository, and creates it if it does not exist.
     pub fn open(url: &str, context: &'c Context) -> Result<Self> {
-        let folder = cache()?.join(&hex::encode(&Sha256::digest(url))[..32]);
+        let folder = cache()?.join(&sha256::hex(url)[..32]);
         let failed = |error| Error::file("write", &folder, error);
         fs::create_dir_all(&folder).map_err(failed)?;
         let lock =

@@ -1,8 +1,6 @@
 //! Names of branches, tags and commits.
 
-use sha2::{Digest, Sha256};
-
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 /// Returns whether a text is a complete commit hash.
 pub fn is_commit(text: &str) -> bool {
@@ -12,7 +10,7 @@ pub fn is_commit(text: &str) -> bool {
 /// Returns the mirror's ref for a branch or tag. It contains a hash, because two names such as `a` and `a/b` exclude each
 /// other as refs.
 pub fn mirrored(reference: &str) -> String {
-    format!("refs/mcpkg/{}", &hex::encode(&Sha256::digest(reference))[..32])
+    format!("refs/mcpkg/{}", &sha256::hex(reference)[..32])
 }
 
 /// Formats a ref for people: `refs/heads/main` -> `branch 'main'`.

@@ -8,9 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use mcpkg_base::approved::Kind;
-use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::projects::Project;
 use mcpkg_store::syncs::{self, Write};
@@ -40,7 +40,7 @@ impl Journal {
         };
         let rows = writes.iter().map(row).collect::<Result<Vec<_>>>()?;
         let all = json!([project.uuid.to_string(), top.to_string_lossy(), rows]);
-        let sha256 = hex::encode(&disk::sha256(all.to_string().as_bytes()));
+        let sha256 = sha256::hex(all.to_string().as_bytes());
         Ok(Self { writes, sha256 })
     }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::item::{server, server::Server};
-use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
+use mcpkg_base::sha256;
 use mcpkg_store::blobs;
 use mcpkg_store::syncs::Write;
 
@@ -82,7 +82,7 @@ fn json(server: &Server) -> Result<String> {
 }
 
 fn sha256(server: &Server) -> Result<[u8; 32]> {
-    Ok(disk::sha256(json(server)?.as_bytes()))
+    Ok(sha256::of(json(server)?.as_bytes()))
 }
 
 #[cfg(test)]

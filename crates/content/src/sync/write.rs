@@ -11,6 +11,7 @@ use crate::item::{manifest, manifest::Manifest, server};
 use mcpkg_base::disk::folders::Folders;
 use mcpkg_base::disk::{self, Found};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::syncs::Write;
 use mcpkg_store::{Store, blobs};
@@ -82,7 +83,7 @@ fn file(folders: &mut Folders, path: &Path, write: &Write, store: &Store) -> Res
         (Found::Absent, None) => disk::executable(disk::FILE, write.executable),
         (Found::File { sha256, mode, .. }, before) => {
             let wanted = disk::executable(mode, write.executable);
-            if sha256 == disk::sha256(&bytes) && (wanted == mode || Some(sha256) != before) {
+            if sha256 == sha256::of(&bytes) && (wanted == mode || Some(sha256) != before) {
                 return Ok(wanted == mode);
             }
             if Some(sha256) != before {
@@ -170,7 +171,7 @@ mod tests {
     fn no_row_is_carried_out_that_leads_out_of_the_folder_or_into_git() {
         let scratch = tempfile::tempdir().expect("a folder");
         let store = Store::open(&scratch.path().join("test.db")).expect("a database");
-        let blob = store.write(|db| blobs::put_known(db, &disk::sha256(b"evil"), b"evil")).expect("a blob");
+        let blob = store.write(|db| blobs::put_known(db, &sha256::of(b"evil"), b"evil")).expect("a blob");
         let context = Context::shell(mcpkg_core::op::Domains::NONE, store, Selection::default());
         let top = scratch.path().canonicalize().expect("a path").join("team");
         let outside = top.with_file_name("outside");
@@ -180,7 +181,7 @@ mod tests {
         let absolute = outside.display().to_string();
         for path in ["../outside", "a/../../outside", &absolute, ".git/hooks/post-checkout", ".GIT/hooks/x", "b/.git"] {
             let evil = Write { path: path.to_owned(), executable: true, ..good.clone() };
-            let delete = Write { before: Some(disk::sha256(b"own")), blob: None, ..evil.clone() };
+            let delete = Write { before: Some(sha256::of(b"own")), blob: None, ..evil.clone() };
             for evil in [evil, delete] {
                 let error = write(&top, &[good.clone(), evil], &context).expect_err(path);
                 assert_eq!(error.code(), Code::InvalidPath, "{path}: {error}");

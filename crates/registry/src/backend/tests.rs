@@ -13,9 +13,8 @@ use crate::backend::approval::Use;
 use crate::package::{Name, Reference};
 use mcpkg_base::approved::Approved;
 use mcpkg_base::clock::Clock;
-use mcpkg_base::disk::sha256;
 use mcpkg_base::error::{Code, Result};
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::Context;
 use mcpkg_store::Store;
@@ -104,7 +103,7 @@ impl Ground {
             name: &name,
             version: &version,
             archive: &bytes.to_vec().into(),
-            sha256: &sha256(bytes),
+            sha256: &sha256::of(bytes),
             manifest: &manifest,
             raw_manifest: "",
             visibility,
@@ -158,7 +157,7 @@ fn this_database_and_a_folder_are_registries_alike() {
             (vec!["1.1.0-rc.1".to_owned(), "1.0.0".to_owned()], "Does a/one things")
         );
         let version = backend.version(&name, &Version::new(1, 0, 0)).unwrap();
-        assert_eq!((version.sha256, version.size, version.published_at), (sha256(b"1"), 1, 1_700_000_000_000));
+        assert_eq!((version.sha256, version.size, version.published_at), (sha256::of(b"1"), 1, 1_700_000_000_000));
         assert_eq!(backend.archive(&version).unwrap(), b"1".to_vec().into());
         assert_eq!(backend.attestations(&version).unwrap(), ["{\"a\":1}"]);
         backend.attest(&version, "{\"b\":2}").unwrap();
@@ -224,7 +223,7 @@ fn a_digest_that_was_seen_never_changes() {
     assert_eq!(ground.resolved("a/one"), Ok("team:1.0.0".to_owned()));
     let package = path.join("tools/a/one/1.0.0/package.json");
     let text = std::fs::read_to_string(&package).unwrap();
-    let (good, evil) = (hex::encode(&sha256(b"good")), hex::encode(&sha256(b"evil")));
+    let (good, evil) = (sha256::hex(b"good"), sha256::hex(b"evil"));
     std::fs::write(&package, text.replace(&good, &evil)).unwrap();
     std::fs::write(path.join("tools/a/one/1.0.0/bundle.tar.gz"), b"evil").unwrap();
     let error = ground.resolve("a/one").unwrap_err();
@@ -493,7 +492,7 @@ fn who_may_only_read_searches_what_is_listed_and_changes_nothing() {
         name: &Name::parse("a/b").unwrap(),
         version: &Version::new(1, 0, 0),
         archive: &Vec::new().into(),
-        sha256: &sha256(b""),
+        sha256: &sha256::of(b""),
         manifest: &json!({}),
         raw_manifest: "",
         visibility: Visibility::Public,

@@ -9,9 +9,10 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::attributes::Attributes;
-use super::{Found, failed, sha256};
+use super::{Found, failed};
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::sha256;
 
 mod entry;
 #[cfg(unix)]
@@ -115,7 +116,7 @@ impl Folder {
             Kind::Folder | Kind::Other => Ok(Found::Other),
             Kind::File => {
                 let bytes = file::read_open(system::open_file(&self.handle, &self.path, name)?, file::WHOLE)?;
-                Ok(Found::File { sha256: sha256(&bytes), bytes, mode: entry.mode })
+                Ok(Found::File { sha256: sha256::of(&bytes), bytes, mode: entry.mode })
             }
         };
         read().map_err(|error| self.failed("read", name, error))

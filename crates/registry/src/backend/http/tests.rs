@@ -11,8 +11,7 @@ use super::*;
 use crate::backend::search::search;
 use crate::backend::tests::Ground;
 use crate::backend::{Known, download};
-use mcpkg_base::disk::sha256;
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_store::tools::packages::Visibility;
 use mcpkg_store::tools::registries::Kind;
 
@@ -112,7 +111,7 @@ fn ok(body: &Value) -> Sent {
 
 /// Returns the valid details of `a/one@1.0.0` with this archive.
 fn version(archive: &[u8]) -> Value {
-    let hash = format!("sha256:{}", hex::encode(&sha256(archive)));
+    let hash = format!("sha256:{}", sha256::hex(archive));
     json!({
         "name": "a/one", "version": "1.0.0", "bundle": { "hash": hash, "size": archive.len() },
         "published_at": "2026-01-01T00:00:00Z", "published_by": { "username": "alice" }, "yanked": false,
@@ -207,7 +206,7 @@ fn answers_that_are_none_of_a_registry_are_refused() {
 
 #[test]
 fn x3_an_etag_changes_nothing_of_what_is_compared() {
-    let digest = format!("ETag: \"sha256:{}\"\r\n", hex::encode(&sha256(b"good")));
+    let digest = format!("ETag: \"sha256:{}\"\r\n", sha256::hex(b"good"));
     let server =
         sound(b"good", move |_, asked| asked.line.ends_with("/download").then(|| with("200 OK", &digest, b"evil")));
     assert_eq!(fails_with(&server), Code::DigestMismatch);
@@ -354,7 +353,7 @@ fn a_search_goes_on_without_a_registry_that_is_gone() {
 #[test]
 fn a_version_is_published_yanked_and_attested() {
     let server = sound(b"good", |_, asked| {
-        let hash = format!("sha256:{}", hex::encode(&sha256(b"good")));
+        let hash = format!("sha256:{}", sha256::hex(b"good"));
         match asked.line.as_str() {
             "POST /tools/a/one/versions" => {
                 Some(with("201 Created", "", json!({ "bundle_hash": hash }).to_string().as_bytes()))
@@ -374,7 +373,7 @@ fn a_version_is_published_yanked_and_attested() {
         name: &name,
         version: &one,
         archive: &b"good".to_vec().into(),
-        sha256: &sha256(b"good"),
+        sha256: &sha256::of(b"good"),
         manifest: &json!({ "name": "a/one" }),
         raw_manifest: "name: a/one\n",
         visibility: Visibility::Unlisted,
@@ -394,7 +393,7 @@ fn a_version_is_published_yanked_and_attested() {
     }
     assert!(body.ends_with(&format!("--{boundary}--\r\n")));
     // The server responds with a different archive than the one that was published.
-    let error = registry.publish(&Publication { sha256: &sha256(b"other"), ..publication }).unwrap_err();
+    let error = registry.publish(&Publication { sha256: &sha256::of(b"other"), ..publication }).unwrap_err();
     assert_eq!(error.code(), Code::RegistryAnswer);
     let yank = Yank { at: 0, reason: Some("bad".to_owned()), replacement: None };
     registry.yank(&name, &one, Some(&yank)).unwrap();

@@ -5,8 +5,8 @@ use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TimeRange, T
 
 use super::check::verifier;
 use super::{Authority, Described, Root};
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
 
 /// The date of the embedded root: the release date of the pinned version of its crate.
 const DATED: &str = "2026-10-23";
@@ -30,7 +30,7 @@ pub fn described(root: &Root) -> Result<Described> {
         Root::Unreadable => return Err(invalid("the stored root cannot be read".to_owned())),
     };
     let parsed = TrustedRoot::from_json(text).map_err(|error| invalid(error.to_string()))?;
-    Ok(Described { dated, sha256: disk::sha256(text.as_bytes()), authorities: authorities(&parsed) })
+    Ok(Described { dated, sha256: sha256::of(text.as_bytes()), authorities: authorities(&parsed) })
 }
 
 fn authorities(root: &TrustedRoot) -> Vec<Authority> {

@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 
 use mcpkg_base::approved::{Approved, Kind};
 use mcpkg_base::clock::Millis;
-use mcpkg_base::disk;
 use mcpkg_base::error::Result;
-use mcpkg_base::hex;
+use mcpkg_base::sha256;
 
 /// The root that this user has chosen on this machine.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +66,7 @@ impl Root {
     /// # Errors
     /// `E_UNAPPROVED` if the user has no home folder.
     pub fn replace(approved: &Approved, text: &str, since: Millis) -> Result<()> {
-        let sha256 = hex::encode(&disk::sha256(text.as_bytes()));
+        let sha256 = sha256::hex(text.as_bytes());
         approved.put(Kind::SigstoreRoot, &record(), &json!({ "root": text, "sha256": sha256, "since": since }))
     }
 
@@ -80,7 +79,7 @@ impl Root {
     pub fn id(&self) -> [u8; 32] {
         match self {
             Self::Embedded => [0; 32],
-            Self::Replaced(root) => disk::sha256(root.text.as_bytes()),
+            Self::Replaced(root) => sha256::of(root.text.as_bytes()),
             Self::Unreadable => [0xff; 32],
         }
     }
@@ -89,14 +88,14 @@ impl Root {
 impl Replaced {
     fn of_note(note: &Value) -> Option<Self> {
         let text = note["root"].as_str()?;
-        let is_whole = note["sha256"].as_str()? == hex::encode(&disk::sha256(text.as_bytes()));
+        let is_whole = note["sha256"].as_str()? == sha256::hex(text.as_bytes());
         is_whole.then_some(Self { text: text.to_owned(), since: note["since"].as_i64()? })
     }
 }
 
 /// Returns the name of the record; it is constant, since each user has one root per machine.
 fn record() -> String {
-    hex::encode(&disk::sha256(b"root"))
+    sha256::hex(b"root")
 }
 
 #[cfg(all(test, feature = "sigstore"))]
