@@ -5,11 +5,10 @@ use serde_json::{Value, json};
 
 use super::cursor;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{self, Body, Context, Reply, Table};
+use mcpkg_core::op::{self, Body, Context, Table};
 use mcpkg_store::blobs::damaged_value;
 use mcpkg_store::page::{Page, Slice};
 use mcpkg_store::prompts::Argument;
-use mcpkg_store::revisions::Kind;
 
 /// Fails if content is too large for one answer; called before the content is read.
 pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: impl FnOnce() -> String) -> Result<()> {
@@ -18,13 +17,6 @@ pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: imp
         return Ok(());
     }
     Err(too_large(&what(), size, limit, &how()))
-}
-
-/// Returns the reply to a deletion, with a hint how to restore the item: its history stays.
-pub(super) fn deleted(kind: Kind, name: &str, revision: i64, project: &str, data: Value) -> Reply {
-    let (word, before) = (kind.word(), revision.saturating_sub(1));
-    Reply::sentence(format!("Deleted {word} '{name}' from project '{project}'"), data)
-        .hint(format!("`mcpkg {word} restore {name} {before}` restores the {word}"))
 }
 
 /// Returns the hint for an update that changed nothing and therefore added no revision.

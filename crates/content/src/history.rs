@@ -1,4 +1,4 @@
-//! `mcpkg prompt|resource history`, `diff` and `restore`, on the revisions that every change keeps.
+//! `mcpkg prompt|resource delete`, `history`, `diff` and `restore`: the operations that are the same for both kinds.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,15 +9,55 @@ use super::{GROUP, answer, prompts as prompt_ops, resources as resource_ops};
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::diff;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
 use mcpkg_store::revisions::{self, Kind, Revision};
 use mcpkg_store::{blobs, prompts, resources};
 
 /// The largest content, in bytes, that `diff` compares line by line.
 const MAX_COMPARED: i64 = 16 << 20;
 
-macro_rules! history_operations {
-    ($kind:ident, $word:literal, $example:literal, $names:ident, $history:ident, $diff:ident, $restore:ident, $abouts:expr) => {
+macro_rules! item_operations {
+    ($kind:ident, $word:literal, $title:literal, $example:literal, $names:ident, $changes:ident,
+     $delete:ident, $history:ident, $diff:ident, $restore:ident) => {
+        #[doc = concat!("Delete a ", $word)]
+        #[derive(clap::Args, Deserialize, JsonSchema)]
+        pub struct $delete {
+            #[doc = concat!($title, " name")]
+            #[arg(add = $names)]
+            name: String,
+        }
+
+        impl Operation for $delete {
+            const TOOL: &'static str = concat!("delete_", $word);
+            const CLI: &'static [&'static str] = &[$word, "delete"];
+            const TITLE: &'static str = concat!("Delete ", $word);
+            const ABOUT: &'static str = concat!("Delete a ", $word, " from the selected project");
+            const HELP: &'static str = concat!(
+                "mcpkg keeps the ",
+                $word,
+                "'s history: to restore the ",
+                $word,
+                ", use `mcpkg ",
+                $word,
+                " restore NAME REVISION`."
+            );
+            const EXAMPLES: &'static [&'static str] = &[concat!("mcpkg ", $word, " delete ", $example)];
+            const ALIASES: &'static [&'static str] = &["rm"];
+            const EFFECT: Effect = Effect::Write;
+            const CHANGES: Changes = Changes::$changes;
+            const GROUP: &'static str = GROUP;
+            const FACES: Faces = Faces::Both;
+            type Output = NoOutput;
+
+            fn subject(&self) -> String {
+                self.name.clone()
+            }
+
+            fn run(self, context: &Context) -> Result<Reply> {
+                delete(context, Kind::$kind, &self.name)
+            }
+        }
+
         #[doc = concat!("Show the revisions of a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $history {
@@ -30,7 +70,8 @@ macro_rules! history_operations {
             const TOOL: &'static str = concat!($word, "_history");
             const CLI: &'static [&'static str] = &[$word, "history"];
             const TITLE: &'static str = concat!("History of a ", $word);
-            const ABOUT: &'static str = $abouts[0];
+            const ABOUT: &'static str =
+                concat!("Show the revisions of a ", $word, ", newest first, even if the ", $word, " was deleted");
             const EXAMPLES: &'static [&'static str] = &[concat!("mcpkg ", $word, " history ", $example)];
             const ALIASES: &'static [&'static str] = &["log"];
             const EFFECT: Effect = Effect::Read;
@@ -60,7 +101,11 @@ macro_rules! history_operations {
             const TOOL: &'static str = concat!($word, "_diff");
             const CLI: &'static [&'static str] = &[$word, "diff"];
             const TITLE: &'static str = concat!("Compare revisions of a ", $word);
-            const ABOUT: &'static str = $abouts[1];
+            const ABOUT: &'static str = concat!(
+                "Show the last change of a ",
+                $word,
+                ", or the difference between two revisions, as a unified diff"
+            );
             const EXAMPLES: &'static [&'static str] =
                 &[concat!("mcpkg ", $word, " diff ", $example), concat!("mcpkg ", $word, " diff ", $example, " 1 3")];
             const EFFECT: Effect = Effect::Read;
@@ -87,7 +132,13 @@ macro_rules! history_operations {
             const TOOL: &'static str = concat!("restore_", $word);
             const CLI: &'static [&'static str] = &[$word, "restore"];
             const TITLE: &'static str = concat!("Restore a ", $word);
-            const ABOUT: &'static str = $abouts[2];
+            const ABOUT: &'static str = concat!(
+                "Restore a revision of a ",
+                $word,
+                " as the newest revision, even if the ",
+                $word,
+                " was deleted"
+            );
             const EXAMPLES: &'static [&'static str] = &[
                 concat!("mcpkg ", $word, " restore ", $example),
                 concat!("mcpkg ", $word, " restore ", $example, " 2"),
@@ -108,34 +159,51 @@ macro_rules! history_operations {
     };
 }
 
-history_operations!(
+item_operations!(
     Prompt,
     "prompt",
+    "Prompt",
     "code-review",
     PROMPTS,
+    PROMPTS,
+    PromptDelete,
     PromptHistory,
     PromptDiff,
-    PromptRestore,
-    [
-        "Show the revisions of a prompt, newest first, even if the prompt was deleted",
-        "Show the last change of a prompt, or the difference between two revisions, as a unified diff",
-        "Restore a revision of a prompt as the newest revision, even if the prompt was deleted",
-    ]
+    PromptRestore
 );
-history_operations!(
+item_operations!(
     Resource,
     "resource",
+    "Resource",
     "api-docs",
     RESOURCES,
+    RESOURCES,
+    ResourceDelete,
     ResourceHistory,
     ResourceDiff,
-    ResourceRestore,
-    [
-        "Show the revisions of a resource, newest first, even if the resource was deleted",
-        "Show the last change of a resource, or the difference between two revisions, as a unified diff",
-        "Restore a revision of a resource as the newest revision, even if the resource was deleted",
-    ]
+    ResourceRestore
 );
+
+fn delete(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
+    let event = format!("{}.delete", kind.word());
+    let (data, revision, project) = context.write(&event, name, |db, project, author| {
+        let (data, revision) = match kind {
+            Kind::Prompt => {
+                let prompt = prompts::delete(db, author, project, name)?;
+                (prompt_ops::data(&project.name, &prompt), prompt.revision)
+            }
+            Kind::Resource => {
+                let resource = resources::delete(db, author, project, name)?;
+                (resource_ops::data(&project.name, &resource), resource.revision)
+            }
+        };
+        Ok((data, revision, project.name.clone()))
+    })?;
+    let (word, before) = (kind.word(), revision.saturating_sub(1));
+    // The history stays, so the item can be restored.
+    Ok(Reply::sentence(format!("Deleted {word} '{name}' from project '{project}'"), data)
+        .hint(format!("`mcpkg {word} restore {name} {before}` restores the {word}")))
+}
 
 fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
     let revisions = context.read(|db, project| {

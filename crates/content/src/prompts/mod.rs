@@ -1,7 +1,6 @@
 //! Operations on prompts, one file per command.
 
 pub mod create;
-pub mod delete;
 pub mod list;
 pub mod rename;
 pub mod show;

@@ -1,7 +1,6 @@
 //! Operations on resources, one file per command.
 
 pub mod create;
-pub mod delete;
 pub mod list;
 mod of_domain;
 pub mod show;

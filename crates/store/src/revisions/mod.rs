@@ -19,7 +19,7 @@ mod outdated;
 
 pub use kind::Kind;
 pub use outdated::Outdated;
-pub(super) use outdated::{forget, forgot_revisions, outdated};
+pub(super) use outdated::{Kept, forget, forgot_revisions, outdated};
 
 /// The SELECT without its conditions; [`from_row`] reads its rows. The columns that the checksum covers come first, then the
 /// checksum, then the rest.
@@ -133,19 +133,29 @@ pub(super) fn insert(db: &Db<'_>, author: Author<'_>, new: NewRevision<'_>) -> R
         row_sum
     ];
     db.note(kind, new.item, before(new.number), new.number);
-    db.run(sql, columns).map(drop).map_err(|error| {
-        if !NUMBER.is_violated_by(&error) {
-            return error;
-        }
-        Error::new(Code::Busy, format!("{} '{}' was changed in the meantime", new.kind.title(), new.name))
-            .hint("try again; nothing was changed")
-            .with_source(error)
-    })
+    db.run(sql, columns).map(drop).map_err(|error| raced(NUMBER, new.kind.title(), new.name, error))
+}
+
+/// Returns the error for a revision that another process has just written. Passes on other errors.
+pub(super) fn raced(number: Unique, title: &str, name: &str, error: Error) -> Error {
+    if !number.is_violated_by(&error) {
+        return error;
+    }
+    Error::new(Code::Busy, format!("{title} '{name}' was changed in the meantime"))
+        .hint("try again; nothing was changed")
+        .with_source(error)
+}
+
+/// Returns the error for a revision whose row does not match its checksum.
+pub(super) fn damaged(what: String) -> Error {
+    Error::new(Code::Damaged, what).hint(
+        "the damaged revision was not served; use another revision, or restore a backup with `mcpkg restore FILE`",
+    )
 }
 
 /// Returns the state of an item before its revision `number`, as an event records it; empty before the first
 /// revision.
-fn before(number: i64) -> String {
+pub(super) fn before(number: i64) -> String {
     if number > 1 { (number - 1).to_string() } else { String::new() }
 }
 
@@ -247,11 +257,7 @@ fn item(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<Uuid
 
 pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, ROW)? {
-        let what = format!("Revision {} of '{}' is damaged", row.get::<i64>(3)?, legible(row, 6));
-        return Err(Error::new(Code::Damaged, what).hint(
-            "the damaged revision was not served; use another revision, or restore a backup with `mcpkg \
-                restore FILE`",
-        ));
+        return Err(damaged(format!("Revision {} of '{}' is damaged", row.get::<i64>(3)?, legible(row, 6))));
     }
     Ok(Revision {
         item: row.get(2)?,

@@ -10,7 +10,7 @@ use super::workflow::{Change, Workflow};
 use crate::Db;
 use crate::engine::{Row, Unique, params, sql};
 use crate::projects::Project;
-use crate::revisions::{Author, Outdated};
+use crate::revisions::{self, Author};
 use crate::sums::{checksum, intact};
 use crate::text::{legible, plain};
 use mcpkg_base::clock::{self, Millis};
@@ -118,16 +118,8 @@ pub(super) fn keep(
         author.now,
         row_sum
     ];
-    let before = if workflow.revision > 1 { (workflow.revision - 1).to_string() } else { String::new() };
-    db.note("workflow", workflow.uuid, before, workflow.revision);
-    db.run(sql, columns).map(drop).map_err(|error| {
-        if !NUMBER.is_violated_by(&error) {
-            return error;
-        }
-        Error::new(Code::Busy, format!("Workflow '{}' was changed in the meantime", workflow.name))
-            .hint("try again; nothing was changed")
-            .with_source(error)
-    })
+    db.note("workflow", workflow.uuid, revisions::before(workflow.revision), workflow.revision);
+    db.run(sql, columns).map(drop).map_err(|error| revisions::raced(NUMBER, "Workflow", &workflow.name, error))
 }
 
 /// Returns the revisions of the workflow that has or last had `name`, newest first; empty if there never was one. A damaged
@@ -202,10 +194,7 @@ fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
 pub(crate) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     if !intact(row, SUMMED)? {
         let what = format!("Revision {} of the workflow '{}' is damaged", row.get::<i64>(2)?, legible(row, 5));
-        return Err(Error::new(Code::Damaged, what).hint(
-            "the damaged revision was not served; use another revision, or restore a backup with `mcpkg \
-                restore FILE`",
-        ));
+        return Err(revisions::damaged(what));
     }
     Ok(Revision {
         item: row.get(1)?,
@@ -242,33 +231,4 @@ fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
         at: 0,
         actor: String::new(),
     })
-}
-
-/// The SQL condition that a row of `workflow_revision` is outdated: `?1` is the time, `?2` how many revisions stay.
-/// The remaining ones have no gap.
-macro_rules! outdated {
-    () => {
-        "workflow_revision.number <= (SELECT max(newest.number) FROM workflow_revision newest
-                                       WHERE newest.item = workflow_revision.item) - ?2
-         AND NOT EXISTS (SELECT 1 FROM workflow_revision older
-                          WHERE older.item = workflow_revision.item AND older.number <= workflow_revision.number
-                            AND older.at >= ?1)"
-    };
-}
-
-/// Returns how many revisions are outdated.
-pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
-    let sql = sql!("SELECT count(*) FROM workflow_revision WHERE ", outdated!());
-    db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
-}
-
-/// Deletes up to `limit` outdated revisions, the oldest first, and returns how many. An open draft keeps the text that it is
-/// based on.
-pub(crate) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
-    let sql = sql!(
-        "DELETE FROM workflow_revision WHERE id IN (SELECT id FROM workflow_revision WHERE ",
-        outdated!(),
-        " ORDER BY item, number LIMIT ?3)"
-    );
-    db.run(sql, params![outdated.before, outdated.keep.max(1), limit])
 }
