@@ -28,3 +28,4 @@ pub mod secret;
 mod seed;
 pub mod sha256;
 pub mod shell;
+pub mod yaml;

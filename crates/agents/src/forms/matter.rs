@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::template;
 use mcpkg_base::cache::Cache;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::yaml::{self, Malformed};
 use mcpkg_core::names;
 use mcpkg_store::prompts::{Argument, Attributes};
 
@@ -98,8 +99,7 @@ fn parsed(yaml: &str) -> Result<Keys> {
     let (value, odd) = match read(yaml) {
         Ok(value) => (value, None),
         Err(error) => {
-            let line = error.location().and_then(|at| usize::try_from(at.line()).ok()).unwrap_or(1);
-            let why = reason(&error);
+            let (line, why) = (error.line(), error.why);
             match read(&quoted(yaml)) {
                 Ok(value) => (value, Some((why, line))),
                 Err(_) => return Err(malformed(&why).with_details(serde_json::json!({ "line": line }))),
@@ -114,21 +114,8 @@ fn parsed(yaml: &str) -> Result<Keys> {
 }
 
 /// Parses YAML 1.2, as agents do: `yes` and `1_000` are texts.
-pub fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
-    let options = serde_saphyr::options! {
-        strict_booleans: true,
-        underscored_numbers_as_strings: true,
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
-    };
-    serde_saphyr::from_str_with_options(yaml, options)
-}
-
-/// Returns the reason why a text is not valid YAML, without the line, which would be relative to the YAML and not to the file.
-fn reason(error: &serde_saphyr::Error) -> String {
-    let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    let bare = first.strip_prefix("error: line ").and_then(|rest| rest.split_once(": "));
-    bare.map_or(first, |(_, why)| why).to_owned()
+pub fn read(text: &str) -> Result<Value, Malformed> {
+    yaml::read(text, yaml::options(MAX_ALIASED))
 }
 
 /// Returns the keys of front matter that mcpkg understands; see [`keys`].

@@ -9,9 +9,10 @@ use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, IntoDeserializer, MapAccess, Visitor,
 };
 use serde_json::{Map, Value};
-use serde_saphyr::{Location, Options, Spanned};
+use serde_saphyr::{Location, Spanned};
 
 use mcpkg_base::error::{Code, Error, Result, nearest};
+use mcpkg_base::yaml;
 
 /// A mapping that keeps the position of each key and the order of the file.
 #[derive(Debug)]
@@ -147,18 +148,17 @@ const MAX_ALIASED: usize = 100_000;
 /// # Errors
 /// `E_CONFIG_INVALID` with path, error, line and column if it is malformed.
 pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
-    let mut options = Options::default();
-    options.with_snippet = false;
-    options.alias_limits = serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let why = error.to_string().lines().next().unwrap_or_default().to_owned();
-        let place = error.location();
-        let (why, meant) = match error.without_snippet() {
-            serde_saphyr::Error::SerdeUnknownVariant { variant, expected, .. } => {
-                let why = format!("unknown value `{variant}`; expected one of {}", expected.join(", "));
-                (why, nearest(variant, expected.iter().copied()).map(str::to_owned))
+    // `enabled: yes` is common in these files.
+    let mut options = yaml::options(MAX_ALIASED);
+    options.strict_booleans = false;
+    yaml::read(text, options).map_err(|malformed| {
+        let place = malformed.at;
+        let (why, meant) = match malformed.unknown {
+            Some((value, expected)) => {
+                let why = format!("unknown value `{value}`; expected one of {}", expected.join(", "));
+                (why, nearest(&value, expected.iter().copied()).map(str::to_owned))
             }
-            _ => (strip_place(&why, place).to_owned(), None),
+            None => (malformed.why, None),
         };
         let mut details = Map::new();
         details.insert("error".to_owned(), why.clone().into());
@@ -204,12 +204,4 @@ fn place(path: &Path, place: Option<Location>) -> String {
         Some(place) => format!("{}:{}:{}", path.display(), place.line(), place.column()),
         None => path.display().to_string(),
     }
-}
-
-/// Removes the parser's own position from a message, because ours comes first.
-fn strip_place(why: &str, place: Option<Location>) -> &str {
-    let Some(place) = place else { return why };
-    let prefix = format!("error: line {} column {}: ", place.line(), place.column());
-    let why = why.strip_prefix(&prefix).unwrap_or(why);
-    why.split(&format!(" at line {}, column {}", place.line(), place.column())).next().unwrap_or(why)
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::home::Text;
 use super::plan::LeftOut;
 use mcpkg_base::error::Result;
+use mcpkg_base::yaml;
 
 /// The maximum number of values that the YAML aliases of a file may expand to.
 const MAX_ALIASED: usize = 10_000;
@@ -84,13 +85,8 @@ impl ConfigFile {
     /// # Errors
     /// `E_INVALID_ARGUMENT` if it is malformed. Defaults never replace a file that cannot be read.
     pub fn read(text: &Text, left: &mut Vec<LeftOut>) -> Result<Self> {
-        let options = serde_saphyr::options! {
-            strict_booleans: true,
-            with_snippet: false,
-            alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
-        };
         let value: Value =
-            serde_saphyr::from_str_with_options(&text.text, options).map_err(|error| text.malformed(error))?;
+            yaml::read(&text.text, yaml::options(MAX_ALIASED)).map_err(|malformed| text.malformed(malformed))?;
         let value = match value {
             Value::Null => return Ok(Self::default()),
             Value::Object(map) => without_nulls(map),

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::places::{self, Format};
 use super::violation::{Rule, Violation};
+use mcpkg_base::yaml;
 
 pub const MOST_JSON: usize = 64 << 20;
 
@@ -38,13 +39,13 @@ pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
         return Err(Violation::of_text(Rule::LimitExceeded, why, 0, 0));
     }
     let value = match format {
-        Format::Json => json(&text),
-        Format::Yaml => yaml(&text),
+        Format::Json => in_json(&text),
+        Format::Yaml => in_yaml(&text),
     };
     Ok((text, format, value?))
 }
 
-fn json(text: &str) -> Result<Value, Violation> {
+fn in_json(text: &str) -> Result<Value, Violation> {
     serde_json::from_str(text).map_err(|error| {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or(&why).to_owned();
@@ -52,28 +53,17 @@ fn json(text: &str) -> Result<Value, Violation> {
     })
 }
 
-fn yaml(text: &str) -> Result<Value, Violation> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: DEEPEST,
-            flow_nesting_limit: DEEPEST,
-            max_nodes: MOST_NODES,
-            max_events: 2 * MOST_NODES,
-            max_documents: 1,
-        },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_NODES },
-        strict_booleans: true,
-        with_snippet: false,
+fn in_yaml(text: &str) -> Result<Value, Violation> {
+    let mut options = yaml::options(MOST_NODES);
+    options.budget = serde_saphyr::budget! {
+        max_depth: DEEPEST,
+        flow_nesting_limit: DEEPEST,
+        max_nodes: MOST_NODES,
+        max_events: 2 * MOST_NODES,
+        max_documents: 1,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let place = error.location().unwrap_or(serde_saphyr::Location::UNKNOWN);
-        let number = |number: u64| usize::try_from(number).unwrap_or_default().max(1);
-        let why = error.to_string();
-        let why = why.lines().next().unwrap_or_default();
-        // The message begins with a position that the violation reports itself.
-        let why = why.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, why)| why);
-        let why = why.split(" at line ").next().unwrap_or(why);
-        let (line, column) = (number(place.line()), number(place.column()));
-        Violation::of_text(Rule::Syntax, format!("it is not valid YAML: {why}"), line, column)
+    yaml::read(text, options).map_err(|malformed| {
+        let message = format!("it is not valid YAML: {}", malformed.why);
+        Violation::of_text(Rule::Syntax, message, malformed.line(), malformed.column())
     })
 }

@@ -7,6 +7,8 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
+use mcpkg_base::yaml;
+
 /// The metadata file in a spec's folder.
 pub(super) const FILE: &str = ".openspec.yaml";
 
@@ -124,19 +126,10 @@ fn bytes(at: &Location) -> Option<Range<usize>> {
 }
 
 fn keys(text: &str) -> Result<Keys, Fault> {
-    let options = serde_saphyr::options! {
-        strict_booleans: true,
-        with_snippet: false,
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
-    };
-    let read: Result<Option<Keys>, _> = serde_saphyr::from_str_with_options(text, options);
-    read.map(Option::unwrap_or_default).map_err(|error| {
-        let said = error.to_string();
-        let first = said.lines().next().unwrap_or_default();
-        // Remove the position from the message, because the finding has it already.
-        let why = first.strip_prefix("error: ").unwrap_or(first);
-        let why = why.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(why, |(_, why)| why);
-        Fault { line: error.location().map_or(1, |at| line(&at)), message: format!("is not valid metadata: {why}") }
+    let read: Result<Option<Keys>, _> = yaml::read(text, yaml::options(MAX_ALIASED));
+    read.map(Option::unwrap_or_default).map_err(|malformed| Fault {
+        line: malformed.line(),
+        message: format!("is not valid metadata: {}", malformed.why),
     })
 }
 

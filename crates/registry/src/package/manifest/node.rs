@@ -7,6 +7,8 @@ use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::Spanned;
 
+use mcpkg_base::yaml;
+
 /// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -48,22 +50,15 @@ impl Node {
     /// Parses the YAML of `file`, which starts after `lines_before` lines. Empty YAML is null. An error says what
     /// is malformed, and where.
     pub(super) fn yaml(file: &'static str, text: &str, lines_before: u64) -> Result<Self, (String, Place)> {
-        // Follow YAML 1.2, as agents do: `yes` and `1_000` are strings.
-        let options = serde_saphyr::options! {
-            strict_booleans: true,
-            underscored_numbers_as_strings: true,
-            with_snippet: false,
-            alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
-        };
-        let read: Result<Spanned<Raw>, _> = serde_saphyr::from_str_with_options(text, options);
+        let read: Result<Spanned<Raw>, _> = yaml::read(text, yaml::options(MAX_ALIASED));
         let place = |at: &serde_saphyr::Location| Place {
             file,
             line: at.line().max(1) + lines_before,
             column: at.column().max(1),
         };
-        read.map(|raw| raw.value.placed(place(&raw.referenced), &place)).map_err(|error| {
-            let at = error.location().map_or(Place { file, line: 1 + lines_before, column: 1 }, |at| place(&at));
-            (reason(&error), at)
+        read.map(|raw| raw.value.placed(place(&raw.referenced), &place)).map_err(|malformed| {
+            let at = malformed.at.map_or(Place { file, line: 1 + lines_before, column: 1 }, |at| place(&at));
+            (malformed.why.chars().take(200).collect(), at)
         })
     }
 
@@ -213,15 +208,6 @@ impl<'de> Deserialize<'de> for Raw {
         }
         deserializer.deserialize_any(Reader)
     }
-}
-
-/// Returns the parser's message without its own description of the position.
-fn reason(error: &serde_saphyr::Error) -> String {
-    let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    let bare = first.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(first, |(_, why)| why);
-    let bare = bare.split(" at line ").next().unwrap_or(bare);
-    bare.chars().take(200).collect()
 }
 
 #[cfg(test)]
