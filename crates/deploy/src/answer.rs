@@ -1,7 +1,7 @@
 //! Decides how much of a plan an answer contains.
 //!
-//! The shell, and a server under contract 000's own name, return every field. Other agents get each fact once, paths
-//! relative to one root, and long lists in pages.
+//! The shell gets every field, and so does a server that runs under contract 000's own name (`agentpack`). Other
+//! agents get each fact once, paths relative to one root, and long lists in pages.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ use mcpkg_core::op::{self, Context, Identity, Reply};
 /// The maximum number of files that an answer to an agent lists.
 pub const MOST: usize = 200;
 
-/// The fields of [`Page`] that a tool lists in its schema in addition to the contract's. The others are accepted too,
-/// but every client pays for what is listed.
+/// The fields of [`Page`] that a tool's schema lists in addition to the contract's. The other fields are accepted too,
+/// but every field in a schema costs every client tokens.
 pub const PAGED: &str = r#"{ "cursor": { "type": "string" } }"#;
 
 /// Which files an answer lists.
@@ -36,7 +36,7 @@ pub struct Page {
     pub hashes: bool,
 }
 
-/// The part of a list that an answer leaves out.
+/// Describes the part of a list that an answer leaves out.
 pub struct Rest {
     /// How many files the answer lists.
     pub listed: usize,
@@ -50,7 +50,7 @@ impl Page {
     /// Returns the part of `items` that an answer lists. `path` returns the file of an item.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for a limit that is out of range, and for a cursor that does not belong to this list.
+    /// `E_INVALID_ARGUMENT` if the limit is out of range or the cursor does not belong to this list.
     pub fn of<'i, T>(
         &self,
         context: &Context,
@@ -93,7 +93,7 @@ fn no_such_cursor(cursor: &str) -> Error {
         .with_details(json!({ "cursor": cursor }))
 }
 
-/// Returns a path relative to `root` if it is below it. Any other path is returned complete.
+/// Returns a path relative to `root`. A path outside `root` is returned unchanged.
 pub fn below(root: &str, path: &Path) -> String {
     match path.strip_prefix(root) {
         Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
@@ -102,12 +102,12 @@ pub fn below(root: &str, path: &Path) -> String {
     }
 }
 
-/// Whether the answer is for an agent that gets each fact once.
+/// Whether the answer is for an agent that gets the short form.
 pub fn is_brief(context: &Context) -> bool {
     !context.is_shell() && context.caller.identity() != Identity::Agentpack
 }
 
-/// Shortens a reply if its reader is an agent that gets each fact once.
+/// Shortens a reply if it is for an agent that gets the short form.
 pub fn reply(context: &Context, site: &Site, page: &Page, mut reply: Reply) -> Reply {
     let root = site.place.root.as_str();
     if !is_brief(context) {
@@ -124,14 +124,14 @@ pub fn reply(context: &Context, site: &Site, page: &Page, mut reply: Reply) -> R
     reply
 }
 
-/// Shortens an answer for an agent.
+/// Shortens the data of an answer.
 struct Brief<'a> {
     root: &'a str,
     hashes: bool,
 }
 
 impl Brief<'_> {
-    /// Returns the data, with the counts and the root before the first list of files.
+    /// Returns the data. The counts and the root come before the first list of files.
     fn data(&self, given: Map<String, Value>) -> Map<String, Value> {
         let mut data = Map::new();
         let is_list = |value: &Value| value.as_array().is_some_and(|rows| rows.iter().any(Value::is_object));
@@ -191,7 +191,7 @@ impl Brief<'_> {
     }
 }
 
-/// The reasons of changes that only repeat the operation.
+/// Reasons that add nothing to the operation of a change. A short answer omits them.
 const PLAIN: [&str; 4] = ["file missing", "content differs", "no longer managed", "rolled back"];
 
 #[cfg(test)]

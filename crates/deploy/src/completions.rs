@@ -1,4 +1,4 @@
-//! Completes the names of modules, targets, stored deploys and proposals in a shell.
+//! Completes the names of modules, targets, snapshots and proposals in a shell.
 
 use super::project::catalog;
 use super::rollback::goal::PRISTINE;
@@ -9,27 +9,27 @@ use mcpkg_base::plural::count;
 use mcpkg_core::op::{Name, Names, Typed};
 use mcpkg_store::{proposals, snapshots};
 
-/// The modules of the project.
+/// Completes the modules of the project.
 pub(super) const MODULES: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     let modules = catalog::list(typed.db, &project)?.0;
     Ok(typed.matching(modules.into_iter().map(|module| module.id)))
 });
 
-/// All targets, without the word `all`.
+/// Completes all targets, without `all`.
 pub(super) const TARGETS: Names = Names::Known(|_| Target::all_names().into_iter().map(str::to_owned).collect());
 
-/// The stored deploys, newest first.
+/// Completes the snapshots, newest first.
 pub(super) const SNAPSHOTS: Names = Names::Stored(stored);
 
-/// The stored deploys, and `pristine` for the state before the first one.
+/// Completes `pristine` (the state before the first deploy) and the snapshots.
 pub(super) const GOALS: Names = Names::Stored(|typed| {
     let mut names = typed.matching([PRISTINE.to_owned()]);
     names.extend(stored(typed)?);
     Ok(names)
 });
 
-/// The open proposals of the project.
+/// Completes the open proposals of the project.
 pub(super) const PROPOSALS: Names = Names::Stored(|typed| {
     let Some(project) = typed.project()? else { return Ok(Vec::new()) };
     let open = proposals::list(typed.db, project.id, false)?;

@@ -1,4 +1,4 @@
-//! Issues and checks contract 000's confirm tokens, and words each refusal.
+//! Issues and checks contract 000's confirm tokens, and explains why a token was refused.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use mcpkg_core::consent::token::{self, Confirmed, Issued, Plan, Refused};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 
-/// The operation that a token of `deploy` confirms, from the shell too.
+/// The operation that a token of `deploy` confirms. Also used in the shell.
 const OPERATION: &str = "deploy_apply";
 
 /// Issues a token for a plan that is about to be shown.
@@ -16,10 +16,10 @@ pub fn issue(context: &Context, project: &str, inputs: &Value, plan_hash: &str, 
     token::issue(context, &Plan { operation: OPERATION, project, inputs, hash: plan_hash, summary })
 }
 
-/// Checks a token before anything is planned for it.
+/// Checks a token before the plan is made again.
 ///
 /// # Errors
-/// `E_CONFIRM_TOKEN_MISMATCH` if the token is unknown, used, or for other inputs.
+/// `E_CONFIRM_TOKEN_MISMATCH` if the token is unknown, used, or was issued for other inputs.
 pub fn check(db: &Db<'_>, context: &Context, token: &str, inputs: &Value) -> Result<Confirmed> {
     token::check(db, context, token, OPERATION, inputs)?.map_err(|refused| refusal(refused, inputs))
 }
@@ -29,8 +29,8 @@ pub fn check_plan(confirmed: &Confirmed, plan_hash: &str) -> Result<()> {
     confirmed.check_plan(plan_hash).map_err(|refused| refusal(refused, &json!(plan_hash)))
 }
 
-/// Checks a token against the plan that is about to be applied, and uses it up. Runs in the transaction that writes the
-/// journal.
+/// Checks a token against the plan that is about to be applied, and marks it as used. Runs in the transaction that
+/// writes the journal.
 pub fn consume(
     db: &Db<'_>,
     context: &Context,
@@ -49,7 +49,7 @@ pub fn missing() -> Error {
     Error::new(Code::ConfirmTokenRequired, "deploy_apply needs the confirm_token that `deploy` returned")
 }
 
-/// Returns contract 000's error for a refused token. `asked` is the value that it was compared with.
+/// Returns contract 000's error for a refused token. `asked` is the value that the token did not match.
 fn refusal(refused: Refused, asked: &Value) -> Error {
     let (kind, why, mut details) = match refused {
         Refused::Expired { at } => {

@@ -28,7 +28,7 @@ pub const DOMAIN: Domain = Domain {
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(source::has_root),
-        // Deploys affect more than one project: folders, config repos.
+        // A deploy is not limited to one project: it writes to folders and reads config repos.
         within_project: false,
         named_over_network: false,
         instructions: "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS Code read \

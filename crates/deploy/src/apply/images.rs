@@ -1,4 +1,4 @@
-//! Stores the bytes before and after each change as blobs, and creates the journal rows that refer to them.
+//! Stores each file's content before and after its change as blobs, and creates the journal rows that refer to them.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::snapshots::File;
 use mcpkg_store::{Db, blobs};
 
-/// The number of files between two progress reports; below that, no progress is shown.
+/// Progress is reported every this many files; below that, no progress is shown.
 const TOLD_EACH: usize = 64;
 
-/// Stores the images of the work and returns its rows: changes first, then files that are only claimed, then files that
-/// are released.
+/// Stores the contents and returns the journal's rows: first changed files, then files that are only claimed, then
+/// files that are released.
 pub(super) fn store_all(
     context: &Context,
     db: &Db<'_>,
@@ -61,8 +61,8 @@ pub(super) fn store_all(
     Ok(files)
 }
 
-/// Returns the row of a file that mcpkg releases without changing it. A rollback to an earlier snapshot needs the file,
-/// and one to a later snapshot needs to know that it was released.
+/// Returns the row of a file that mcpkg releases without changing it. A rollback to an earlier snapshot needs the file
+/// back. A rollback to a later snapshot needs to know that the file was released.
 fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
     let (row, image) = match change {
         RowChange::Forget(path) => {

@@ -1,8 +1,8 @@
-//! Keeps the journal of an apply: its rows in the database, and the record outside of it that makes them valid.
+//! Keeps the journal of an apply: its rows in the database, and a record outside the database that makes them valid.
 //!
-//! A command that finds an unfinished journal restores files. The rows alone could come from anybody, since a database
-//! may be restored, copied, or sent by somebody else. So an apply first keeps a record on this machine with the SHA-256
-//! of the constant part of its rows, and mcpkg acts only on a journal with such a record.
+//! A command that finds an unfinished journal restores files. Rows alone cannot be trusted: somebody may have copied,
+//! restored or sent the database. So before an apply writes its journal, it keeps a record on this machine with the
+//! SHA-256 of the rows' constant part. mcpkg acts only on a journal with such a record.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Image, PlaceKey};
 use mcpkg_store::snapshots::{self, File, Snapshot, State};
 
-/// A snapshot with its files, as the journal contains it.
+/// A snapshot with its files, as read from the journal.
 pub struct Journal {
     pub id: i64,
     /// The id that users see.
@@ -29,9 +29,9 @@ pub struct Journal {
     pub place: i64,
     /// Whether the apply is still in progress.
     pub is_applying: bool,
-    /// The files, in the order in which they are applied.
+    /// The files, in the order in which the apply writes them.
     pub files: Vec<File>,
-    /// The real paths of the folders below which the apply writes.
+    /// The real paths of the folders that the apply writes below.
     pub roots: Vec<PathBuf>,
     /// The SHA-256 of the constant part of the rows, in hex.
     pub sha256: String,
@@ -53,15 +53,15 @@ impl Journal {
         })
     }
 
-    /// Returns the names of the temporary files for file `seq`: one for its new bytes before they are moved into place,
-    /// and one for the old file meanwhile.
+    /// Returns the names of the two temporary files for file `seq`: one for its new bytes until they are moved into
+    /// place, and one that keeps the old file until the apply ends.
     pub fn beside(&self, seq: usize) -> (OsString, OsString) {
         let key = self.uuid.simple().to_string();
         let name = |ending: &str| OsString::from(format!(".mcpkg-{}-{seq}.{ending}", &key[16..]));
         (name("new"), name("old"))
     }
 
-    /// Records on this machine that the journal begins, with the folders below which it writes.
+    /// Records on this machine that it began the journal, and which folders the journal writes below.
     pub fn record(context: &Context, uuid: Uuid, sha256: &str, roots: &[PathBuf]) -> Result<()> {
         let note = json!({
             "journal": uuid.to_string(),
@@ -72,7 +72,7 @@ impl Journal {
         context.approved.put(Kind::Journal, sha256, &note)
     }
 
-    /// Removes the record, because the journal needs no more work. If this fails, the next apply removes the record.
+    /// Removes the record: the journal needs no more work. If this fails, the next apply removes it.
     pub fn forget(context: &Context, sha256: &str) {
         if let Err(error) = context.approved.withdraw(Kind::Journal, sha256) {
             tracing::warn!(%error, "could not delete the record of a finished deploy");
@@ -112,8 +112,8 @@ pub fn digest(uuid: Uuid, kind: &str, place: &PlaceKey, files: &[File], folders:
     sha256::hex(rows.to_string().as_bytes())
 }
 
-/// Returns the unfinished journals: those that this machine began, newest first, and the snapshots of all others, which
-/// mcpkg never acts on.
+/// Returns the unfinished journals that this machine began, newest first, and the snapshots of all other unfinished
+/// journals. mcpkg never acts on the others.
 pub fn unfinished(context: &Context) -> Result<(Vec<Journal>, Vec<Snapshot>)> {
     let found = context.store.read(|db| {
         let snapshots = snapshots::unfinished(db)?;
@@ -129,7 +129,7 @@ pub fn unfinished(context: &Context) -> Result<(Vec<Journal>, Vec<Snapshot>)> {
     Ok((ours, others))
 }
 
-/// Returns the findings of `doctor` about journals without a record.
+/// Returns `doctor` findings about journals without a record.
 pub fn health(context: &Context) -> Vec<Finding> {
     let found = unfinished(context).and_then(|(_, others)| {
         context.store.read(|db| {

@@ -1,9 +1,9 @@
 //! Applies changes to the files on disk: all of them, or none.
 //!
-//! Every image is stored first. One short transaction then checks the preconditions, consumes the token and writes the
-//! journal. From then on any later command can restore everything. Files are written under a temporary name and
-//! renamed. A replaced file is kept as a hard link until all are written, so that restoring it needs no space on the
-//! disk.
+//! All contents are stored first. One short transaction then checks the preconditions, consumes the token and writes
+//! the journal. From then on, any later command can restore everything. Each file is written under a temporary name
+//! and then renamed. Replaced files are kept as hard links until all files are written, so restoring them needs no
+//! disk space.
 
 pub mod journal;
 pub mod places;
@@ -31,11 +31,11 @@ use mcpkg_store::{Applying, Db, deploys};
 pub use rows::write_row_changes;
 pub use work::Work;
 
-/// If the images have more bytes than this, they are stored before the transaction that writes the journal, so that it
-/// stays short.
+/// If the contents have more bytes than this, they are stored before the transaction that writes the journal. This
+/// keeps that transaction short.
 const MANY: usize = 16 << 20;
 
-/// Takes the apply lock, and first undoes what a killed process left half done.
+/// Takes the apply lock. First undoes what a killed process left half done.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` if an earlier apply could not be undone.
@@ -48,12 +48,12 @@ pub fn begin(context: &Context) -> Result<Applying> {
     Ok(right)
 }
 
-/// Applies the work, and returns the snapshot's id. The transaction that writes the journal calls `allow` first; if
-/// that fails, nothing begins.
+/// Applies the work and returns the snapshot's id. The transaction that writes the journal calls `allow` first; if
+/// `allow` fails, nothing is written.
 ///
 /// # Errors
-/// `E_UNAPPROVED` below a folder that this user never deployed to; `E_DEPLOY_UNDONE` if a file could not be written and
-/// everything was restored.
+/// `E_UNAPPROVED` if a folder is not approved because this user never deployed to it; `E_DEPLOY_UNDONE` if a file
+/// could not be written and everything was restored.
 pub fn apply(
     context: &Context,
     right: &Applying,
@@ -70,7 +70,7 @@ pub fn apply(
     let bytes =
         |change: &Change| change.before.bytes().map_or(0, <[u8]>::len) + change.after.bytes().map_or(0, <[u8]>::len);
     if work.changes.iter().map(bytes).sum::<usize>() > MANY {
-        // The transaction that writes the journal finds them stored, and stays short.
+        // Store them now: the transaction that writes the journal then finds them stored and stays short.
         context.store.write(|db| images::store_all(context, db, &work, &attributes))?;
     }
     let uuid = context.clock.uuid();
@@ -78,7 +78,7 @@ pub fn apply(
     let begun = context.store.write(|db| {
         allow(db)?;
         roots::approve(context, &wanted)?;
-        // Store again: if a project was deleted meanwhile, unreferenced images may have been removed.
+        // Store again: if a project was deleted in the meantime, unreferenced blobs may have been removed.
         let files = images::store_all(context, db, &work, &attributes)?;
         let place = deploys::make_place(db, &work.site.place)?;
         let new = NewSnapshot {
@@ -94,8 +94,8 @@ pub fn apply(
         };
         let missing: Vec<String> = missing.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
         let id = snapshots::begin(db, &new, &files, &missing)?;
-        // The record must be on disk before the journal, so that a command that finds an unfinished journal can tell
-        // that it belongs to this machine.
+        // The record must be on disk before the journal is. A command that finds the unfinished journal then knows
+        // that this machine began it.
         let sha256 = journal::digest(uuid, work.kind.word(), &work.site.place, &files, &missing);
         recorded = Some(sha256.clone());
         Journal::record(context, uuid, &sha256, &roots)?;
@@ -111,7 +111,7 @@ pub fn apply(
         .and_then(|stats| rows::finish(context, &work, &journal, &stats).map_err(|error| (all, error)));
     match written {
         Ok(()) => {
-            // The deploy is applied, even if cleaning up fails.
+            // The deploy counts as applied, even if cleaning up fails.
             if let Err(error) = undo::clean_up(context, &journal, &mut folders) {
                 tracing::warn!(%error, "backup copies of the replaced files could not be removed; the next mcpkg command removes them");
             }
@@ -121,8 +121,8 @@ pub fn apply(
     }
 }
 
-/// Refuses changes that only the database asks for, below folders that this user never deployed to. Returns the real
-/// paths of all folders, which are resolved only here.
+/// Refuses changes that come only from the database and are below a folder that this user never deployed to. Returns
+/// the real paths of all folders; they are resolved only here.
 fn check_roots(context: &Context, work: &Work<'_>, wanted: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let others = wanted.difference(&work.roots).cloned().collect();
     let unapproved = roots::unapproved(context, &others)?;

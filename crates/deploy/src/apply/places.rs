@@ -1,4 +1,4 @@
-//! Reports in `doctor` on all places that this user deployed to from this machine.
+//! Reports in `doctor` on every place that this user deployed to from this machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const AREA: &str = "deployed";
 
 struct Place {
     key: PlaceKey,
-    /// The name of the project; `None` for a config repo, or if the project no longer exists.
+    /// The project's name. `None` for a config repo or a deleted project.
     project: Option<String>,
     files: Vec<Deployed>,
 }
@@ -57,7 +57,7 @@ fn look(context: &Context, place: &Place) -> Result<Finding> {
     let what = format!("{count} of {of} below {}", key.root);
     let note = |what: String, action: String| {
         let finding = Finding::new(AREA, Health::Note, what);
-        // If the project no longer exists, no command can name it.
+        // A deleted project cannot be named in a command.
         if named.is_empty() { finding } else { finding.action(action) }
     };
     let below: BTreeSet<PathBuf> = files.iter().map(|file| PathBuf::from(&file.root)).collect();

@@ -1,5 +1,5 @@
 //! Tracks the folders that this user deployed to from this machine. If only a database row names another folder, mcpkg
-//! writes there only after a person at a terminal approved it.
+//! writes there only after a person approves it at a terminal.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use mcpkg_base::inside::is_at_or_below;
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 
-/// Returns the folder that must be approved for a change: its root, or the folder that really contains the file if a
-/// link inside the root leads elsewhere.
+/// Returns the folder that must be approved for a change: its root, or the file's real folder if a link inside the
+/// root leads elsewhere.
 pub fn of(folders: &mut RealFolders, root: &Path, path: &Path) -> PathBuf {
     let holding = folders.of(path.parent().unwrap_or(path));
     if holding.starts_with(folders.of(root)) { root.to_owned() } else { holding }
@@ -28,7 +28,8 @@ pub fn of_changes<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeSet
     of_files(changes.into_iter().map(|change| (change.root.as_path(), change.path.as_path())))
 }
 
-/// Returns the roots of files that were found in the desired state and that the place manages from now on.
+/// Returns the roots of files that the place claims: they already have the desired content and are managed from now
+/// on.
 pub fn of_claims<'r>(changes: impl IntoIterator<Item = &'r RowChange>) -> BTreeSet<PathBuf> {
     of_files(changes.into_iter().filter_map(|change| match change {
         RowChange::Claim(row, _) => Some((Path::new(&row.root), Path::new(&row.path))),
@@ -41,7 +42,7 @@ fn of_files<'f>(files: impl Iterator<Item = (&'f Path, &'f Path)>) -> BTreeSet<P
     files.map(|(root, path)| of(&mut folders, root, path)).collect()
 }
 
-/// Returns the roots that this user never deployed to from this machine.
+/// Returns the roots that this user has never deployed to from this machine.
 pub fn unapproved(context: &Context, roots: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>> {
     let mut unapproved = BTreeSet::new();
     for root in roots {
@@ -87,7 +88,7 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
 ///
 /// # Errors
 /// `E_IO_INVALID_PATH` if a link leads out of the folder that limits the root (the deploy root, the home folder or
-/// Codex's folder), or into git's own folder there.
+/// Codex's folder), or into a `.git` folder.
 pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let limits = site.bases.limits(&site.configs);
     let mut folders = RealFolders::default();
@@ -105,7 +106,7 @@ pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns the opener for the folders that this user deployed to from this machine.
+/// Returns access to the folders that this user has deployed to from this machine.
 pub fn folders(context: &Context) -> Result<Folders> {
     let mut folders = RealFolders::default();
     let approved = context.approved.all(Kind::Root)?;

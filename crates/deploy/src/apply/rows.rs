@@ -1,4 +1,4 @@
-//! Updates the database rows of files once they are written.
+//! Updates the database rows of files after the files are written.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use mcpkg_store::deploys::{self, Deployed, Image};
 use mcpkg_store::snapshots::{self, State};
 use mcpkg_store::{Db, blobs};
 
-/// Records in one transaction that all files are written: updates their rows, and ends the journal. While replaced
-/// files are still kept, the journal stays open.
+/// Records in one transaction that all files are written: updates their rows and ends the journal. The journal stays
+/// open as long as replaced files are kept.
 pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stats: &[Option<Stat>]) -> Result<()> {
     let (now, place) = (context.clock.now(), journal.place);
     let machine = &work.site.place.machine;
@@ -57,7 +57,7 @@ pub(super) fn finish(context: &Context, work: &Work<'_>, journal: &Journal, stat
         })) {
             let path = Path::new(&row.path);
             let stat = disk::metadata(path)?.as_ref().and_then(disk::stat);
-            // The file changed since the plan was made. It is claimed with its old content, and counts as drifted.
+            // If the file changed since the plan was made, it is claimed with its old content and counts as drifted.
             let same = disk::look(path)?.sha256() == file.after.sha256();
             let stat = stat.filter(|stat| same && disk::tells_changes(stat, now));
             let (applied, pristine) = (file.after.clone(), file.after.clone());

@@ -1,4 +1,4 @@
-//! Undoes an unfinished apply: at once if it failed, or by the next command if its process died.
+//! Undoes an unfinished apply: immediately if it failed, or in the next command if its process died.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,9 +18,9 @@ use mcpkg_store::deploys::{self, Image};
 use mcpkg_store::snapshots::{self, File, State};
 use mcpkg_store::{Access, Applying};
 
-/// Undoes what killed processes left unfinished, unless a live process is applying. Every command and server begins
-/// with this; without work to do it costs one index lookup. If it fails, for example because the disk is full, it logs
-/// the failure and the command continues: only another apply has to wait for it.
+/// Undoes what killed processes left unfinished, unless a live process is applying. Every command and server starts
+/// with this; if there is nothing to undo, it costs one index lookup. If it fails, for example because the disk is
+/// full, it logs the failure and the command continues: only the next apply has to wait for it.
 pub fn recover(context: &Context) {
     if let Err(error) = try_recover(context) {
         tracing::warn!(%error, "could not undo an interrupted deploy; the next command tries again");
@@ -33,13 +33,13 @@ fn try_recover(context: &Context) -> Result<()> {
     }
     match context.store.begin_apply()? {
         Some(right) => finish(context, &right),
-        // The other process is alive, and handles its own journal.
+        // The other process is alive and finishes its own journal.
         None => Ok(()),
     }
 }
 
-/// Finishes incomplete applies of this machine: undoes those in progress, and cleans up after those that were done. If
-/// one fails, the others are still finished. Journals from elsewhere are never touched ([`journal::unfinished`]).
+/// Finishes incomplete applies of this machine: undoes those in progress, and cleans up after completed ones. If one
+/// fails, the others are still finished. Journals from other machines are never touched ([`journal::unfinished`]).
 pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
     let (ours, _) = journal::unfinished(context)?;
     journal::sweep(context, &ours)?;
@@ -54,7 +54,7 @@ pub fn finish(context: &Context, _right: &Applying) -> Result<()> {
 
 fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
     let mut folders = Folders::below(journal.roots.clone());
-    // A completed apply is never undone here, no matter what happened to its files since.
+    // A completed apply is never undone here, whatever happened to its files later.
     if !journal.is_applying {
         return clean_up(context, journal, &mut folders);
     }
@@ -70,7 +70,8 @@ fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
     Ok(())
 }
 
-/// Undoes an apply that failed after `begun` of its files. Returns the error, which reports the state of the files.
+/// Undoes an apply that failed while it wrote its file number `begun`. Returns an error that reports the state of the
+/// files.
 pub fn after(
     context: &Context,
     _right: &Applying,
@@ -108,12 +109,12 @@ pub fn after(
     hints.into_iter().fold(undone, Error::hint).with_source(error)
 }
 
-/// Restores the first `begun` files of a journal. A file is restored only if it is missing or unchanged since the
-/// apply; returns the others, which are left alone. Also removes the folders that the apply created, if they are empty.
+/// Restores the first `begun` files of a journal, and removes empty folders that the apply created. A file that was
+/// changed after the apply wrote it is left unchanged. Returns the paths of those files.
 fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
-    // If the whole root was removed since, nothing is restored; the images stay in the database.
+    // If the whole root was removed in the meantime, nothing is restored. The contents stay in the database.
     let stands = Path::new(&context.store.read(|db| deploys::place_key(db, journal.place))?.root).is_dir();
     for (seq, file) in journal.files.iter().enumerate().take(begun).rev() {
         if file.op == "claim" {
@@ -130,12 +131,13 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
     }
     let made = context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?;
     folders.remove_empty(&made);
-    // Sync each remaining folder once before the journal is closed. Until then, the next command repeats all of it.
+    // Sync each remaining folder once, before the journal is closed. If this is interrupted, the next command repeats
+    // it all.
     let files = journal.files.iter().take(begun).map(|file| Path::new(&file.path));
     let touched: BTreeSet<&Path> = files.chain(made.iter().map(Path::new)).filter_map(Path::parent).collect();
     for folder in touched {
         match folders.sync(folder) {
-            // The folder has become a link, so nothing was restored there.
+            // The folder was replaced by a link, so nothing was restored there.
             Err(error) if error.code() == Code::InvalidPath => {}
             synced => synced?,
         }
@@ -150,7 +152,7 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     let file = &journal.files[seq];
     let path = Path::new(&file.path);
     let held = match folders.holding(path) {
-        // The folder was replaced by a link or a file, so nothing was ever written behind it.
+        // The folder was replaced by a link or a file, so nothing was written there.
         Err(error) if error.code() == Code::InvalidPath => return Ok(false),
         held => held?,
     };
@@ -180,7 +182,8 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     if !is_before {
         bring_back(context, &folder, name, file, (&new, &old))?;
     }
-    // Renaming a hard link onto the same file does nothing and leaves both names. A new file has no old one to remove.
+    // If the hard link and the file are the same file, the rename did nothing and left both names, so remove one. A
+    // newly created file has no old version.
     if file.before != Image::Absent {
         folder.remove(&old)?;
     }
@@ -219,7 +222,7 @@ fn is(found: &Found, image: &Image) -> bool {
     }
 }
 
-/// Removes the old files that were kept during an apply, removes the folders that it emptied, and closes its journal.
+/// Removes the old files that an apply kept and the folders that it emptied, and closes its journal.
 pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> Result<()> {
     for (seq, file) in journal.files.iter().enumerate().filter(|(_, file)| leaves_work(file)) {
         let old = journal.beside(seq).1;
@@ -233,7 +236,7 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
         let Some((folder, _)) = folder else { continue };
         if matches!(&file.before, Image::File { sha256, .. } if folder.look(&old)?.sha256().is_some_and(|there| there != sha256))
         {
-            // Somebody wrote to the file just when it was replaced, so this is the only copy of that write.
+            // Another program wrote to the file just as it was replaced. This is the only copy of what it wrote.
             let kept = Path::new(&file.path).with_file_name(&old).display().to_string();
             tracing::warn!(
                 file = file.path,
@@ -255,7 +258,8 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
     Ok(())
 }
 
-/// Whether a file needs work after all files are written: its old version was kept, or its folder may be empty.
+/// Whether a file needs work after all files are written: because its old version was kept, or its folder may be
+/// empty.
 pub fn leaves_work(file: &File) -> bool {
     let replaced = matches!(file.before, Image::File { .. }) && file.op != "claim";
     replaced || (file.before != Image::Absent && file.after == Image::Absent)

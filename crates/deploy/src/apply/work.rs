@@ -1,4 +1,4 @@
-//! The work of an apply: the changes of a deploy, a rollback or a restore.
+//! Describes the work of an apply: the changes of a deploy, a rollback or a restore.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,27 +17,25 @@ pub struct Work<'a> {
     pub plan_hash: &'a str,
     /// The goal of a rollback.
     pub rolled_back_to: Option<&'a str>,
-    /// The targets that the work is for.
     pub targets: Vec<String>,
-    /// The files that the user chose to adopt.
     pub adopt: Adopted,
     pub changes: Vec<Change>,
     /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
     /// The files that the place manages on disk now, by path.
     pub rows: BTreeMap<String, Deployed>,
-    /// The folders that the user's own command writes below. All other changes must be below a folder that this user
+    /// The folders that the user's own command writes below. All other changes must be below folders that this user
     /// deployed to before.
     pub roots: BTreeSet<PathBuf>,
 }
 
 impl<'a> Work<'a> {
-    /// Returns the work of deploying a plan.
+    /// Converts a plan to the work that deploys it.
     pub fn deploy(site: &'a Site, plan: Plan, plan_hash: &'a str, adopt: Adopted) -> Self {
         let Plan { desired, rows, changes, row_changes } = plan;
         let targets = names(&site.selected);
-        // A file that no module produces any more is known only from the database, so its root is not approved by this
-        // command.
+        // A file that no module produces any more is known only from the database, so the user's command does not
+        // approve its root.
         let landed = changes.iter().filter(|change| desired.output(&change.path).is_some());
         let mut roots = roots::of_changes(landed);
         roots.extend(roots::of_claims(&row_changes));

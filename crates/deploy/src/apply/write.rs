@@ -14,7 +14,7 @@ use mcpkg_base::disk::{self, Found};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// Returns the missing folders that the changes need, outermost first. Fails if one of them cannot be created.
+/// Returns the missing folders that the changes need, outermost first. Fails if one cannot be created.
 pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
@@ -28,7 +28,7 @@ pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Resu
     Ok(missing)
 }
 
-/// Returns the attributes, other than bytes and mode, of files that are replaced or removed.
+/// Returns the attributes of replaced and removed files, other than their bytes and mode.
 pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result<Vec<Option<Attributes>>> {
     let of = |change: &Change| match change.before {
         Found::File { .. } => Ok(folders.holding(&change.path)?.and_then(|(folder, name)| folder.attributes(name))),
@@ -37,11 +37,11 @@ pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result
     changes.iter().map(of).collect()
 }
 
-/// Writes the files. Returns each file's metadata right after it was written, if that is stable enough to detect later
-/// changes. On failure, the error comes with the number of files that were begun.
+/// Writes the files. Returns each file's metadata just after the write, or `None` if it would not reveal later
+/// changes. On failure, also returns how many files were begun.
 ///
 /// # Errors
-/// `E_FILE_FAILED`, also for a file that was changed meanwhile.
+/// `E_FILE_FAILED`, also if a file was changed in the meantime.
 pub(super) fn write_all(
     context: &Context,
     journal: &Journal,
@@ -108,20 +108,20 @@ fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) ->
     let name = change.path.file_name().unwrap_or_default();
     let (new, old) = journal.beside(seq);
     if let After::File { bytes, mode, .. } = &change.after {
-        // A replacement keeps the owner of the file that it replaces.
+        // The new file keeps the owner of the file that it replaces.
         let replaced =
             || Attributes::from_column(journal.files[seq].attributes.as_deref()).map(Attributes::without_time);
         let attributes = change.attributes.clone().or_else(replaced);
         folder.write_beside(name, &new, bytes, *mode, attributes.as_ref())?;
     }
-    // Check as late as possible, so that a change made up to now is not overwritten.
+    // Check as late as possible, to avoid overwriting a change made in the meantime.
     if folder.look(name)? != change.before {
         return Err(changed(&change.path));
     }
     let replaces = change.before != Found::Absent;
     if replaces && !matches!(change.before, Found::Link(_)) {
-        // Keep the old file as a hard link: restoring it needs no disk space and preserves all attributes. If the disk
-        // does not support hard links, the stored image is used instead.
+        // Keep the old file as a hard link: restoring it needs no disk space and preserves all attributes. On a disk
+        // without hard links, the stored content is used instead.
         folder.link_beside(name, &old);
     }
     match &change.after {

@@ -1,23 +1,23 @@
-//! Converts module ids to parts of file names.
+//! Converts module ids to file names.
 
 use mcpkg_agents::forms::file_letters;
 use mcpkg_base::hex;
 use mcpkg_base::sha256;
 
-/// Returns an id as a part of a file name: everything except letters, digits, `_` and `-` becomes `_`.
+/// Converts an id to part of a file name: everything except letters, digits, `_` and `-` becomes `_`.
 pub fn sanitise(id: &str) -> String {
     let name = file_letters(id);
     if name.is_empty() { "module".to_owned() } else { name }
 }
 
-/// Returns the name of a module's files in contract 000's original: the id, made safe and shortened, and the beginning
-/// of the id's SHA-256.
+/// Returns the name that contract 000's original tool gives to a module's files: the sanitised id, shortened to 64
+/// bytes, and the beginning of the id's SHA-256.
 pub fn fs_key(id: &str) -> String {
     let name = sanitise(id);
     format!("{}--{}", &name[..name.len().min(64)], short_hash(id))
 }
 
-/// Like [`fs_key`], in the original's first format, which did not shorten long ids.
+/// Like [`fs_key`], but in the original's first format, which did not shorten long ids.
 pub fn unbounded_fs_key(id: &str) -> String {
     format!("{}--{}", sanitise(id), short_hash(id))
 }

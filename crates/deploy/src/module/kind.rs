@@ -1,4 +1,4 @@
-//! The kinds of modules.
+//! Defines the kinds of modules.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// Returns the word for the kind. For kinds of contract 000, it is the contract's word.
+    /// Returns the kind's name. Kinds of contract 000 have the contract's names.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Instructions => "instructions",

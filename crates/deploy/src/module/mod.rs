@@ -1,4 +1,4 @@
-//! A module: one deployable asset, from a config repo or from a project.
+//! Defines a module: one deployable asset of a config repo or a project.
 
 mod file_name;
 mod kind;
@@ -16,7 +16,7 @@ pub use file_name::{fs_key, sanitise, unbounded_fs_key};
 pub use kind::Kind;
 pub use server_file::ServerFile;
 
-/// The origin of a module's file: the module itself, or the highest overlay that changes it.
+/// Where a module's file comes from: the module itself, or the highest overlay that changes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
@@ -31,49 +31,46 @@ pub enum Layer {
 
 #[derive(Clone, Debug)]
 pub struct ModuleFile {
-    /// The path in the module, separated by `/`.
+    /// The path inside the module, separated by `/`.
     pub path: String,
     pub bytes: Arc<[u8]>,
-    /// Whether the file is executable.
     pub executable: bool,
-    /// The layer that the file comes from.
     pub layer: Layer,
-    /// Further facts about a command's arguments that its file does not contain.
+    /// Facts about a command's arguments that its file does not contain.
     pub arguments: Arc<[Argument]>,
-    /// The file that a command was imported from, if it is not one of Claude Code's.
+    /// The original file of a command that was imported from another agent than Claude Code.
     pub own: Option<Arc<[u8]>>,
 }
 
-/// A project's settings for a module, apart from its files; a config repo has none.
+/// A project's settings for a module. A config repo has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// When the module's instructions apply.
     pub applies: Applies,
     pub description: Option<String>,
-    /// The agent that the file was imported from; the file has that agent's form.
+    /// The agent that the file was imported from. The file is in that agent's format.
     pub agent: Option<String>,
-    /// The path of that file below the imported folder.
+    /// The path that the file had in the imported folder.
     pub path: Option<String>,
 }
 
 impl About {
-    /// Whether the module's file has the form of `target`.
+    /// Whether the module's file is in the format of `target`.
     pub fn is_of(&self, target: Target) -> bool {
         self.agent.as_deref().is_some_and(|agent| target.is_called(agent))
     }
 }
 
-/// One deployable asset, with its overlays applied and its files checked.
+/// One deployable asset. Its overlays are applied and its files are checked.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// The id, such as `skill:review`.
     pub id: String,
     pub kind: Kind,
-    /// The targets; empty means all of them.
+    /// The module's targets. Empty means all targets.
     pub targets: Vec<Target>,
-    /// The files by path; only a skill has more than one.
+    /// The files, sorted by path. Only a skill has more than one.
     pub files: Vec<ModuleFile>,
-    /// The project's settings for the module.
     pub about: About,
 }
 

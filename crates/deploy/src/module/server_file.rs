@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::servers::{Definition, Server};
 
-/// The content of the file of an MCP server's module.
+/// The file of an MCP server's module, stored as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerFile {
     /// The name of the server's entry.
     pub entry: String,
-    /// Whether the entry is only for the agent that its file came from, because another server uses the name elsewhere.
+    /// Whether only the agent that the server was imported from gets the entry. Set if another server has the same
+    /// name.
     pub only_own: bool,
     #[serde(flatten)]
     pub definition: Definition,
 }
 
 impl ServerFile {
-    /// Returns the file content for a server.
     pub fn of(server: &Server) -> Self {
         Self {
             entry: server.entry().to_owned(),

@@ -9,8 +9,8 @@ use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::snapshots::{self, File};
 use mcpkg_store::{Db, blobs};
 
-/// Returns the file with the block of an output in it. If the file contains only the text of one of the modules, the
-/// block replaces that text.
+/// Returns the file with the output's block in it. If the file has no block yet and only repeats one module's text,
+/// the block replaces that text.
 pub fn put_in(output: &Output, text: &[u8]) -> Vec<u8> {
     if sections::find(text).is_none() && goes_in(output, text) {
         return output.bytes.to_vec();
@@ -18,14 +18,14 @@ pub fn put_in(output: &Output, text: &[u8]) -> Vec<u8> {
     sections::put(text, &output.bytes)
 }
 
-/// Whether a file contains only text that is also in the block.
+/// Whether the file contains only text that is also in the block.
 fn goes_in(output: &Output, text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let is_part = |bytes: &[u8]| bytes.trim_ascii() == text;
     text.is_empty() || output.parts.iter().any(|part| is_part(&part.bytes) || is_part(part.body()))
 }
 
-/// Returns the block in a stored image.
+/// Returns the block of a stored file version.
 pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
     let bytes = bytes(db, image)?;
     Ok(bytes.as_deref().and_then(sections::find).map(|split| split.block.trim_ascii_end().to_vec()))
@@ -37,7 +37,7 @@ pub fn is_untouched(db: &Db<'_>, row: &Deployed, text: &[u8]) -> Result<bool> {
     Ok(of_image(db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end()))
 }
 
-/// Repairs a file whose block lost one of the two lines around it. Returns `None` for any other file.
+/// Restores a missing marker line of a block. Returns `None` if both markers are there or the file has no such block.
 pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8>>> {
     if sections::find(text).is_some() {
         return Ok(None);
@@ -45,8 +45,8 @@ pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8
     Ok(of_image(db, applied)?.and_then(|block| sections::mend(text, &block)))
 }
 
-/// Returns a file without anything that its place did to it: the block is removed, and text that the block replaced
-/// comes back.
+/// Returns a file without any of the changes that its place made: the block is removed, and text that the block
+/// replaced is restored.
 pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let back_to = touches.iter().position(|touch| touch.before == row.pristine);
@@ -54,8 +54,8 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     undo(db, found, &touches[..count])
 }
 
-/// Removes the block that a file had before this place wrote to it. A block always belongs to mcpkg, even if something
-/// else wrote it.
+/// Removes the block that a file had before this place wrote to it. A block always belongs to mcpkg, even if another
+/// program wrote it.
 pub fn taken_out(file: After) -> After {
     match file {
         After::File { bytes, mode, .. } if sections::find(&bytes).is_some() => {
@@ -65,8 +65,8 @@ pub fn taken_out(file: After) -> After {
     }
 }
 
-/// Undoes the changes to a file one after the other, newest first. While nothing else was changed, the exact bytes are
-/// restored. After that, only the block or the entries are.
+/// Undoes the changes to a file one after the other, newest first. The exact bytes are restored as long as nothing
+/// else has changed the file. After such a change, only the block or the entries are restored.
 pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     let mut text = found.bytes().map(<[u8]>::to_vec);
     let mut mode = match found {
@@ -101,7 +101,7 @@ pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     })
 }
 
-/// Undoes one change in a file that was also changed otherwise: restores its block and keeps the rest.
+/// Undoes one change in a file that was also edited elsewhere: restores the block and keeps the rest.
 fn undo_in_block(text: Option<Vec<u8>>, before: Option<Vec<u8>>, after: Option<&[u8]>) -> Option<Vec<u8>> {
     let text = text.unwrap_or_default();
     if let Some(split) = before.as_deref().and_then(sections::find) {
@@ -142,7 +142,7 @@ mod tests {
         let after = file("mine\n", "ours\n");
         let edited = file("mine, better\n", "ours\n");
         assert_eq!(undo_in_block(edited, text("mine\n"), after.as_deref()), text("mine, better\n"));
-        // Nothing is left, and there was no file before.
+        // The file did not exist before, and nothing is left in it.
         assert_eq!(undo_in_block(file("", "edited\n"), None, file("", "ours\n").as_deref()), None);
     }
 

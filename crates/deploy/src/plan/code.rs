@@ -31,7 +31,7 @@ impl Code {
     }
 }
 
-/// Returns what agents will run after these changes, but do not run now.
+/// Returns what agents will run after these changes but do not run yet.
 pub fn of(changes: &[Change]) -> Vec<Code> {
     changes.iter().filter(|change| change.op != Op::Delete).flat_map(of_change).collect()
 }
@@ -75,7 +75,7 @@ fn shown(text: &Text) -> String {
     text.parts().iter().map(part).collect()
 }
 
-/// Returns remarks for a person: what each agent will run, and which agents run it without asking.
+/// Describes for a person what each agent will run, and which agents run it without asking.
 pub fn lines(code: &[Code]) -> Vec<String> {
     let titles = |code: &Code| {
         let names = code.targets.iter().map(|name| Target::named(name).map_or(name.as_str(), |t| t.facts().title));
@@ -106,8 +106,8 @@ pub fn lines(code: &[Code]) -> Vec<String> {
     lines
 }
 
-/// Asks a person for consent to the changes, showing their `effects`. Returns `None` if the changes let agents run
-/// nothing.
+/// Asks a person to consent to the changes, and shows their `effects`. Returns `None` if the changes do not let agents
+/// run anything.
 pub fn consent(
     context: &Context,
     operation: &str,

@@ -1,4 +1,4 @@
-//! Compares the disk with the desired state, and makes a plan.
+//! Makes a plan: compares the files on disk with the desired state.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
@@ -24,13 +24,13 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed, Image};
 
-/// The number of files between two progress reports; below that, no progress is shown.
+/// Progress is reported every this many files; below that, no progress is shown.
 const TOLD_EACH: u64 = 64;
 
-/// Compares the desired state with the disk. Deployed files of a `broken` module stay unchanged.
+/// Compares the files on disk with the desired state. Deployed files of a `broken` module stay unchanged.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` if a folder is in the way of a file, or a file in the way of a folder.
+/// `E_IO_INVALID_PATH` if a folder exists where a file must be written, or a file where a folder is needed.
 pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired, broken: &[Broken]) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {
@@ -70,12 +70,12 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired
     Ok(Plan { desired, rows, changes, row_changes })
 }
 
-/// Replaces the recorded paths with real ones, for a folder that was moved and replaced by a link to it.
+/// Replaces recorded paths with real ones. They differ if a folder was moved and a link left in its place.
 fn at_their_real_places(
     mut rows: BTreeMap<String, Deployed>,
     folders: &mut RealFolders,
 ) -> (BTreeMap<String, Deployed>, Vec<RowChange>) {
-    // Rows come folder by folder, so remember the last folder whose real path is its recorded one.
+    // Rows are sorted by folder, so remember the last folder whose recorded path is its real one.
     let mut in_place = String::new();
     let is_elsewhere = |path: &String, _: &mut Deployed| {
         let (folder, _) = split(path);
@@ -100,7 +100,6 @@ fn at_their_real_places(
     (rows, row_changes)
 }
 
-/// Splits a path into its folder and its name.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
@@ -109,7 +108,7 @@ struct Comparing<'a> {
     db: &'a Db<'a>,
     site: &'a Site,
     rows: &'a BTreeMap<String, Deployed>,
-    /// The content of the original's manifest files, read on first use.
+    /// The entries of the original tool's manifest files, read on first use.
     original: Option<BTreeMap<PathBuf, TakenOver>>,
     changes: Vec<Change>,
     row_changes: Vec<RowChange>,
@@ -149,7 +148,7 @@ impl Comparing<'_> {
             Found::Absent => {
                 Err(Error::new(Code::FileFailed, format!("`{}` disappeared in the meantime", path.display())))
             }
-            // A link to a folder: other files may be reached through it.
+            // A link to a folder is in the way: other files may be reached through it.
             Found::Link(_) if path.is_dir() => Err(in_the_way(path)),
             Found::Link(_) => self.link(output, row, found.clone()),
             Found::File { .. } if output.form == Form::Servers => self.entries(desired, output, row, found),
@@ -173,7 +172,7 @@ impl Comparing<'_> {
         let as_applied = |row: &Deployed| matches!(row.applied, Image::File { sha256: bytes, mode: bits, .. } if bytes == *sha256 && bits == *mode);
         let safety = match row {
             Some(row) if as_applied(row) && row.written => MANAGED,
-            // Only the mode was changed since.
+            // Only the file mode was changed since.
             Some(row) if row.applied.sha256() == Some(sha256) && row.written => DRIFTED,
             Some(row) if row.applied.sha256() == Some(sha256) => Safety { drift: Drift::UpstreamPending, ..FOREIGN },
             Some(row) if row.applied == Image::Absent => FOREIGN,
@@ -187,7 +186,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// Returns how safe it is to overwrite a file that this place does not manage.
+    /// Returns how safe it is to overwrite a file that another place manages or nobody does.
     fn of_others(&mut self, desired: &Desired, path: &Path, sha256: &Sha) -> Result<Safety> {
         if let Some(row) = deploys::at(self.db, &self.site.place.machine, &path.to_string_lossy())? {
             let key = deploys::place_key(self.db, row.place)?;
@@ -269,10 +268,10 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// Compares a symbolic link. A link to the desired content is left unchanged; any other link is replaced only with
+    /// Compares a symbolic link. A link that leads to the desired content stays. Any other link is replaced only with
     /// `adopt`.
     fn link(&mut self, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
-        // Reads through the link, but only if it leads to a regular file, not to a device or a pipe.
+        // Read through the link only if it leads to a regular file, not to a device or a pipe.
         let is_file = std::fs::metadata(&output.path).is_ok_and(|metadata| metadata.is_file());
         let shown = if is_file { disk::read(&output.path)? } else { Vec::new() };
         let after = match output.form {
@@ -310,14 +309,12 @@ impl Comparing<'_> {
         });
     }
 
-    /// Returns the targets of a file: of the selected targets, those that want it; of the others, those that had it
-    /// before.
+    /// Returns the targets of a file: the selected targets that want it, and the other targets that had it before.
     fn targets(&self, output: &Output) -> Vec<String> {
         let row = self.rows.get(output.path.to_string_lossy().as_ref());
         names(&self.keepers(output, row).collect::<Vec<_>>())
     }
 
-    /// Like [`Comparing::targets`], with the row of the file.
     fn keepers(&self, output: &Output, row: Option<&Deployed>) -> impl Iterator<Item = Target> {
         let kept = move |target: &Target| row.is_some_and(|row| row.targets.iter().any(|name| name == target.name()));
         let keeps = move |target: &Target| match self.site.selected.contains(target) {
@@ -330,7 +327,7 @@ impl Comparing<'_> {
     fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
         if let Found::File { bytes, .. } = found {
             let (targets, module_ids) = (self.targets(output), output.module_ids());
-            // If mcpkg had deleted its file and the user created a new one there, the file belongs to the user.
+            // mcpkg deleted its file, and the user then created a new one there: the new file belongs to the user.
             let written = row.written && row.applied != Image::Absent;
             let row = Deployed { targets, module_ids, written, applied: image_of(found), stat: None, ..row.clone() };
             self.row_changes.push(RowChange::Follow(row, bytes.as_slice().into()));
@@ -338,7 +335,7 @@ impl Comparing<'_> {
     }
 
     fn as_it_shall_be(&mut self, row: &Deployed, output: &Output) {
-        // Nearly all rows are up to date, which can be seen without building their lists again.
+        // Nearly all rows are up to date. Compare without building the row's lists, to be fast.
         let has_targets = self.keepers(output, Some(row)).map(Target::name).eq(&row.targets);
         if !has_targets || !output.is_made_of(&row.module_ids) {
             let (targets, module_ids) = (self.targets(output), output.module_ids());
@@ -347,14 +344,14 @@ impl Comparing<'_> {
     }
 
     /// Claims a file that already has the desired content although mcpkg did not write it. Its bytes are stored, so
-    /// that a rollback to pristine restores them. Overwriting or deleting it still needs `adopt`, unless the original's
-    /// manifest lists it as written.
+    /// that a rollback to pristine can restore them. Overwriting or deleting it still needs `adopt`, unless the
+    /// original tool's manifest says that the tool wrote it.
     fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], mode: u32) -> Result<()> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());
         }
         let sha256 = if output.is_block() { sha256::of(bytes) } else { output.sha256 };
-        // A block always belongs to mcpkg, even if something else wrote it.
+        // A block always belongs to mcpkg, even if another program wrote it.
         let mut by_original = || self.original(desired).get(&output.path).is_some_and(|entry| entry.sha256 == sha256);
         let written = output.is_block() || by_original();
         let image = Image::File { blob: 0, sha256, mode };
@@ -380,7 +377,7 @@ impl Comparing<'_> {
     }
 }
 
-/// Whether the file's metadata is unchanged, so that it need not be read.
+/// Whether the file's metadata is unchanged, so that the file need not be read.
 fn is_untouched(row: &Deployed, metadata: &std::fs::Metadata) -> bool {
     let same_mode = matches!(row.applied, Image::File { mode, .. } if mode == disk::mode(metadata));
     metadata.is_file() && same_mode && row.stat.is_some() && row.stat == disk::stat(metadata)
@@ -399,7 +396,7 @@ fn image_of(found: &Found) -> Image {
     }
 }
 
-/// Returns the path above `path` that must become a folder but is something else.
+/// Returns the first file above `path` where a folder is needed.
 fn file_above(path: &Path) -> Option<&Path> {
     let error = path.symlink_metadata().err()?;
     let is_there = |above: &&Path| above.symlink_metadata().is_ok();

@@ -1,6 +1,6 @@
-//! Changes mcpkg's entries in an agent's file that belongs to the user, and removes them again.
+//! Adds, changes and removes mcpkg's entries in an agent's configuration file that belongs to the user.
 //!
-//! Snapshots record which entries are mcpkg's: those that a deploy changed. An entry of the user's is never changed
+//! An entry belongs to mcpkg if a snapshot records that a deploy changed it. The user's own entries are never changed
 //! without `adopt`.
 
 use super::safety::{DRIFTED, FOREIGN, MANAGED, Safety};
@@ -14,19 +14,19 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::{Db, blobs, snapshots};
 
-/// Returns the dialect of a file in which mcpkg manages only entries; `None` for any other file.
+/// Returns the dialect of a file in which mcpkg manages only entries. Returns `None` for any other file.
 pub fn dialect(targets: &[String], module_ids: &[String]) -> Option<&'static Dialect> {
     let are_servers = !module_ids.is_empty() && module_ids.iter().all(|id| id.starts_with("mcp_server:"));
     targets.iter().filter(|_| are_servers).find_map(|target| agents::dialect_of(target))
 }
 
-/// Returns the dialect of an output's file.
+/// Returns the dialect in which an output's file is written.
 pub fn dialect_of(output: &Output) -> Result<&'static Dialect> {
     let found = output.targets.first().map(|target| &target.facts().servers);
     found.ok_or_else(|| Error::internal("the target for MCP servers does not say which file format to write"))
 }
 
-/// Returns a file with the entries of an output in it.
+/// Returns the file with the output's entries in it.
 pub fn put_in(output: &Output, text: &[u8]) -> Result<Vec<u8>> {
     let dialect = dialect_of(output)?;
     let wanted = Slots::from_bytes(&output.bytes);
@@ -35,8 +35,8 @@ pub fn put_in(output: &Output, text: &[u8]) -> Result<Vec<u8>> {
     edit(dialect, output, text, changes.map(|(slot, value)| (slot, Some(value.clone()))))
 }
 
-/// Returns a file with the entries of an output and without mcpkg's obsolete ones, and how safe the change is; `None`
-/// if there is nothing to change.
+/// Returns the file with the output's entries and without mcpkg's obsolete entries, and how safe the change is.
+/// Returns `None` if nothing needs to change.
 pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]) -> Result<Option<(Vec<u8>, Safety)>> {
     let dialect = dialect_of(output)?;
     let (wanted, there) = (Slots::from_bytes(&output.bytes), Slots::of(dialect, text));
@@ -73,13 +73,13 @@ pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]
     Ok(Some((edit(dialect, output, text, changes.into_iter())?, safety)))
 }
 
-/// Whether the entries in a file are unchanged since they were deployed.
+/// Whether mcpkg's entries in a file are unchanged since they were deployed.
 pub fn are_untouched(db: &Db<'_>, dialect: &Dialect, row: &Deployed, text: &[u8]) -> Result<bool> {
     let (there, applied) = (Slots::of(dialect, text), applied(db, dialect, row)?);
     Ok(ours(db, dialect, row)?.iter().all(|slot| there.get(slot).is_none() || there.get(slot) == applied.get(slot)))
 }
 
-/// Undoes one change in a file that was also changed otherwise: restores its entries and keeps the rest. Returns `None`
+/// Undoes one change in a file that was also edited elsewhere: restores the entries and keeps the rest. Returns `None`
 /// if the file did not exist before and nothing is left in it.
 pub fn undo_in(
     dialect: &Dialect,
@@ -90,11 +90,12 @@ pub fn undo_in(
     let (was, is) = (Slots::of(dialect, before.unwrap_or_default()), Slots::of(dialect, after.unwrap_or_default()));
     let text = text.unwrap_or_default();
     let Ok(mut edited) = String::from_utf8(text.clone()) else { return Some(text) };
-    // The file that contained the entries before the change is the user's, even if nothing is left in it.
+    // If the file already held entries before the change, that part is the user's and stays, even if nothing is left
+    // in it.
     let held = before.and_then(|before| std::str::from_utf8(before).ok());
     let held = held.is_some_and(|before| dialect.document.holds(before).unwrap_or(true));
     for (slot, value) in was.changed_from(&is) {
-        // If the file can no longer be edited, the user has to fix it.
+        // A file with broken syntax stays unchanged: the user has to fix it.
         if let Ok(next) = slot.put(dialect, &edited, value.as_ref(), !held) {
             edited = next;
         }
@@ -103,7 +104,7 @@ pub fn undo_in(
     (!is_gone).then(|| edited.into_bytes())
 }
 
-/// Returns the slots that snapshots changed in a file.
+/// Returns the slots of a file that snapshots changed.
 fn ours(db: &Db<'_>, dialect: &Dialect, row: &Deployed) -> Result<Vec<Slot>> {
     let mut ours = Vec::new();
     for touch in snapshots::touches(db, row.place, &row.path, 0)? {
@@ -126,7 +127,7 @@ fn slots(db: &Db<'_>, dialect: &Dialect, image: &Image) -> Result<Slots> {
     })
 }
 
-/// Whether two entries mean the same to their agent.
+/// Whether two entries mean the same to the agent that reads them.
 fn is_same(dialect: &Dialect, found: Option<&serde_json::Value>, wanted: &serde_json::Value) -> bool {
     let read = |entry: &serde_json::Value| dialect.read(entry, &[]).ok();
     found.is_some_and(|found| found == wanted || (read(found).is_some() && read(found) == read(wanted)))

@@ -1,4 +1,4 @@
-//! A plan: what an apply would do to each file, and how safe that is.
+//! Describes a plan: what an apply would do to each file, and how safe that is.
 
 pub mod block;
 pub mod budget;
@@ -29,24 +29,25 @@ use mcpkg_store::deploys::{Deployed, Image};
 pub use mcpkg_store::snapshots::Keep;
 use mcpkg_store::{Db, blobs};
 
-/// Why the disk differs, from comparing the last applied state, the disk and the desired state.
+/// Why the file on disk differs from the desired state. Found by comparing the last applied state, the disk and the
+/// desired state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drift {
     /// The file was changed since it was deployed.
     UserModified,
-    /// The source was changed since, and the file was not.
+    /// The source was changed since the deploy, and the file was not.
     UpstreamPending,
     Both,
     /// The file was deleted since it was deployed.
     Missing,
     /// mcpkg still manages the file, but no module wants it any more.
     Extra,
-    /// The file existed before, and was never deployed.
+    /// The file existed before and was never deployed.
     Unmanaged,
 }
 
 impl Drift {
-    /// Returns the word for programs.
+    /// Returns the word that contract 000 uses.
     pub const fn word(self) -> &'static str {
         match self {
             Drift::UserModified => "user_modified",
@@ -69,7 +70,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Returns contract 000's word.
+    /// Returns the word that contract 000 uses.
     pub const fn word(self) -> &'static str {
         match self {
             Op::Create => "create",
@@ -79,17 +80,16 @@ impl Op {
     }
 }
 
-/// The desired state of a path.
+/// The desired state of a file.
 #[derive(Clone, Debug)]
 pub enum After {
     Absent,
     File {
         bytes: Arc<[u8]>,
-        /// The SHA-256 of `bytes`.
         sha256: Sha,
         mode: u32,
     },
-    /// A symbolic link; only a rollback restores one.
+    /// A symbolic link. Only a rollback restores links.
     Link(String),
 }
 
@@ -99,7 +99,7 @@ impl After {
         After::File { sha256: sha256::of(&bytes), bytes, mode }
     }
 
-    /// Returns the state that a stored image describes.
+    /// Converts a stored file version.
     pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Self> {
         Ok(match image {
             Image::Absent => After::Absent,
@@ -132,7 +132,7 @@ impl After {
         }
     }
 
-    /// Whether the disk already has this state.
+    /// Whether the file on disk already has this state.
     pub fn is(&self, found: &Found) -> bool {
         match (self, found) {
             (After::Absent, Found::Absent) => true,
@@ -149,7 +149,7 @@ impl After {
 pub struct Change {
     pub op: Op,
     pub path: PathBuf,
-    /// The target's folder that contains the file.
+    /// The target's folder that the file is written below.
     pub root: PathBuf,
     /// The targets that want the file, or wanted it.
     pub targets: Vec<String>,
@@ -159,7 +159,7 @@ pub struct Change {
     pub block: bool,
     pub before: Found,
     pub after: After,
-    /// The reason, for a person.
+    /// Why the file changes, for a person.
     pub reason: String,
     /// Whether the change overwrites or deletes a file that mcpkg did not write or that changed since.
     pub adopt: bool,
@@ -169,12 +169,12 @@ pub struct Change {
     pub drift: Drift,
     /// Who owns the file afterwards.
     pub keep: Keep,
-    /// The attributes of a restored file, other than bytes and mode.
+    /// Attributes of a restored file other than its bytes and mode.
     pub attributes: Option<Attributes>,
 }
 
 impl Change {
-    /// Returns the change in contract 000's form, with `targets` and `drifted` added.
+    /// Returns the change as contract 000's JSON, with `targets` and `drifted` added.
     pub fn json(&self) -> Value {
         let mut json = json!({
             "target": self.targets.first(),
@@ -197,14 +197,14 @@ impl Change {
     }
 }
 
-/// A change of a row without a write: the file is already in the desired state, or mcpkg releases it.
+/// A change to the record of a deployed file without a write to disk.
 #[derive(Clone, Debug)]
 pub enum RowChange {
-    /// The file was unmanaged but already in the desired state. From now on this place manages it.
+    /// The file was not managed but already has the desired content. From now on this place manages it.
     Claim(Deployed, Arc<[u8]>),
-    /// Other targets or modules want the file now.
+    /// The list of targets or modules that want the file has changed.
     Keep(Deployed),
-    /// The file was changed on disk in the same way as its source, so it is in the desired state.
+    /// The user changed the file in the same way as its source, so it already has the desired content.
     Follow(Deployed, Arc<[u8]>),
     /// No target needs the file any more, and there is nothing to delete on disk.
     Forget(String),
@@ -212,24 +212,23 @@ pub enum RowChange {
 
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The desired state of the disk.
     pub desired: Desired,
     /// The files that the place manages on disk, by path.
     pub rows: BTreeMap<String, Deployed>,
-    /// The changes, by target and path.
+    /// The changes, sorted by target and path.
     pub changes: Vec<Change>,
     /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
 }
 
 impl Plan {
-    /// Returns all files that the plan knows: those to deploy, and those deployed before.
+    /// Returns all files of the plan: those to deploy and those deployed before.
     pub fn files(&self) -> impl Iterator<Item = &Path> + Clone {
         let wanted = self.desired.outputs.values().map(|output| output.path.as_path());
         wanted.chain(self.rows.keys().map(Path::new))
     }
 
-    /// Leaves out the changes of all other files.
+    /// Keeps only the changes to the named files.
     pub fn keep_only(&mut self, is_named: impl Fn(&Path) -> bool) {
         self.changes.retain(|change| is_named(&change.path));
         self.row_changes.retain(|change| match change {
@@ -238,9 +237,10 @@ impl Plan {
         });
     }
 
-    /// Treats files that were only found equal as written by mcpkg, if the user chose to adopt them.
+    /// Marks files that had the desired content before the deploy as written by mcpkg, if the user chose to adopt
+    /// them.
     pub fn adopt_claims(&mut self, is_adopted: impl Fn(&Path) -> bool) {
-        // A file that the deploy writes becomes mcpkg's anyway.
+        // Files that the deploy writes become mcpkg's anyway.
         let changed: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
         let claimed = self.rows.values().filter(|row| {
             let path = Path::new(&row.path);
@@ -250,13 +250,12 @@ impl Plan {
         self.row_changes.extend(claimed.map(|row| RowChange::Keep(Deployed { written: true, ..row.clone() })));
     }
 
-    /// Whether an apply would change and claim nothing.
+    /// Whether an apply would neither change nor claim a file.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && !self.row_changes.iter().any(|change| matches!(change, RowChange::Claim(..)))
     }
 }
 
-/// Returns the names of targets.
 pub fn names(targets: &[Target]) -> Vec<String> {
     targets.iter().map(|target| target.name().to_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! Finds files that an agent ignores or reads differently because of the user's own files.
+//! Warns about deployed files that an agent ignores or reads differently because of the user's own files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use mcpkg_base::error::Result;
 
 const AGENTS_MD: &str = "AGENTS.md";
 
-/// Returns a warning for each such file.
+/// Returns all warnings.
 pub fn warnings(site: &Site, desired: &Desired) -> Result<Vec<String>> {
     let chosen = site.configs.iter().filter(|config| site.selected.contains(&config.target));
     let mut said = Vec::new();
@@ -29,7 +29,7 @@ pub fn warnings(site: &Site, desired: &Desired) -> Result<Vec<String>> {
     Ok(said)
 }
 
-/// Returns a warning for each target whose file of MCP servers below the root is hidden by another agent's file.
+/// Warns about each target whose MCP server file below the root is hidden by another agent's file.
 pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
     let Some(root) = &site.bases.root else { return Vec::new() };
     let stands = |file: &str| root.join(file).is_file() || desired.output(&root.join(file)).is_some();
@@ -44,7 +44,7 @@ pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
     hidden.collect()
 }
 
-/// Warns about a file that keeps a target from reading the AGENTS.md of the root.
+/// Warns about a file that keeps a target from reading the root's AGENTS.md.
 fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path) -> Result<Option<String>> {
     let AgentsMd::UnlessHiddenBy(files) = config.target.facts().project.agents_md else { return Ok(None) };
     let path = root.join(AGENTS_MD);
@@ -62,7 +62,7 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     }))
 }
 
-/// Warns about files that a target reads instead of AGENTS.md, except deployed ones.
+/// Warns about the user's own files that a target reads instead of AGENTS.md.
 fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
     let Some(over) = target.facts().project.agents_md_override else { return Vec::new() };
     let of_target = |output: &&Output| output.targets.contains(&target) && output.path.ends_with(AGENTS_MD);
@@ -74,7 +74,7 @@ fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
     files.map(|file| format!("{title} reads `{}` instead of the AGENTS.md next to it", file.display())).collect()
 }
 
-/// Warns about the user's skills that hide skills of the project.
+/// Warns about skills in the user's home folder that hide different skills of the project.
 fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let facts = target.facts();
     let Some(root) = site.bases.root.as_ref().filter(|_| facts.reading.user_skills_win) else { return Vec::new() };
@@ -82,7 +82,7 @@ fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let named = |output: &Output| {
         let path = output.path.strip_prefix(&below).ok()?;
         let own = of_user.join(path);
-        // The same skill in both places does no harm.
+        // Two equal skills do no harm.
         let differs =
             path.ends_with("SKILL.md") && own.is_file() && disk::read(&own).is_ok_and(|bytes| bytes != *output.bytes);
         path.parent().filter(|_| differs).map(Path::to_owned)
@@ -98,7 +98,7 @@ fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
         .collect()
 }
 
-/// Warns about commands that exist for both the user and the project, if the target then runs neither by its name.
+/// Warns about commands that exist both in the user's folder and in the project, if the target renames both.
 fn commands(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let facts = target.facts();
     let (Commands::Toml(project) | Commands::Numbered(project) | Commands::Files(project)) = facts.project.commands

@@ -1,4 +1,4 @@
-//! Makes a plan and keeps it with all its inputs.
+//! Makes a plan and keeps it together with all its inputs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,19 +23,18 @@ use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed};
 use mcpkg_store::modules::Applies;
 
-/// A plan with all its inputs.
+/// A plan together with all its inputs.
 pub struct Prepared {
     pub site: Site,
     /// What an apply would do.
     pub plan: Plan,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
     /// The kind of each module, by id.
     pub kinds: HashMap<String, Kind>,
     /// The git sources that were fetched.
     pub checkouts: Checkouts,
-    /// Fingerprint of the source. A plan is applied only while it is unchanged; the transaction of the apply checks it
-    /// again.
+    /// Fingerprint of the source. A plan is applied only if the source still has it; the apply checks it again in its
+    /// transaction.
     pub fingerprint: Option<sha256::Sha>,
     /// The SHA-256 of everything that an apply would do, in hex.
     pub hash: String,
@@ -44,18 +43,18 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Makes the plan of a choice. Git sources are fetched first, before taking any lock that others wait for.
+    /// Makes the plan of a choice. Fetches git sources first, before it takes any lock that others wait for.
     pub fn new(context: &Context, choice: &Choice) -> Result<Self> {
         let site = Site::find(context, choice)?;
         let checkouts = site.fetch(context)?;
         Self::of(context, site, checkouts, false)
     }
 
-    /// Makes the plan of a choice again with the sources that were fetched before, so that it needs neither git nor the
-    /// network.
+    /// Makes the plan of a choice again. It uses the git sources that were fetched before, so it needs neither git nor
+    /// the network.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` if other git sources are wanted now.
+    /// `E_PLAN_CHANGED` if the plan now needs other git sources.
     pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
         Self::of(context, Site::find_again(context, choice, &checkouts)?, checkouts, true)
     }
@@ -88,7 +87,7 @@ impl Prepared {
         Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash, listings: Listings::default() })
     }
 
-    /// Returns the data that `plan`, `diff` and `deploy` share, with the changes that the answer lists.
+    /// Returns the data that `plan`, `diff` and `deploy` share. `listed` are the changes that the answer lists.
     pub fn data(&self, listed: &[Change]) -> Value {
         let mut data = json!({
             "profile": self.site.profile,
@@ -107,8 +106,8 @@ impl Prepared {
         data
     }
 
-    /// Returns the remarks that only the plan shows, not every command: what is left out of which target, what is
-    /// deployed once for several targets, and what agents will run.
+    /// Returns remarks that only a plan shows: what is left out for which target, what is deployed once for several
+    /// targets, and what agents will run.
     pub fn said_with_plan(&self) -> Vec<String> {
         let desired = &self.plan.desired;
         let code = code::lines(&code::of(&self.plan.changes));
@@ -118,8 +117,8 @@ impl Prepared {
     }
 }
 
-/// Returns a remark on files that stay although no module needs them: they existed before the first deploy, with the
-/// same content.
+/// Returns a remark on files that are kept although no module needs them: they had the same content before the first
+/// deploy.
 fn let_go(plan: &Plan) -> Option<String> {
     let is_left = |row: &&Deployed| !row.written && Path::new(&row.path).symlink_metadata().is_ok();
     let rows = plan.row_changes.iter().filter_map(|change| match change {
@@ -135,7 +134,8 @@ fn let_go(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the selected targets and those that have files in this place: if two targets read one file, both count.
+/// Returns the selected targets and those that already have files in this place. If two targets read one file, both
+/// count.
 fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> {
     let mut present = site.selected.clone();
     let is_scoped = |module: &Module| module.about.applies != Applies::Always;
@@ -148,11 +148,10 @@ fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> 
     Ok(present)
 }
 
-/// Returns the SHA-256 of the choice and of every change, in order. Any different byte, mode or path results in another
-/// hash.
+/// Returns the SHA-256 of the choice and of every change, in order. Any different byte, mode or path changes the hash.
 fn hash(site: &Site, plan: &Plan) -> String {
     let mut hash = sha256::Hasher::new();
-    // Each field ends with a byte that no field contains.
+    // End each field with a byte that no field contains.
     let mut field = |bytes: &[u8]| {
         hash.update(bytes);
         hash.update([0]);

@@ -1,4 +1,4 @@
-//! Describes whether a file on disk may be overwritten.
+//! Describes whether mcpkg may overwrite a file on disk.
 
 use crate::plan::Drift;
 

@@ -1,4 +1,4 @@
-//! Shows a plan to a person: rows, counts, differences.
+//! Shows a plan to a person: a table of changes, a line that counts them, and diffs.
 
 use super::prepare::Prepared;
 use super::{Change, Op};
@@ -8,7 +8,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::op::{Body, Context, Table};
 
-/// Returns the changes for a person: one row each, and a line that counts them.
+/// Returns a table with one row for each change, and a line that counts them.
 pub fn table(changes: &[Change], site: &Site) -> Body {
     let rows = changes
         .iter()
@@ -33,7 +33,7 @@ pub fn table(changes: &[Change], site: &Site) -> Body {
     Body::Below(site.place.root.clone(), Box::new(Body::Table(table)))
 }
 
-/// Returns the error for an apply whose plan changed after it was shown.
+/// Returns the error for an apply whose plan changed after the user saw it.
 pub fn changed_meanwhile() -> Error {
     Error::new(Code::PlanChanged, "Something changed since the plan was made; nothing was written")
         .hint("make a new plan and review it")
@@ -55,7 +55,7 @@ pub fn count_line(changes: &[Change], done: bool) -> String {
     format!("{create} to create, {update} to update, {delete} to delete{adopts}")
 }
 
-/// Returns the changes for a request for consent, one line each.
+/// Lists the changes for a consent prompt, one line each.
 pub fn effects(changes: &[Change]) -> Vec<String> {
     changes.iter().map(|change| format!("{} {}", change.op.word(), change.path.display())).collect()
 }
@@ -63,7 +63,7 @@ pub fn effects(changes: &[Change]) -> Vec<String> {
 /// The maximum size of one file's diff in bytes.
 const MAX_DIFF: usize = 100 << 10;
 
-/// Returns the unified diff of a change with this name of its file, or the reason why there is no diff.
+/// Returns the unified diff of a change, or the reason why there is no diff. `relative` is the file name in the diff.
 fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
     let text = |bytes: Option<&[u8]>| match bytes {
         Some(bytes) => std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| format!("{relative} is not UTF-8")),
@@ -86,8 +86,8 @@ fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
 /// The maximum size of all diffs in an answer to an agent, in bytes.
 const MAX_DIFFS: usize = 32 << 10;
 
-/// Returns the unified diffs of the first changes, with the paths that `name` returns: as many as fit into one answer,
-/// but at least one. For an agent, a first diff that is too long is cut.
+/// Returns the unified diffs of the first changes: as many as fit into one answer, but at least one. `name` returns
+/// the path to show. For an agent, a first diff that is too long is cut.
 pub fn unified_within(
     context: &Context,
     changes: &[Change],
@@ -107,7 +107,7 @@ pub fn unified_within(
     texts
 }
 
-/// Returns a diff. A long one is cut to its first lines and the number of omitted lines.
+/// Cuts a long diff to its first lines, followed by the number of omitted lines.
 fn shortened(text: String, most: usize) -> String {
     if text.len() <= most {
         return text;
@@ -121,8 +121,8 @@ pub fn relative(change: &Change) -> String {
     disk::posix(change.path.strip_prefix(&change.root).unwrap_or(&change.path))
 }
 
-/// Returns the diffs of all changes for a person. Paths are relative to the deploy root, since files in the folders of
-/// different targets may have the same name.
+/// Returns the diffs of all changes for a person. Paths are relative to the deploy root, because files in the folders
+/// of different targets may have the same name.
 pub fn diffs(changes: &[Change], site: &Site) -> Body {
     let text = changes.iter().map(|change| {
         let path = disk::posix(change.path.strip_prefix(&site.place.root).unwrap_or(&change.path));

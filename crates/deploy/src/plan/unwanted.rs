@@ -1,4 +1,4 @@
-//! Decides what happens to files of a place that none of the selected targets needs any more.
+//! Decides what happens to deployed files that none of the selected targets needs any more.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -13,15 +13,15 @@ use mcpkg_store::deploys::{Deployed, Image};
 
 /// What a plan does with such a file.
 pub enum Unwanted {
-    /// Nothing, because it was deleted before.
+    /// The plan does nothing, because the file was deleted before.
     Nothing,
-    /// Only its row changes, not the disk.
+    /// The plan changes the file's row, not the disk.
     Row(RowChange),
-    /// The file is deleted, or mcpkg's block is removed from it.
+    /// The plan deletes the file, or removes mcpkg's block from it.
     File(Change),
 }
 
-/// Compares a file that `row` records and none of the `selected` targets wants with the disk.
+/// Decides about the file of `row`, which none of the `selected` targets wants.
 pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<Unwanted> {
     let keep = |row: Deployed| Ok(Unwanted::Row(RowChange::Keep(row)));
     let gone = || keep(Deployed { applied: Image::Absent, stat: None, ..row.clone() });
@@ -33,7 +33,7 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
         return Ok(Unwanted::Nothing);
     }
     if !row.written {
-        // It is the user's own file, which only happened to be equal.
+        // The file is the user's own: it only happened to have the same content.
         return Ok(Unwanted::Row(RowChange::Forget(row.path.clone())));
     }
     let path = PathBuf::from(&row.path);

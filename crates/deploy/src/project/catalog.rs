@@ -1,4 +1,5 @@
-//! Lists the modules of a project: its prompts and resources by default, changed by its rows in the table of modules.
+//! Lists the modules of a project. By default these are its prompts and some of its resources; rows of the module
+//! table change that.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -28,32 +29,31 @@ pub struct Listed {
     /// The id, such as `skill:review`.
     pub id: String,
     pub kind: Kind,
-    /// The project's settings for the module, or the defaults.
+    /// The project's settings for the module; defaults if it has none.
     pub row: Row,
-    /// The files by path.
+    /// The module's files, sorted by path.
     pub parts: Vec<Part>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The path in the module.
+    /// The path inside the module.
     pub path: String,
-    /// The source of the bytes.
+    /// The stored item that contains the file's bytes.
     pub source: Item,
 }
 
-/// The stored item that contains the bytes of a file.
+/// A stored item that contains the bytes of a module's file.
 #[derive(Clone, Debug)]
 pub enum Item {
     Prompt(Box<Prompt>),
     Resource(Box<Resource>),
     Server(Box<Server>),
-    /// A file that belongs to only one agent.
     AgentFile(Box<AgentFile>),
 }
 
 impl Item {
-    /// Returns the key of the item's row, and of proposals.
+    /// Returns the key that identifies the item in module rows and proposals.
     pub fn item(&self) -> String {
         match self {
             Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
@@ -63,7 +63,7 @@ impl Item {
         }
     }
 
-    /// Returns the key of the content, if it is a blob.
+    /// Returns the key of the blob with the content. A server has none.
     pub fn blob(&self) -> Option<i64> {
         match self {
             Item::Prompt(prompt) => Some(prompt.blob),
@@ -85,7 +85,7 @@ impl Item {
 }
 
 impl Listed {
-    /// Whether it is a module only because a row of the project says so.
+    /// Whether the resource is a module only because a row of the project says so.
     pub fn is_added(&self) -> bool {
         match self.parts.first().map(|part| &part.source) {
             Some(Item::Resource(resource)) => {
@@ -96,7 +96,7 @@ impl Listed {
         }
     }
 
-    /// Returns the description of its prompt or resource. A skill's description is in its SKILL.md.
+    /// Returns the description of the prompt, resource or server. A skill's description is in its SKILL.md.
     pub fn description(&self) -> Option<&str> {
         match &self.parts.first()?.source {
             Item::Prompt(prompt) => prompt.attributes.description.as_deref(),
@@ -106,13 +106,13 @@ impl Listed {
         }
     }
 
-    /// Returns the module's targets; empty means all of them.
+    /// Returns the module's targets. Empty means all targets.
     pub fn targets(&self) -> Vec<Target> {
         self.row.targets.iter().filter_map(|name| Target::named(name)).collect()
     }
 }
 
-/// Returns a project's modules by id, including disabled ones, and warnings about what was left out.
+/// Returns all modules of a project, sorted by id and including disabled ones, and warnings about what was left out.
 pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)> {
     let mut catalog = Catalog {
         rows: modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect(),
@@ -134,7 +134,7 @@ pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)
     for file in agent_files::all(db, project.id)? {
         catalog.agent_file(file);
     }
-    // The remaining rows name resources that are not modules by default, or that no longer exist.
+    // The remaining rows refer to resources that are not modules by default, or to deleted resources.
     let added: Vec<Uuid> =
         catalog.rows.keys().filter_map(|item| item.strip_prefix("resource:")?.parse().ok()).collect();
     for uuid in added {
@@ -146,10 +146,10 @@ pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)
     Ok((catalog.listed, catalog.warnings))
 }
 
-/// Returns the module with this id.
+/// Finds a module by its id.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, with the id that was probably meant.
+/// `E_NOT_FOUND`, with a suggestion: the id that was probably meant.
 pub fn get(db: &Db<'_>, project: &Project, id: &str) -> Result<Listed> {
     let (listed, _) = list(db, project)?;
     match listed.iter().position(|module| module.id == id) {
@@ -179,7 +179,7 @@ struct Catalog {
 }
 
 impl Catalog {
-    /// Takes the row of an item, or creates a default one.
+    /// Takes an item's row out of the map, or creates a default row.
     fn row(&mut self, item: String) -> (Row, Option<Kind>) {
         let row = self.rows.remove(&item).unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
         let kind = row.kind.as_deref().and_then(Kind::named);
@@ -211,7 +211,7 @@ impl Catalog {
         self.add(kind, &name, row, vec![Part { path, source: Item::Prompt(Box::new(prompt)) }]);
     }
 
-    /// Adds a resource whose URI determines its kind and name.
+    /// Adds a resource whose URI determines its kind and name, such as `instructions://NAME`.
     fn named_by_uri(&mut self, below: &str, default: Kind, resource: Resource) {
         let (row, kind) = self.row(format!("resource:{}", resource.uuid));
         let encoded = resource.attributes.uri.strip_prefix(below).unwrap_or_default();
@@ -221,7 +221,7 @@ impl Catalog {
         }
     }
 
-    /// Adds a resource that is not a module by default.
+    /// Adds a resource that is a module only because of its row.
     fn added(&mut self, resource: Resource) {
         let (row, kind) = self.row(format!("resource:{}", resource.uuid));
         if let Some(kind) = kind {
@@ -260,7 +260,7 @@ impl Catalog {
         }
     }
 
-    /// Adds an MCP server; a disabled server stays disabled, regardless of its row.
+    /// Adds an MCP server. A disabled server stays disabled, whatever its row says.
     fn server(&mut self, server: Server) {
         let (row, _) = self.row(format!("mcp_server:{}", server.uuid));
         let enabled = row.enabled && server.enabled;
@@ -270,7 +270,7 @@ impl Catalog {
         self.add(Kind::McpServer, &name, row, vec![part]);
     }
 
-    /// Adds a file of one agent for the targets that read the file at the root.
+    /// Adds a file that belongs to one agent, if targets of that agent read it at the root.
     fn agent_file(&mut self, file: AgentFile) {
         let targets = Target::all().iter().filter(|target| target.is_called(&file.agent));
         let targets: Vec<String> = targets.map(|target| target.name().to_owned()).collect();
@@ -300,7 +300,7 @@ impl Catalog {
     }
 }
 
-/// Whether a path stays in its folder.
+/// Whether a relative path is valid and stays inside its folder.
 pub fn is_inside(path: &str) -> bool {
     !path.contains('\\')
         && !path.contains(char::is_control)

@@ -1,4 +1,4 @@
-//! Reads a project as a source of modules.
+//! Reads the modules of a project, and writes edited files back to it.
 
 pub mod catalog;
 
@@ -22,27 +22,26 @@ use mcpkg_store::{Db, blobs, modules};
 /// The modules of a project, for a deploy.
 #[derive(Debug, Default)]
 pub struct Composition {
-    /// The modules by id.
+    /// The modules, sorted by id.
     pub modules: Vec<Module>,
     /// Warnings about what was left out.
     pub warnings: Vec<String>,
-    /// The modules with text that cannot be written.
     pub broken: Vec<Broken>,
 }
 
-/// A module whose text cannot be written, such as a template that does not render. Other modules are still deployed,
-/// and its deployed file stays unchanged.
+/// A module whose text cannot be written, such as a template that does not render. The other modules are still
+/// deployed. The file that was deployed from this module earlier stays unchanged.
 #[derive(Debug)]
 pub struct Broken {
     pub id: String,
-    /// The module's targets; empty means all of them.
+    /// The module's targets. Empty means all targets.
     pub targets: Vec<Target>,
-    /// The reason, and what to do.
+    /// Why it cannot be written, and what the user can do.
     pub why: Error,
 }
 
 impl Broken {
-    /// Returns the message for the user.
+    /// Returns the warning for the user.
     pub fn told(&self) -> String {
         let hints: String = self.why.hints().iter().map(|hint| format!("; {hint}")).collect();
         let (id, why) = (&self.id, self.why.message());
@@ -50,15 +49,15 @@ impl Broken {
     }
 }
 
-/// Contents that were read before, by the keys of their blobs.
+/// Contents that were already read, by the keys of their blobs.
 type Contents = HashMap<i64, Vec<u8>>;
 
-/// How many modules to read at once.
+/// How many modules are read at once.
 const BATCH: usize = 64;
 
-/// Returns a project's modules by id, and warnings about what was left out. By default, each prompt is a command, each
-/// `skill://NAME/` with a SKILL.md is a skill, and each resource below `instructions://` is instructions. If this takes
-/// more than a moment, `told` is called with the progress.
+/// Returns a project's modules, sorted by id, and warnings about what was left out. By default, each prompt is a
+/// command, each `skill://NAME/` with a SKILL.md is a skill, and each resource below `instructions://` is
+/// instructions. Calls `told` with the progress if this takes more than a moment.
 pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Result<Composition> {
     let (listed, warnings) = catalog::list(db, project)?;
     let enabled: Vec<&Listed> = listed.iter().filter(|listed| listed.row.enabled).collect();
@@ -86,27 +85,28 @@ pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Resul
     Ok(composition)
 }
 
-/// Returns the SHA-256 of what [`compose`] would read, without reading contents. An apply compares it inside its
+/// Returns the SHA-256 of what [`compose`] would read, without reading the contents. An apply compares it in its
 /// transaction.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     modules::fingerprint(db, project)
 }
 
-/// Returns the source of a module's file, such as `prompt:<uuid>` or `resource:<uuid>`. Returns `None` for a file that
-/// a skill does not have yet.
+/// Returns the item that contains a module's file, such as `prompt:<uuid>` or `resource:<uuid>`. Returns `None` for a
+/// file that a skill does not have yet.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for the module.
+/// `E_NOT_FOUND` if the module does not exist.
 pub fn item_of(db: &Db<'_>, project: &Project, module_id: &str, file: &str) -> Result<Option<String>> {
     let listed = catalog::get(db, project, module_id)?;
     Ok(listed.parts.iter().find(|part| part.path == file).map(|part| part.source.item()))
 }
 
-/// Writes the edited bytes of a module's file to its prompt or resource, as a new revision. A file that a skill does
-/// not have yet becomes a resource. Afterwards, [`compose`] returns these bytes.
+/// Writes the edited bytes of a module's file to its prompt or resource as a new revision. A file that a skill does
+/// not have yet becomes a new resource. [`compose`] then returns these bytes.
 ///
 /// # Errors
-/// `E_NOT_FOUND` for the module or the file; `E_INVALID_ARGUMENT` if the bytes cannot be converted back to the prompt.
+/// `E_NOT_FOUND` if the module or the file does not exist; `E_INVALID_ARGUMENT` if the bytes cannot be converted back
+/// to the prompt.
 pub fn write_back(
     db: &Db<'_>,
     author: Author<'_>,
@@ -166,7 +166,7 @@ fn edit(
     Ok(())
 }
 
-/// Returns a module with its content.
+/// Reads a module with its content.
 ///
 /// # Errors
 /// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` or `E_INVALID_ARGUMENT` if its text cannot be written.
@@ -185,7 +185,7 @@ fn module_of(db: &Db<'_>, contents: &Contents, listed: &Listed) -> Result<Module
     Ok(Module { id: listed.id.clone(), kind: listed.kind, targets: listed.targets(), files, about })
 }
 
-/// Returns the description in the front matter of instructions, which says when they apply.
+/// Returns the description in the front matter of instructions. It says when the instructions apply.
 fn described(kind: Kind, files: &[ModuleFile]) -> Option<String> {
     let front = split_front(&files.first().filter(|_| kind == Kind::Instructions)?.bytes).0?;
     keys(front)?.get("description")?.as_str().map(str::to_owned)
@@ -210,13 +210,13 @@ fn file(db: &Db<'_>, contents: &Contents, listed: &Listed, part: &Part) -> Resul
     Ok(ModuleFile { path, bytes, executable, layer: Layer::Upstream, arguments, own })
 }
 
-/// Returns the file that a prompt was imported from, if Claude Code gets a different one.
+/// Returns the original file of an imported prompt if it differs from the file that Claude Code gets.
 fn own_form(prompt: &Prompt, text: &str, written: &[u8]) -> Option<Arc<[u8]>> {
     let own = commands::source(&prompt.name, &prompt.attributes, text).ok();
     own.filter(|own| own.as_bytes() != written).map(|own| own.into_bytes().into())
 }
 
-/// Returns the file of a prompt.
+/// Returns the text of the file that a prompt becomes.
 fn written(listed: &Listed, prompt: &Prompt, text: &str) -> Result<String> {
     if listed.kind != Kind::Instructions {
         return commands::to_file(&prompt.name, &prompt.attributes, text).map_err(|error| {
@@ -238,7 +238,7 @@ fn written(listed: &Listed, prompt: &Prompt, text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Returns a content that was read before, or reads it.
+/// Returns the content of a blob, from `contents` if it was already read.
 fn content(db: &Db<'_>, contents: &Contents, blob: i64) -> Result<Vec<u8>> {
     contents.get(&blob).map_or_else(|| blobs::get(db, blob), |bytes| Ok(bytes.clone()))
 }

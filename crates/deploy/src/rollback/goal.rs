@@ -1,4 +1,4 @@
-//! The goal of a rollback: a snapshot, the state just before it, or the state before the first deploy.
+//! Parses the goal of a rollback: a snapshot, the state just before it, or the state before the first deploy.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,18 @@ use mcpkg_core::op::Context;
 use mcpkg_store::deploys;
 use mcpkg_store::snapshots::{self, Kind, Snapshot, State};
 
-/// The word for the state before the first deploy.
+/// What the user types for the state before the first deploy.
 pub const PRISTINE: &str = "pristine";
 
 pub struct Goal {
-    /// The goal in the user's own words.
+    /// The goal as the user typed it, such as `pristine` or `ID^`.
     pub word: String,
-    /// The snapshot, and whether the goal is the state just before it; `None` for pristine.
+    /// The snapshot, and whether the goal is the state just before it. `None` for pristine.
     pub snapshot: Option<(Snapshot, bool)>,
 }
 
 impl Goal {
-    /// Returns the goal that `word` means.
+    /// Parses a goal: `pristine`, `ID` for the state after that snapshot, or `ID^` for the state just before it.
     pub fn find(context: &Context, word: &str) -> Result<Self> {
         let word = word.trim().to_owned();
         if word == PRISTINE {
@@ -37,15 +37,15 @@ impl Goal {
             let why = format!("Cannot roll back to snapshot '{id}': it is {}", snapshot.state);
             return Err(Error::new(Code::SnapshotUnusable, why).with_details(json!({ "to": id })));
         }
-        // Rolling back to a rollback can only mean to undo it.
+        // Rolling back to a rollback can only mean undoing that rollback.
         let before = before || snapshot.kind == Kind::Rollback.word();
         Ok(Self { word, snapshot: Some((snapshot, before)) })
     }
 
-    /// Returns the site of the snapshot, which must belong to the selected source.
+    /// Returns the site that the snapshot was made for.
     ///
     /// # Errors
-    /// `E_SNAPSHOT_NOT_FOUND` if it belongs to another source or place, and those of [`Site::find`].
+    /// `E_SNAPSHOT_NOT_FOUND` if the snapshot belongs to another source or place, and the errors of [`Site::find`].
     pub fn site(&self, context: &Context, choice: &Choice) -> Result<Site> {
         let choice = &Choice { may_be_gone: true, ..choice.clone() };
         let Some((snapshot, _)) = &self.snapshot else {
@@ -72,7 +72,7 @@ impl Goal {
     }
 }
 
-/// Returns the snapshot with this id. A unique prefix is enough.
+/// Finds a snapshot by its id or a unique prefix of it.
 pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
     let missing = || {
         Error::new(Code::SnapshotNotFound, format!("Snapshot '{}' does not exist", id.escape_debug()))

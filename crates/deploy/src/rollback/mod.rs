@@ -1,4 +1,4 @@
-//! Plans rollbacks: their goal, and the changes to each file.
+//! Plans rollbacks: parses their goal and finds the change to each file.
 
 pub mod goal;
 pub mod plan;

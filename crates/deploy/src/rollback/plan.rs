@@ -1,7 +1,7 @@
 //! Plans a rollback.
 //!
-//! A file is restored if mcpkg wrote its current content, or if the user changed mcpkg's file. Files that belong to
-//! others, and files that the user created since, are left alone.
+//! A rollback restores a file if mcpkg wrote its current content, or if the user edited a file that mcpkg wrote. It
+//! leaves other programs' files alone, and files that the user created later.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed, Image};
 use mcpkg_store::snapshots;
 
-/// The state of a file that a rollback wants.
+/// The state that a file must have after the rollback.
 struct Wanted {
     path: String,
     root: String,
@@ -34,18 +34,16 @@ struct Wanted {
 
 #[derive(Default)]
 pub struct RollbackPlan {
-    /// The changes, by path.
     pub changes: Vec<Change>,
     /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
-    /// The files that the place manages on disk now.
+    /// The files that the place manages on disk now, by path.
     pub rows: BTreeMap<String, Deployed>,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
 impl RollbackPlan {
-    /// Compares the state that a goal wants with the disk.
+    /// Plans the changes that bring the files on disk to the goal's state.
     pub fn compare(db: &Db<'_>, site: &Site, goal: &Goal) -> Result<Self> {
         let Some(place) = deploys::place(db, &site.place)? else { return Ok(Self::default()) };
         let rows = deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect();
@@ -55,7 +53,7 @@ impl RollbackPlan {
             if stands {
                 planned.file(db, site, place, wanted)?;
             } else {
-                // The root was removed with everything in it. Nothing is restored into a removed folder.
+                // The root folder was removed. Nothing is restored into it.
                 planned.row_changes.push(RowChange::Forget(wanted.path));
             }
         }
@@ -100,8 +98,8 @@ impl RollbackPlan {
             Found::File { .. } if wanted.block && has_entries(&wanted.module_ids) => block::undo(db, &found, &touches)?,
             Found::File { bytes, .. } if wanted.block => {
                 let after = block::undo(db, &found, &touches)?;
-                // If the user changed the block before it was removed, undoing gives the user's version. Put the
-                // snapshot's block there instead.
+                // If the user edited the block before it was removed, undoing the removal would bring back the user's
+                // edit. Put the snapshot's block there instead.
                 match (after.bytes(), block::of_image(db, &wanted.image)?) {
                     (Some(text), Some(block)) if wanted.keep != Keep::Nobody && !goes_back_exactly(&touches) => {
                         let mode = after.mode().unwrap_or(disk::FILE);
@@ -171,7 +169,7 @@ impl RollbackPlan {
     }
 }
 
-/// Whether mcpkg's part of a file is unchanged, regardless of changes around it.
+/// Whether mcpkg's part of a file is unchanged. Changes to the rest of the file do not matter.
 fn is_ours(db: &Db<'_>, row: &Deployed, bytes: &[u8]) -> Result<bool> {
     if let Some(dialect) = entries::dialect(&row.targets, &row.module_ids) {
         return entries::are_untouched(db, dialect, row, bytes);
@@ -179,13 +177,13 @@ fn is_ours(db: &Db<'_>, row: &Deployed, bytes: &[u8]) -> Result<bool> {
     block::is_untouched(db, row, bytes)
 }
 
-/// Whether exactly one change is undone. Then the whole file from before it is restored, including the user's part.
+/// Whether exactly one change is undone. In that case the whole earlier file is restored, including the user's part.
 fn goes_back_exactly(touches: &[snapshots::File]) -> bool {
     matches!(touches, [only] if only.op != "claim")
 }
 
 impl Goal {
-    /// Returns the targets of the rollback: those of the snapshot that were also chosen.
+    /// Returns the targets to roll back: those of the snapshot that the user also chose.
     pub fn targets(&self, site: &Site) -> Vec<String> {
         let selected = plan::names(&site.selected);
         match &self.snapshot {
@@ -208,7 +206,7 @@ impl Goal {
             for row in planned.rows.values().filter(|row| site.is_for_all() || is_chosen(&row.targets)) {
                 let rest = others(&row.targets);
                 if !rest.is_empty() && !site.is_for_all() {
-                    // The file is removed when the last target no longer needs it.
+                    // Other targets still need the file. Rolling back the last of them removes it.
                     planned.row_changes.push(RowChange::Keep(Deployed { targets: rest, ..row.clone() }));
                     continue;
                 }
@@ -234,7 +232,7 @@ impl Goal {
         for file in state.into_iter().filter(|file| is_chosen(&file.targets)) {
             let snapshots::File { path, root, mut targets, module_ids, block, keep, after: image, attributes, .. } =
                 file;
-            // Targets that have the file now and are not rolled back keep it.
+            // Targets that have the file now and are not rolled back keep the file.
             let row = planned.rows.get(&path).filter(|row| row.applied != Image::Absent);
             let rest = row.map_or(Vec::new(), |row| others(&row.targets));
             if let Some(row) = row.filter(|_| keep == Keep::Nobody && !rest.is_empty()) {
@@ -249,7 +247,7 @@ impl Goal {
     }
 }
 
-/// Returns the first snapshot in which mcpkg changed a file since its original state.
+/// Returns the first snapshot that changed the file from its original state.
 fn pristine_from(db: &Db<'_>, row: &Deployed) -> Result<i64> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let first = touches.iter().find(|touch| touch.before == row.pristine).or(touches.last());

@@ -63,23 +63,23 @@ pub struct Choice {
     pub may_be_gone: bool,
 }
 
-/// Reads the single target that an agent names; the contract's tools accept no list.
+/// Deserializes the one target that an agent may name: the contract's tools do not accept a list.
 fn one_target<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
     Ok(Option::<String>::deserialize(value)?.into_iter().collect())
 }
 
-/// The profile that applies if none is named.
+/// The profile to use if the user names none.
 pub(super) const DEFAULT_PROFILE: &str = "default";
 
-/// The word for all targets.
+/// What the user types for all targets.
 pub(super) const ALL: &str = "all";
 
-/// Converts a target name that a user wrote: `claude-code`, the client's name, becomes `claude_code`.
+/// Converts a target name that a user typed: `claude-code` (the client's name) becomes `claude_code`.
 #[expect(clippy::unnecessary_wraps, reason = "a value parser may fail")]
 fn target_name(word: &str) -> Result<String, std::convert::Infallible> {
     Ok(word.replace('-', "_"))
 }
 
-/// Completes the names of targets, and the word for all of them.
+/// Completes target names and `all`.
 const ANY_TARGET: Names =
     Names::Known(|_| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());

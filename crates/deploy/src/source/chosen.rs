@@ -6,8 +6,8 @@ use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 use mcpkg_store::targets::{self, Of};
 
-/// Returns the targets of a project: those chosen for the project, else those chosen for every project, else those that
-/// contract 000 knows.
+/// Returns the targets of a project: those chosen for the project, else those chosen for all projects, else those of
+/// contract 000.
 pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     match targets::chosen(db, Of::Project(project.uuid))? {
         Some(names) => Ok(known(&names)),
@@ -15,7 +15,7 @@ pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     }
 }
 
-/// Returns the targets of every project that has no choice of its own.
+/// Returns the targets of all projects without a choice of their own.
 pub fn of_all(db: &Db<'_>) -> Result<Vec<Target>> {
     Ok(match targets::chosen(db, Of::All)? {
         Some(names) => known(&names),

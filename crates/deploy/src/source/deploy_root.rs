@@ -14,12 +14,12 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::projects::{self, Selection};
 
-/// The folders in the home folder that several programs share. A deploy root is never in one of them.
+/// Folders in the home folder that several programs share. mcpkg never picks a deploy root inside one of them.
 const SHARED_FOLDERS: [&str; 3] = [".agents", ".config", ".agentpack"];
 
 /// Returns the deploy root: the folder that the user names, else the folder bound to the project, else the git
-/// repository around the folder where the command or server was started. The home folder and agents' own folders are
-/// used only if the user names them.
+/// repository that contains the folder where the command or server was started. The home folder and agents' own
+/// folders are used only if the user names them.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the named root is not a folder.
@@ -53,21 +53,22 @@ pub(super) fn deploy_root(
     Ok((!is_an_agents_own(&folder, home, moved)).then_some(folder))
 }
 
-/// Returns the folder bound to a project that is its deploy root: the nearest one around the folder where the command
-/// or server was started, else the only one.
+/// Picks the deploy root from the folders bound to a project: the nearest one that contains the start folder, else the
+/// only bound folder.
 fn bound_root(bound: &[String], started: &Path) -> Option<PathBuf> {
     let around = bound.iter().filter(|folder| started.starts_with(folder)).max_by_key(|folder| folder.len());
     let only = (bound.len() == 1).then(|| bound.first()).flatten();
     around.or(only).map(PathBuf::from).filter(|folder| folder.is_dir())
 }
 
-/// Whether a server that was started in the folder of `selection` finds a deploy root by itself. That is a folder bound
-/// to the project, or a git repository around the start folder, unless it is the home folder or an agent's own folder.
+/// Whether a server that was started in the folder of `selection` finds a deploy root by itself: a folder bound to the
+/// project, or the git repository that contains the start folder. The home folder and agents' own folders do not count
+/// as repositories here.
 pub fn has_root(db: &Db<'_>, selection: &Selection) -> Result<bool> {
     Ok(known_root(db, selection)?.is_some())
 }
 
-/// Returns the deploy root that a server finds by itself if it was started in the folder of `selection`.
+/// Returns the deploy root that a server started in the folder of `selection` finds by itself.
 pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>> {
     let started = Path::new(&selection.directory);
     if let Some(project) = projects::served(db, selection)?
@@ -82,7 +83,7 @@ pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>>
     Ok(disk::home().is_ok_and(|home| !is_an_agents_own(&top, &home, &bases::moved())).then_some(top))
 }
 
-/// Whether a folder is the home folder, above it, or an agent's own.
+/// Whether a folder is the home folder, one of its parents, or inside a folder that belongs to an agent.
 fn is_an_agents_own(folder: &Path, home: &Path, moved: &BTreeMap<Target, PathBuf>) -> bool {
     let home = real(home);
     let mut own = Target::all().iter().map(|target| target.facts().own_folder).chain(SHARED_FOLDERS);

@@ -1,4 +1,4 @@
-//! Finds the selected source, the places that it is deployed to, and its modules.
+//! Finds the selected source, its modules, and the places that it is deployed to.
 
 pub mod chosen;
 

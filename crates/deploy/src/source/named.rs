@@ -1,4 +1,4 @@
-//! The files that a user names: those to deploy alone, and those to adopt.
+//! Resolves the files that a user names: those to deploy alone, and those to adopt.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,18 +22,19 @@ pub struct Only {
 }
 
 impl Only {
-    /// Returns a choice with these files.
+    /// Returns `choice`, limited to these files.
     pub fn of(&self, choice: &Choice) -> Choice {
         Choice { only: self.only.clone(), ..choice.clone() }
     }
 }
 
-/// Files and folders that a user named, with their absolute paths.
+/// Files and folders that a user named. Each name is stored with the absolute paths that it may mean.
 #[derive(Clone, Debug, Default)]
 pub struct Named(Vec<(PathBuf, Vec<PathBuf>)>);
 
 impl Named {
-    /// Finds the files below the deploy root, as a plan shows them. A person may also name them from the current folder.
+    /// Resolves names below the deploy root, as a plan shows them. In a shell, a name may also be relative to the
+    /// current folder.
     pub fn of(context: &Context, root: &str, given: &[PathBuf]) -> Self {
         let here = std::env::current_dir().ok().filter(|_| context.is_shell()).map(|here| real(&here));
         let folders: Vec<PathBuf> = std::iter::once(PathBuf::from(root)).chain(here).collect();
@@ -52,10 +53,10 @@ impl Named {
         self.0.iter().any(|(_, paths)| paths.iter().any(|named| path.starts_with(named)))
     }
 
-    /// Refuses a name that no file has.
+    /// Refuses a name that matches no file.
     ///
     /// # Errors
-    /// `E_NOT_FOUND`, with the file that was probably meant.
+    /// `E_NOT_FOUND`, with a suggestion: the file that was probably meant.
     pub fn check<'p>(&self, root: &str, files: impl Iterator<Item = &'p Path> + Clone) -> Result<()> {
         let is_known = |paths: &[PathBuf]| files.clone().any(|file| paths.iter().any(|named| file.starts_with(named)));
         let Some((given, _)) = self.0.iter().find(|(_, paths)| !is_known(paths)) else { return Ok(()) };
@@ -66,14 +67,14 @@ impl Named {
         Err(error.suggest(&given, files.filter_map(below), "`mcpkg plan` lists the files"))
     }
 
-    /// Returns the names as data, for the hash of a plan.
+    /// Returns the names as JSON, for the hash of a plan.
     pub fn json(&self) -> Value {
         let mut files: Vec<_> = self.0.iter().flat_map(|(_, paths)| paths).map(|path| path.to_string_lossy()).collect();
         files.sort_unstable();
         json!(files)
     }
 
-    /// Returns the command line arguments for these names.
+    /// Returns the names as command line arguments: ` --only a.md --only b.md`.
     pub fn arguments(&self, flag: &str) -> String {
         self.0.iter().map(|(given, _)| format!(" {flag} {}", quote(&given.to_string_lossy()))).collect()
     }
@@ -92,7 +93,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The files that a user lets mcpkg overwrite although it did not write them, or they changed since.
+/// The files that the user allows mcpkg to overwrite although mcpkg did not write them or they have changed since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Adopt {
     #[default]
@@ -102,7 +103,7 @@ pub enum Adopt {
 }
 
 impl Adopt {
-    /// Reads the arguments of `--adopt`. Without any, it is for all files.
+    /// Reads the arguments of `--adopt`. Without a path, `--adopt` means all files.
     pub fn of_shell(given: Option<Vec<PathBuf>>) -> Self {
         match given {
             None => Self::Nothing,
@@ -111,12 +112,12 @@ impl Adopt {
         }
     }
 
-    /// Reads what an agent's tool takes: a flag, and paths.
+    /// Reads the arguments of an agent's tool: a flag for all files, and a list of paths.
     pub fn of_tool(all: bool, files: Vec<PathBuf>) -> Self {
         if all { Self::All } else { Self::of_shell(Some(files).filter(|files| !files.is_empty())) }
     }
 
-    /// Finds the files.
+    /// Resolves the names below the deploy root.
     pub fn find(&self, context: &Context, root: &str) -> Adopted {
         match self {
             Self::Nothing => Adopted::Nothing,
@@ -126,7 +127,7 @@ impl Adopt {
     }
 }
 
-/// Like [`Adopt`], with absolute paths.
+/// Like [`Adopt`], but with resolved paths.
 #[derive(Clone, Debug)]
 pub enum Adopted {
     Nothing,
@@ -149,7 +150,7 @@ impl Adopted {
         }
     }
 
-    /// Returns it as data, for what a consent is bound to.
+    /// Returns JSON for the inputs that a confirm token is bound to.
     pub fn json(&self) -> Value {
         match self {
             Self::Nothing => json!(false),
@@ -159,7 +160,7 @@ impl Adopted {
     }
 }
 
-/// Reads `--adopt` as a program gives it: true for all files, or a list of paths.
+/// Deserializes `adopt`: true for all files, or a list of paths.
 pub fn adopt<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-/// Resolves the links of a path that exists; returns any other path unchanged.
+/// Resolves the symbolic links in a path. A path that does not exist is returned unchanged.
 pub(super) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns a path with the home folder instead of a leading `~`.
+/// Replaces a leading `~` with the home folder.
 pub(super) fn expand(path: &Path, home: &Path) -> PathBuf {
     match path.strip_prefix("~") {
         Ok(rest) => home.join(rest),

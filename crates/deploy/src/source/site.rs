@@ -1,4 +1,4 @@
-//! A source with the places that it is deployed to.
+//! Finds what to deploy (the source) and where to (the places).
 
 use std::path::Path;
 
@@ -26,40 +26,37 @@ use mcpkg_store::projects::Project;
 
 #[derive(Debug)]
 pub struct Site {
-    /// The source of the modules.
     pub source: Source,
     /// The key that snapshots, deployed files and tokens refer to.
     pub place: PlaceKey,
-    /// The folders that places are relative to.
+    /// The base folders of the relative paths that files are deployed to.
     pub bases: Bases,
     pub profile: String,
-    /// The choice of targets: `all`, or names separated by commas.
+    /// The user's choice of targets: `all`, or names separated by commas.
     pub filter: String,
-    /// The targets that were chosen.
+    /// The targets that the choice selects.
     pub selected: Vec<Target>,
-    /// The targets that are configured.
+    /// The configuration of each configured target.
     pub configs: Vec<TargetConfig>,
     /// Whether files are written below the deploy root or to the user's own folders.
     pub scope: Scope,
     /// The only files to deploy; all if it is empty.
     pub only: Named,
-    /// The command line options for the project, the root and the machine, if the user named them.
+    /// The command line options for the project, the root and the machine, if the user typed them.
     pub named: String,
 }
 
 /// The modules of a source.
 #[derive(Debug)]
 pub struct Composed {
-    /// The modules by id.
     pub modules: Vec<Module>,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// The modules with text that cannot be written.
+    /// The modules with text that cannot be written to files.
     pub broken: Vec<Broken>,
 }
 
 impl Site {
-    /// Finds the source and the places of a choice.
+    /// Finds the source and the places for a choice.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if both a repo and a project are named, `E_NO_PROJECT`, `E_NOT_FOUND`,
@@ -68,7 +65,7 @@ impl Site {
         Self::find_with(context, choice, identity::project)
     }
 
-    /// Finds the source and the places again without running git, using what was fetched before.
+    /// Finds the source and the places again. Uses what was fetched before instead of running git.
     ///
     /// # Errors
     /// `E_PLAN_CHANGED` if the root has changed.
@@ -76,8 +73,8 @@ impl Site {
         Self::find_with(context, choice, |root| checkouts.project(root))
     }
 
-    /// Finds the source and the places. `project` returns the id of the project that a root belongs to, which selects
-    /// overlays.
+    /// Does the work of `find` and `find_again`. `project` returns the id of the project that a root belongs to; the
+    /// id selects overlays.
     fn find_with(context: &Context, choice: &Choice, project: impl FnOnce(&Path) -> Result<String>) -> Result<Self> {
         let home = disk::home()?;
         let source = Source::find(context, choice, &home)?;
@@ -106,7 +103,7 @@ impl Site {
                 let source = deploys::project_source(project.uuid);
                 let place = PlaceKey { source, origin: String::new(), machine, root: root_text(&root) };
                 let mut targets = context.store.read(|db| chosen::of(db, project))?;
-                // In the shell, the user may name any target, whether `all` includes it or not.
+                // In a shell, the user may name a target that `all` does not include.
                 let named = choice.targets.iter().filter_map(|name| Target::named(name));
                 targets.extend(named.filter(|_| context.is_shell()));
                 targets.sort_unstable();
@@ -133,7 +130,7 @@ impl Site {
         matches!(self.source, Source::Repo(_))
     }
 
-    /// Whether all targets are selected, instead of individual ones by name.
+    /// Whether the choice is `all`, not individual targets.
     pub fn is_for_all(&self) -> bool {
         self.filter == ALL
     }
@@ -143,7 +140,7 @@ impl Site {
         self.project().map_or("", |project| project.name.as_str())
     }
 
-    /// Returns the project, for the audit trail and for what only projects support.
+    /// Returns the project; `None` for a config repo.
     pub fn project(&self) -> Option<&Project> {
         match &self.source {
             Source::Repo(_) => None,
@@ -151,7 +148,7 @@ impl Site {
         }
     }
 
-    /// Returns what a token is bound to in addition to the plan: the arguments, with defaults filled in.
+    /// Returns the inputs that a token is bound to in addition to the plan: the arguments with defaults filled in.
     pub fn inputs(&self) -> Value {
         let mut inputs = json!({
             "source": self.place.source,
@@ -170,7 +167,7 @@ impl Site {
         inputs
     }
 
-    /// Returns the folders that files are written below, for a person.
+    /// Describes for a person which folders files are written to.
     pub fn destination(&self) -> String {
         let home = self.bases.home.display().to_string();
         let user = self.configs.iter().any(|config| config.user && self.selected.contains(&config.target));
@@ -180,7 +177,7 @@ impl Site {
         }
     }
 
-    /// Returns the command line arguments for this choice, without those that have the default value.
+    /// Returns the command line arguments that make the same choice. Defaults are omitted.
     pub fn arguments(&self) -> String {
         let mut words = String::new();
         if let Source::Repo(repo) = &self.source {
@@ -199,13 +196,13 @@ impl Site {
         words
     }
 
-    /// Fetches the git sources of a config repo. This may take minutes, so nothing is locked that others wait for.
+    /// Fetches the git sources of a config repo. This may take minutes, so no lock is held that others wait for.
     pub fn fetch(&self, context: &Context) -> Result<Checkouts> {
         match &self.source {
             Source::Repo(repo) => {
                 let asked = std::cell::Cell::new(0);
                 let ask = || {
-                    // The number of requests to remotes is not known in advance.
+                    // The total is unknown: nobody knows in advance how many requests to remotes are needed.
                     (context.progress)("Fetching", asked.get(), asked.get() + 1);
                     asked.set(asked.get() + 1);
                     (context.step_aside)();
@@ -222,14 +219,14 @@ impl Site {
         }
     }
 
-    /// Composes the modules of a config repo, without the database. Returns `None` for a project.
+    /// Composes the modules of a config repo without using the database. Returns `None` for a project.
     pub fn compose_repo(&self, checkouts: &Checkouts) -> Result<Option<Composed>> {
         let Source::Repo(repo) = &self.source else { return Ok(None) };
         let repo::Composed { modules, warnings } = repo.compose(&self.repo_choice(), checkouts)?;
         Ok(Some(Composed { modules, warnings, broken: Vec::new() }))
     }
 
-    /// Returns the modules of the source. Those of a config repo were already `composed`.
+    /// Returns the modules of the source. For a config repo, `composed` already contains them.
     pub fn compose(&self, context: &Context, db: &Db<'_>, composed: Option<Composed>) -> Result<Composed> {
         match (&self.source, composed) {
             (Source::Project(project), _) => {
@@ -243,13 +240,13 @@ impl Site {
         }
     }
 
-    /// Returns the choice of what to take from a config repo.
+    /// Returns what selects the parts of a config repo: profile, machine and project.
     pub fn repo_choice(&self) -> repo::Choice<'_> {
         let project = self.place.source.trim_start_matches("repo:");
         repo::Choice { profile: &self.profile, machine: &self.place.machine, project }
     }
 
-    /// Returns a fingerprint of the source, read inside a transaction. A config repo has none, because its files can
+    /// Returns a fingerprint of the source, read inside a transaction. A config repo has no fingerprint: its files can
     /// change at any time.
     pub fn fingerprint(&self, db: &Db<'_>) -> Result<Option<Sha>> {
         match &self.source {
@@ -296,7 +293,7 @@ fn project_configs(targets: &[Target], scope: Scope, prompt_files: bool) -> Vec<
     targets.iter().copied().map(config).collect()
 }
 
-/// Returns the chosen targets, and the choice as one word.
+/// Returns the choice as one word, such as `codex,cursor`, and the targets that it selects.
 fn select(
     names: &[String],
     configs: &[TargetConfig],

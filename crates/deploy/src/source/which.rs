@@ -18,7 +18,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns the source of a choice.
+    /// Returns the source that a choice names.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if both a repo and a project are named.

@@ -1,4 +1,4 @@
-//! The folders that targets' places are relative to.
+//! Holds the base folders of deployed files: the deploy root, the home folder, and the agents' own folders.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -11,19 +11,17 @@ use mcpkg_base::disk::RealFolders;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::shell;
 
-/// The deploy root, the home folder, and the targets' own folders that lie elsewhere.
+/// The folders that deployed files are relative to.
 #[derive(Clone, Debug)]
 pub struct Bases {
-    /// The deploy root, where one is known.
+    /// The deploy root, if there is one.
     pub root: Option<PathBuf>,
-    /// The user's home folder.
     pub home: PathBuf,
-    /// The targets' own folders that an environment variable moves, such as `CODEX_HOME`.
+    /// Targets' own folders that an environment variable such as `CODEX_HOME` moves elsewhere.
     pub moved: BTreeMap<Target, PathBuf>,
 }
 
 impl Bases {
-    /// Returns the deploy root.
     pub fn root(&self) -> Result<&PathBuf> {
         self.root.as_ref().ok_or_else(|| {
             Error::new(
@@ -35,7 +33,8 @@ impl Bases {
         })
     }
 
-    /// Returns a target's own folder: what its configuration names, else its environment variable, else the usual one.
+    /// Returns a target's own folder: the one in its configuration, else the one in its environment variable, else the
+    /// default.
     pub fn own(&self, config: &TargetConfig) -> PathBuf {
         let facts = config.target.facts();
         match facts.moved_by.as_ref().and_then(|moved| config.text(moved.option)) {
@@ -44,11 +43,11 @@ impl Bases {
         }
     }
 
-    /// Refuses a target's folder set by a config repo that is neither below the home folder nor below the deploy root,
-    /// unless the user allowed it. A repo from somebody else may not write anywhere else.
+    /// Refuses a config repo that sets a target's folder outside the home folder and the deploy root, unless the user
+    /// allowed it. Somebody else's repo must not write anywhere else.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` with target and path.
+    /// `E_CONFIG_INVALID`, with target and path.
     pub fn check(&self, configs: &[TargetConfig], allows: impl Fn(&Path) -> bool) -> Result<()> {
         let mut real = RealFolders::default();
         for config in movable(configs) {
@@ -71,7 +70,8 @@ impl Bases {
         Ok(())
     }
 
-    /// Returns the folders that nothing may leave: the deploy root, the home folder, the targets' own ones elsewhere.
+    /// Returns the folders that deployed files must stay in: the deploy root, the home folder, and targets' own
+    /// folders elsewhere.
     pub fn limits(&self, configs: &[TargetConfig]) -> Vec<PathBuf> {
         let known = self.root.iter().chain([&self.home]).chain(self.moved.values()).cloned();
         known.chain(movable(configs).map(|config| self.own(config))).collect()
@@ -90,7 +90,7 @@ fn movable(configs: &[TargetConfig]) -> impl Iterator<Item = &TargetConfig> {
     configs.iter().filter(|config| config.target.facts().moved_by.is_some())
 }
 
-/// Returns the targets' own folders that environment variables name.
+/// Returns the targets' own folders that environment variables name, such as `CODEX_HOME`.
 pub fn moved() -> BTreeMap<Target, PathBuf> {
     let moved = |target: &Target| {
         let path = std::env::var_os(target.facts().moved_by.as_ref()?.variable)?;
@@ -99,7 +99,7 @@ pub fn moved() -> BTreeMap<Target, PathBuf> {
     Target::all().iter().filter_map(moved).collect()
 }
 
-/// Returns the innermost of `folders` that holds `path`, else `path` itself.
+/// Returns the innermost of `folders` that contains `path`, or `path` itself if none does.
 pub fn innermost<'b>(folders: &'b [PathBuf], path: &'b Path) -> &'b Path {
     let holding = folders.iter().filter(|folder| path.starts_with(folder));
     holding.max_by_key(|folder| folder.as_os_str().len()).map_or(path, PathBuf::as_path)

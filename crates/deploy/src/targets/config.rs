@@ -1,15 +1,15 @@
-//! A target as a config repo or a project configures it.
+//! Holds the configuration of a target in a config repo or a project.
 
 use serde_json::{Map, Value};
 
 use super::target::Target;
 
-/// Which of a target's tables of places applies.
+/// Which table of paths applies to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// The one of contract 000's original, for which config repos were made.
+    /// The paths that contract 000's original tool writes to. Config repos were made for it.
     Original,
-    /// Where the agents read today.
+    /// The paths that agents read today.
     Current,
 }
 
@@ -20,14 +20,13 @@ pub struct TargetConfig {
     pub user: bool,
     /// Whether files are written below the deploy root.
     pub project: bool,
-    /// Which table of places applies.
     pub layout: Layout,
-    /// The options, as in agentpack.yaml.
+    /// The options, named as in agentpack.yaml.
     pub options: Map<String, Value>,
 }
 
 impl TargetConfig {
-    /// Returns the option `name` where it is a truth value or a word for one, else `default`.
+    /// Returns the option `name` if it is a boolean or a word for one, else `default`.
     pub fn flag(&self, name: &str, default: bool) -> bool {
         match self.options.get(name) {
             Some(Value::Bool(value)) => *value,
@@ -42,7 +41,7 @@ impl TargetConfig {
         }
     }
 
-    /// Returns the option `name` where it is a text that is not empty.
+    /// Returns the option `name` if it is a text and not empty.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.options.get(name)?.as_str().filter(|text| !text.is_empty())
     }

@@ -1,4 +1,4 @@
-//! The coding agents that mcpkg deploys to, and the folders that their places are relative to.
+//! Lists the coding agents that mcpkg deploys to, and finds the folders that their files are relative to.
 
 pub mod bases;
 pub mod config;
@@ -9,22 +9,19 @@ pub use config::{Layout, TargetConfig};
 pub use target::Target;
 
 impl Target {
-    /// Returns the target called `name`.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().iter().copied().find(|target| target.name() == name)
     }
 
-    /// The names of all targets.
     pub fn all_names() -> Vec<&'static str> {
         Self::all().iter().map(|target| target.name()).collect()
     }
 
-    /// Returns the targets of contract 000, which a project is deployed to by default.
+    /// Returns the targets of contract 000. A project is deployed to them by default.
     pub fn of_contract() -> impl Iterator<Item = Self> {
         Self::all().iter().copied().filter(|target| target.facts().in_contract)
     }
 
-    /// The names of the targets that contract 000 knows.
     pub fn contract_names() -> Vec<&'static str> {
         Self::of_contract().map(Self::name).collect()
     }

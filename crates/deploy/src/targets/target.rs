@@ -1,4 +1,4 @@
-//! A coding agent's place on disk.
+//! Wraps a coding agent that mcpkg deploys files for.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 
 use mcpkg_agents::agents::{self, Agent};
 
-/// A coding agent's place on disk, known by its name.
+/// A coding agent that mcpkg deploys files for. Two targets are equal if they have the same name.
 #[derive(Clone, Copy)]
 pub struct Target(&'static Agent);
 
 impl Target {
-    /// Every target, by name.
+    /// Returns all targets, sorted by name.
     pub fn all() -> &'static [Self] {
         static ALL: LazyLock<Vec<Target>> =
             LazyLock::new(|| agents::by_id().iter().map(|agent| Target(agent)).collect());
@@ -24,12 +24,12 @@ impl Target {
         agent.id
     }
 
-    /// Whether `agent` is its name, or that of an agent that reads the same files.
+    /// Whether `agent` is the target's name, or the name of an agent that reads the same files.
     pub fn is_called(self, agent: &str) -> bool {
         self.name() == agent || self.0.also_called.contains(&agent)
     }
 
-    /// The agent, with all that is known of it.
+    /// Returns everything that mcpkg knows about the agent.
     pub const fn facts(self) -> &'static Agent {
         self.0
     }

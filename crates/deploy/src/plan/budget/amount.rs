@@ -12,7 +12,7 @@ use mcpkg_base::plural;
 #[derive(Debug)]
 pub struct Budget {
     pub(super) target: Target,
-    /// The files with their sizes.
+    /// The files with their sizes in bytes.
     pub(super) files: BTreeMap<PathBuf, u64>,
     /// The skills, commands and subagents that the agent lists.
     pub(super) listed: Listed,
@@ -25,7 +25,7 @@ pub(super) struct Listed {
     pub(super) skills: usize,
     pub(super) commands: usize,
     pub(super) subagents: usize,
-    /// The bytes of names and descriptions.
+    /// The total size of their names and descriptions in bytes.
     pub(super) bytes: u64,
 }
 
@@ -35,7 +35,7 @@ impl Listed {
         json!({ "skills": skills, "commands": commands, "subagents": subagents, "bytes": bytes })
     }
 
-    /// Returns the list's content for a person: `2 skills and 1 subagent`.
+    /// Counts the list's entries for a person: `2 skills and 1 subagent`.
     pub(super) fn shown(&self) -> String {
         let counts = [(self.skills, "skill"), (self.commands, "command"), (self.subagents, "subagent")];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
@@ -48,16 +48,16 @@ impl Listed {
     }
 }
 
-/// An agent's limit, and how close the deploy comes to it.
+/// An agent's limit, and how many bytes of it the deploy uses.
 #[derive(Debug)]
 pub(super) struct Limit {
     /// The maximum number of bytes that the agent loads.
     pub(super) bytes: u64,
-    /// The most bytes that the agent loads on the way from the root to one folder.
+    /// The number of bytes that the agent loads on its way from the root to one folder, for the folder with the most.
     pub(super) used: u64,
-    /// The last file on that way, which is cut first.
+    /// The last file on that way. The agent cuts it first.
     pub(super) at: PathBuf,
-    /// The modules on that way, the largest first.
+    /// The largest modules on that way, largest first.
     pub(super) modules: Vec<String>,
 }
 

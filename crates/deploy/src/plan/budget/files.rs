@@ -1,4 +1,4 @@
-//! Collects the files that an agent loads in each session, in the way the agent finds them.
+//! Collects the files that an agent loads in each session. Follows the agent's own rules for finding them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,10 +23,10 @@ use mcpkg_store::modules::Applies;
 
 const AGENTS_MD: &str = "AGENTS.md";
 
-/// The largest file of the user's that is parsed, in bytes. A larger file counts in full.
+/// The maximum size in bytes of a user's file that is parsed. A larger file is not parsed; all its bytes count.
 const MAX_LOOKED_INTO: u64 = 1 << 20;
 
-/// The files now or after the deploy.
+/// The files as they are now, or as they will be after the deploy.
 pub(super) struct Files<'p> {
     prepared: &'p Prepared,
     /// The changes by path; empty for the current state.
@@ -41,18 +41,18 @@ pub(super) struct Files<'p> {
     found: HashMap<(PathBuf, &'static str), Vec<PathBuf>>,
 }
 
-/// What one agent loads, collected so far.
+/// The files collected so far for one agent.
 struct Loaded<'r> {
     reading: &'r Reading,
-    /// The folder that imports must not leave.
+    /// Imports from outside this folder are ignored.
     within: PathBuf,
     files: BTreeMap<PathBuf, u64>,
-    /// The texts that were already counted, for an agent that loads equal texts only once.
+    /// The texts counted so far, for an agent that loads equal texts only once.
     texts: HashSet<Sha>,
 }
 
 impl<'p> Files<'p> {
-    /// Returns the files of a plan, now or after it.
+    /// Returns the files of a plan, before or after it is applied.
     pub(super) fn at(prepared: &'p Prepared, when: When) -> Self {
         let changes = prepared.plan.changes.iter().map(|change| (change.path.as_path(), change));
         let planned = changes.clone().map(|(path, _)| path).collect();
@@ -116,7 +116,7 @@ impl<'p> Files<'p> {
         Ok(Budget { target, files, listed, limit })
     }
 
-    /// Adds a file and its imports. A file counts once, however many links lead to it.
+    /// Adds a file and its imports. A file counts once, even if several links lead to it.
     fn add(&mut self, loaded: &mut Loaded<'_>, path: &Path, hops: usize) {
         let real = self.real(path);
         let size = self.size(&real);
@@ -136,7 +136,8 @@ impl<'p> Files<'p> {
         self.add_imports(loaded, &real, text, hops);
     }
 
-    /// Adds what a text imports. The paths are relative to its file and must stay in the folder that is deployed to.
+    /// Adds the files that a text imports. Import paths are relative to the text's file and must stay in the deploy
+    /// folder.
     fn add_imports(&mut self, loaded: &mut Loaded<'_>, file: &Path, text: &str, hops: usize) {
         if hops >= loaded.reading.import_hops {
             return;
@@ -150,7 +151,7 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// Adds the rules that always apply, both deployed ones and the user's own, and the imports of every rule.
+    /// Adds the rules that always apply (deployed ones and the user's own) and the imports of every rule.
     fn add_rules(&mut self, loaded: &mut Loaded<'_>, rules: Rules, base: &Path) -> Result<()> {
         for path in self.below(&base.join(rules.folder), rules.ending, false) {
             let size = self.size(&path);
@@ -170,8 +171,7 @@ impl<'p> Files<'p> {
         Ok(())
     }
 
-    /// Returns the files with this name ending in a folder and below it. `links` tells whether to follow links to
-    /// folders.
+    /// Returns the files below a folder whose names have this ending. `links` says whether to follow links to folders.
     pub(super) fn below(&mut self, folder: &Path, ending: &'static str, links: bool) -> Vec<PathBuf> {
         let top = self.folders.of(folder);
         if let Some(found) = self.found.get(&(top.clone(), ending)) {
@@ -198,7 +198,7 @@ impl<'p> Files<'p> {
                 }
             }
         }
-        // Sorted, so that of two files with the same name the same one always counts.
+        // Sort, so that the same one of two files with the same name counts every time.
         found.sort_unstable();
         self.found.insert((top, ending), found.clone());
         found
@@ -213,7 +213,8 @@ impl<'p> Files<'p> {
         self.folders.of(folder)
     }
 
-    /// Returns the front matter of a skill, command or subagent; `None` if the file is not text or too long to parse.
+    /// Returns the front matter of a skill, command or subagent. Returns `None` if the file is not text or too long to
+    /// parse.
     pub(super) fn main(&mut self, path: &Path) -> Option<Main> {
         if let Some(known) = self.mains.get(path.as_os_str()) {
             return known.clone();
@@ -224,7 +225,7 @@ impl<'p> Files<'p> {
         main
     }
 
-    /// Returns a file's bytes after the deploy. A file that the deploy leaves unchanged need not be read.
+    /// Returns a file's bytes after the deploy. If the deploy leaves the file unchanged, it is not read from disk.
     pub(super) fn content(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
         let output = self.prepared.plan.desired.output(path);
         match output.filter(|output| !output.is_block() && !self.planned.contains(path)) {
@@ -233,8 +234,8 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// Like [`Files::content`], for a file at `path` in a folder. If the folder was listed before, a missing file is
-    /// recognized without a look at the disk.
+    /// Like [`Files::content`], for a file at `path` in a folder. A folder that was listed before is not asked again
+    /// for a missing file.
     pub(super) fn content_in(&self, folder: &Path, path: &str) -> Option<Cow<'p, [u8]>> {
         let (first, file) = (path.split('/').next().unwrap_or(path), folder.join(path));
         let is_written =
@@ -245,7 +246,7 @@ impl<'p> Files<'p> {
         self.content(&file)
     }
 
-    /// Returns how many bytes of a text count: without its comments, if the agent drops them.
+    /// Returns how many bytes of a text the agent loads. Comments do not count if the agent drops them.
     fn counted(&self, loaded: &Loaded<'_>, bytes: &[u8]) -> u64 {
         match std::str::from_utf8(bytes) {
             Ok(text) if loaded.reading.drops_comments => markdown::without_comments(text) as u64,
@@ -253,13 +254,14 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// Returns the file of a folder that a target reads as AGENTS.md.
+    /// Returns the file that a target reads as the AGENTS.md of a folder.
     fn of_folder(&self, target: Target, folder: &Path) -> PathBuf {
         let over = target.facts().project.agents_md_override.map(|file| folder.join(file));
         over.filter(|file| self.size(file) > 0).unwrap_or_else(|| folder.join(AGENTS_MD))
     }
 
-    /// Returns how close the files between the root and one folder come to a limit, for the folder with the most bytes.
+    /// Measures how close a target comes to a limit: finds the folder for which the files from the root down are
+    /// largest.
     fn limit(&mut self, target: Target, root: &Path, bytes: u64) -> Option<Limit> {
         let real_root = self.folders.of(root);
         let outputs = &self.prepared.plan.desired.outputs;
@@ -271,20 +273,20 @@ impl<'p> Files<'p> {
             let files: Vec<PathBuf> = folders.map(|folder| self.of_folder(target, folder)).collect();
             (files.iter().map(|file| self.size(file)).sum::<u64>(), files)
         });
-        // If two ways have the same size, the first by path is used, so that a plan always says the same.
+        // If two folders have the same total, use the first by path, so that a plan always says the same.
         let (used, files) = ways.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.cmp(&a.1)))?;
         let modules = self.largest(&files);
         files.into_iter().next().map(|at| Limit { bytes, used, at, modules })
     }
 
-    /// Returns how close one file comes to its limit.
+    /// Measures how close one file comes to its limit.
     fn limit_of(&mut self, path: &Path, bytes: u64) -> Limit {
         let at = self.real(path);
         let modules = self.largest(std::slice::from_ref(&at));
         Limit { bytes, used: self.size(&at), at, modules }
     }
 
-    /// Returns the modules in some files, the largest first.
+    /// Returns the three largest modules in some files, largest first.
     fn largest(&self, files: &[PathBuf]) -> Vec<String> {
         let desired = &self.prepared.plan.desired;
         let parts = files.iter().filter_map(|file| desired.output(file)).flat_map(|output| &output.parts);
@@ -294,7 +296,7 @@ impl<'p> Files<'p> {
         modules.into_iter().take(3).map(|(_, id)| id.to_owned()).collect()
     }
 
-    /// Returns the path of a file with links resolved.
+    /// Resolves the links in a path.
     fn real(&mut self, path: &Path) -> PathBuf {
         if let Ok(real) = path.canonicalize() {
             return real;
@@ -313,8 +315,8 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// Returns a file's bytes, unless it is too long to parse. Unreadable files are skipped, since an agent cannot read
-    /// them either.
+    /// Returns a file's bytes, unless it is too long to parse. Skips unreadable files: an agent cannot read them
+    /// either.
     fn text(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
         match self.changes.get(path).map(|change| &change.after) {
             Some(After::File { bytes, .. }) => Some(Cow::Borrowed(bytes)),

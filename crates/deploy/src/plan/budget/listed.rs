@@ -10,7 +10,7 @@ use crate::targets::{Target, TargetConfig};
 use mcpkg_agents::agents::places::{CalledBy, Manual, SkillReading};
 use mcpkg_agents::forms::skill::{self, Main, OPENAI_YAML};
 
-/// The file that makes a folder a skill.
+/// The file name that makes a folder a skill.
 const MAIN: &str = "/SKILL.md";
 
 /// The list entry of a skill, command or subagent.
@@ -20,7 +20,7 @@ struct Entry {
 }
 
 impl Files<'_> {
-    /// Returns what a target lists from its places, and the skills that it loads completely.
+    /// Returns the entries that a target lists, and the paths of skills that it loads completely.
     pub(super) fn listed(&mut self, config: &TargetConfig) -> (Listed, Vec<PathBuf>) {
         let (target, bases) = (config.target, self.bases());
         let facts = target.facts();
@@ -53,7 +53,7 @@ impl Files<'_> {
                     continue;
                 }
                 let entry = self.skill(&facts.reading.skills, &top, &path, &main);
-                // If two have the same name, an agent shows only one.
+                // If two skills have the same name, an agent shows only one of them.
                 if let Some(entry) = entry.filter(|entry| names.insert(entry.name.clone())) {
                     listed.skills += 1;
                     listed.bytes += entry.bytes;
@@ -117,7 +117,7 @@ impl Files<'_> {
     }
 }
 
-/// Returns the list entry of a file: its name and the listed part of its description.
+/// Returns the list entry of a file: its name, and the part of its description that the agent loads.
 fn entry(name: &str, main: &Main, reading: Option<&SkillReading>) -> Entry {
     let mut text = main.description.clone().unwrap_or_default();
     if let Some(when) = main.when_to_use.as_ref().filter(|_| reading.is_some_and(|reading| reading.lists_when_to_use)) {

@@ -1,6 +1,6 @@
-//! Reads a Markdown file like an agent does: finds the files that it imports, and the parts that the agent skips.
+//! Reads a Markdown file as an agent does: finds the files that it imports and the parts that the agent skips.
 
-/// Returns the paths that a text imports with `@path`, except in code. `\ ` is a space in a path.
+/// Returns the paths that a text imports with `@path`. Code is ignored, and `\ ` stands for a space in a path.
 pub fn imports(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -17,7 +17,7 @@ pub fn imports(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the parts of a line outside backticks.
+/// Returns the parts of a line that are not in backticks.
 fn without_code(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = line;
@@ -55,11 +55,11 @@ fn in_line(part: &str) -> Vec<String> {
     found
 }
 
-/// The marks around an HTML comment.
+/// The marks at the beginning and end of an HTML comment.
 const BEGIN: &str = "<!--";
 const END: &str = "-->";
 
-/// Returns the length of a text in bytes without its HTML comments. Comments inside code count.
+/// Returns the length of a text in bytes without its HTML comments. Comments inside code are counted.
 pub fn without_comments(text: &str) -> usize {
     let mut left = text.len();
     let (mut in_code, mut comment) = (false, None);

@@ -12,7 +12,7 @@ use mcpkg_base::plural;
 
 pub use amount::{Budget, When};
 
-/// Returns lines for a person on what each agent loads.
+/// Describes for a person what each agent loads.
 pub fn lines(budgets: &[Budget]) -> String {
     let one = |budget: &Budget| {
         let (title, bytes) = (budget.target.facts().title, plural::count(budget.bytes(), "byte"));
@@ -28,7 +28,7 @@ pub fn lines(budgets: &[Budget]) -> String {
     format!("Loaded in each session:{}", budgets.iter().map(one).collect::<String>())
 }
 
-/// Returns what each of the chosen targets loads, by name.
+/// Measures what each chosen target loads, sorted by name.
 pub fn of(prepared: &Prepared, when: When) -> Result<Vec<Budget>> {
     let site = &prepared.site;
     let mut files = Files::at(prepared, when);
