@@ -1,4 +1,4 @@
-//! Collects the desired files, each once, and refuses files that would leave their folder or conflict.
+//! Collects the desired files. Refuses files that would leave their folder or conflict with another file.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -25,28 +25,28 @@ use mcpkg_base::sha256::{self, Sha};
 #[derive(Debug, Default)]
 pub struct Builder {
     desired: Desired,
-    /// The chosen targets. Errors and warnings about other targets are suppressed.
+    /// The chosen targets. Errors and warnings that concern only other targets are suppressed.
     selected: Vec<Target>,
-    /// The folders that limit all files: the deploy root, the home folder, Codex's folder.
+    /// The folders that files must stay in: the deploy root, the home folder, and Codex's folder.
     bases: Vec<PathBuf>,
     folders: RealFolders,
-    /// The root of the last file, with the folder that limits everything below it.
+    /// The root of the last file, and the real path of the folder that its files must stay in.
     last_root: Option<(PathBuf, PathBuf)>,
-    /// The parent folder of the last file, with its real path.
+    /// The parent folder of the last file, and its real path.
     last_folder: Option<(PathBuf, PathBuf)>,
-    /// The hashes of bytes that are written more than once, by address. Each entry holds its bytes, so that the address
-    /// stays theirs.
+    /// The hashes of bytes that are written more than once, by the address of the bytes. Each entry keeps its bytes
+    /// alive, so that no other bytes get the same address.
     hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
-    /// The combined texts, by their modules.
+    /// The texts combined from several modules, by the modules' ids.
     gathered: HashMap<Vec<String>, Arc<[u8]>>,
-    /// The commands that were converted to skills, by the address of their file. All agents without commands get the
-    /// same skill.
+    /// The skills made from commands, by the address of the command's file. All agents without commands get the same
+    /// skill.
     skills: HashMap<*const ModuleFile, Arc<[u8]>>,
 }
 
 impl Builder {
-    /// Creates a builder for files below these folders. If several of them contain a file, the innermost limits it.
-    /// `selected` are the chosen targets.
+    /// Creates a builder. A file must stay in the innermost of the `bases` that contains its root. `selected` are the
+    /// chosen targets.
     pub fn below(bases: Vec<PathBuf>, selected: &[Target]) -> Self {
         Self { bases, selected: selected.to_vec(), ..Self::default() }
     }
@@ -59,7 +59,7 @@ impl Builder {
         targets.iter().any(|target| self.is_chosen(*target))
     }
 
-    /// Records that a target reads a folder.
+    /// Records that a target reads this folder.
     pub fn root(&mut self, target: Target, path: &Path, scan_extras: bool) {
         let root = Root { target, path: path.to_owned(), scan_extras };
         if !self.desired.roots.contains(&root) {
@@ -67,21 +67,21 @@ impl Builder {
         }
     }
 
-    /// Adds a warning for the users of some targets.
+    /// Adds a warning if one of the targets is chosen.
     pub fn warn(&mut self, targets: &[Target], warning: String) {
         if self.is_any_chosen(targets) && !self.desired.warnings.contains(&warning) {
             self.desired.warnings.push(warning);
         }
     }
 
-    /// Adds a note, shown once per plan, about where some targets read things.
+    /// Adds a note about where some targets read things. A plan shows it once.
     pub fn note(&mut self, targets: &[Target], note: String) {
         if self.is_any_chosen(targets) && !self.desired.notes.contains(&note) {
             self.desired.notes.push(note);
         }
     }
 
-    /// Adds a remark about a module in the form that a target gets.
+    /// Adds a remark on a module that a target gets in a changed form.
     pub fn remark(&mut self, module: &Module, target: Target, said: String) {
         self.desired.remarks.push(Remark { module_id: module.id.clone(), target, said });
     }
@@ -91,7 +91,7 @@ impl Builder {
         self.desired.left_out.push(LeftOut { module_id: module.id.clone(), target, reason });
     }
 
-    /// Adds an instructions module as a rule, with this front matter instead of its own.
+    /// Adds an instructions module as a rule. `front_matter` replaces the module's own.
     pub fn rule(
         &mut self,
         targets: &[Target],
@@ -121,12 +121,13 @@ impl Builder {
         self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
     }
 
-    /// Returns the skill that a command becomes for agents without commands. `make` creates it on the first call.
+    /// Returns the skill that replaces a command for agents without commands. Calls `make` only once for each file.
     pub fn skill_of(&mut self, file: &ModuleFile, make: impl FnOnce() -> Vec<u8>) -> Arc<[u8]> {
         Arc::clone(self.skills.entry(std::ptr::from_ref(file)).or_insert_with(|| make().into()))
     }
 
-    /// Adds a command for an agent that fills in no arguments; a command without arguments is added unchanged.
+    /// Adds a command for an agent that does not fill in arguments: its placeholders are spelled out in words. A
+    /// command without arguments is added unchanged.
     pub fn spelled(
         &mut self,
         target: Target,
@@ -146,11 +147,12 @@ impl Builder {
         }
     }
 
-    /// Adds a file. If chosen and other targets want different files at the same path, the chosen target's file wins.
+    /// Adds a file. If a chosen target and another target want different bytes at the same path, the chosen target
+    /// wins.
     ///
     /// # Errors
     /// `E_IO_INVALID_PATH` if the file would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
-    /// if another module wants other bytes in it.
+    /// if two chosen targets want different bytes at the same path.
     #[expect(clippy::too_many_arguments, reason = "one call for each way a module lands, each value with its own word")]
     pub fn add(
         &mut self,
@@ -208,7 +210,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Returns the real path of the file that the module `owner` wants at `relative` below `root`.
+    /// Returns the real path of a file at `relative` below `root`. Errors name the module `owner`.
     fn place(&mut self, root: &Path, relative: &str, owner: &str) -> Result<PathBuf> {
         let leaves = |why: &str| {
             Error::new(
@@ -235,11 +237,11 @@ impl Builder {
         Ok(path)
     }
 
-    /// Returns the real path of a folder below a root, or `None` if a link leads out of the folder that limits the
-    /// root.
+    /// Returns the real path of a folder below a root. Returns `None` if a link leads out of the folder that files
+    /// must stay in.
     fn real(&mut self, root: &Path, folder: &Path) -> Option<PathBuf> {
-        // Files come folder by folder, and hashing and comparing paths costs more than everything else. So the last
-        // result is kept.
+        // Files come folder by folder, so keep the last result: hashing and comparing paths costs more than everything
+        // else.
         let is = |last: &Option<(PathBuf, PathBuf)>, path: &Path| {
             last.as_ref().is_some_and(|(last, _)| last.as_os_str() == path.as_os_str())
         };
@@ -259,7 +261,7 @@ impl Builder {
         self.last_folder.as_ref().map(|(_, real)| real.clone())
     }
 
-    /// Adds a file that mcpkg owns completely, combined from several modules. Does nothing if there are none.
+    /// Adds a file that mcpkg owns completely and that combines several modules. Does nothing without modules.
     pub fn gathered(&mut self, target: Target, root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
         let parts = parts(modules);
         if parts.is_empty() {
@@ -271,7 +273,7 @@ impl Builder {
         self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
     }
 
-    /// Adds a block that imports AGENTS.md and contains the modules that are only in this file.
+    /// Adds a block that imports AGENTS.md and contains the modules that only this file has.
     pub fn import(
         &mut self,
         targets: &[Target],
@@ -291,7 +293,7 @@ impl Builder {
         self.add(targets, root, relative, Form::Import, parts, bytes.into(), false)
     }
 
-    /// Adds a block combined from several modules to a file. Does nothing if there are none.
+    /// Adds a block that combines several modules to a file. Does nothing without modules.
     pub fn block(&mut self, targets: &[Target], root: &Path, relative: &str, modules: &[&Module]) -> Result<()> {
         let parts = parts(modules);
         let inner = match parts.as_slice() {

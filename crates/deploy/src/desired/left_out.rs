@@ -1,4 +1,4 @@
-//! Records modules that a target does not get, because it has no equivalent form.
+//! Records which modules a target does not get, and why.
 
 use serde_json::{Value, json};
 
@@ -19,43 +19,43 @@ pub struct LeftOut {
 /// The reason why a target does not get a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The target has no place for one of the globs.
+    /// The target's format cannot express one of the globs.
     Globs,
-    /// The target takes instructions only for whole folders.
+    /// The target supports scoped instructions only for whole folders.
     NotAFolder,
-    /// The target has no instructions that apply by their description.
+    /// The target does not support instructions that apply by their description.
     ByDescription,
-    /// The target has no instructions that the user applies by hand.
+    /// The target does not support instructions that the user applies by hand.
     ByHand,
-    /// The target requires a description, and the module has none.
+    /// The target requires a description, but the module has none.
     NoDescription,
-    /// The format contains only text, and the module is not text.
+    /// The target's format can contain only text, but the module's file is not text.
     NotText,
     /// The target does not read this kind of file from the home folder.
     NotForTheUser,
     /// The target's format cannot express the MCP server.
     Server(Unsayable),
-    /// The target reads no file of MCP servers there.
+    /// The target does not read MCP servers from that place.
     NoServers,
-    /// The target's file of MCP servers for the user contains the agent's own state.
+    /// The target's MCP server file in the home folder also contains the agent's own state.
     OwnState,
-    /// The target's file of MCP servers contains a secret, which a snapshot of the file would keep.
+    /// The target's MCP server file contains a secret, and a snapshot of the file would store it.
     HoldsSecret,
-    /// The target's file of MCP servers is malformed.
+    /// The target's MCP server file is malformed.
     Malformed,
-    /// Another server already uses the entry's name.
+    /// Another server already uses the name.
     EntryTaken,
-    /// The file exceeds the number of characters that the target reads.
+    /// The file is longer than the target reads.
     TooLong,
-    /// The target has no subagents.
+    /// The target does not support subagents.
     NoSubagents,
-    /// The target reads only MCP servers.
+    /// The target supports only MCP servers.
     OnlyServers,
-    /// The text contains something that the target would fill in, and there is no way to escape it.
+    /// The text contains something that the target would replace, and it cannot be escaped.
     Placeholders,
-    /// The text contains something that only this target would run.
+    /// The text contains something that this target would run, and no other target.
     WouldRun,
-    /// The text cannot be written; a warning gives the reason.
+    /// The module's text cannot be written. A warning gives the reason.
     Broken,
 }
 
@@ -71,7 +71,7 @@ impl From<forms::Unsayable> for Reason {
 }
 
 impl Reason {
-    /// Returns the reason code for programs.
+    /// Returns the reason's name for programs.
     pub const fn word(self) -> &'static str {
         match self {
             Reason::Globs => "globs",
@@ -100,7 +100,7 @@ impl Reason {
         }
     }
 
-    /// Returns the reason for a person, to follow the names of the targets.
+    /// Returns the reason for a person. The names of the targets come before it.
     const fn text(self) -> &'static str {
         match self {
             Reason::Globs => "the agent's format cannot express its globs",
@@ -136,7 +136,7 @@ impl LeftOut {
     }
 }
 
-/// Adds the modules with text that cannot be written, for each of the `selected` targets that they are for.
+/// Records the modules whose text cannot be written, for each of the `selected` targets that they are for.
 pub fn add_broken(left_out: &mut Vec<LeftOut>, broken: &[Broken], selected: &[Target]) {
     for Broken { id, targets, why: _ } in broken {
         let of = selected.iter().filter(|target| targets.is_empty() || targets.contains(target));
@@ -145,13 +145,13 @@ pub fn add_broken(left_out: &mut Vec<LeftOut>, broken: &[Broken], selected: &[Ta
     left_out.sort_by(|a, b| (&a.module_id, a.target).cmp(&(&b.module_id, b.target)));
 }
 
-/// How many modules get their own line. If one reason affects more, a single line names this many of them.
+/// How many modules get a line of their own. If a reason affects more, one line names this many of them.
 pub(super) const NAMED: usize = 3;
 
-/// Returns lines for a person about what was left out: one for each module and reason, or one for many modules.
+/// Describes for a person what was left out: one line for each module and reason, or one line for many modules.
 pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
     let mut by_module: Vec<(&str, Reason, Vec<&str>)> = Vec::new();
-    // A warning has already explained the broken ones.
+    // A warning has already reported the broken modules.
     for LeftOut { module_id, target, reason } in left_out.iter().filter(|left_out| left_out.reason != Reason::Broken) {
         match by_module.iter_mut().find(|(id, known, _)| id == module_id && known == reason) {
             Some((_, _, targets)) => targets.push(target.facts().title),
@@ -176,7 +176,7 @@ fn told(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
     vec![format!("{} modules are not {why} ({}; `--json` lists them)", ids.len(), some(ids))]
 }
 
-/// Names the first of many modules, and counts the others.
+/// Names the first few modules and counts the others.
 pub(super) fn some(ids: &[&str]) -> String {
     plural::first(ids.iter().map(|id| format!("'{id}'")), NAMED)
 }

@@ -1,4 +1,4 @@
-//! The desired state: the files to deploy, and the modules that each is made of.
+//! Computes the desired state: the files to deploy, and the modules that each file is made of.
 //!
 //! [`layout::desired`] converts modules to files; [`unmap`] maps a file that a user changed back to its modules.
 

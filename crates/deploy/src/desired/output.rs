@@ -1,4 +1,4 @@
-//! A file of the desired state, and the module files that it is made of.
+//! Describes a file of the desired state and the module files that it is made of.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -15,61 +15,60 @@ use mcpkg_base::disk::RealFolders;
 use mcpkg_base::sha256::Sha;
 use mcpkg_store::prompts::Argument;
 
-/// How a file is made from its modules.
+/// How a file is made from modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// An unchanged file of a module.
+    /// A module's file, unchanged.
     Copy,
-    /// Several modules in a file that mcpkg owns completely.
+    /// Several modules combined in a file that mcpkg owns completely.
     Gathered,
-    /// Several modules in a block; the rest of the file is the user's.
+    /// Several modules combined in a block; the rest of the file belongs to the user.
     Block,
-    /// A block that imports AGENTS.md, with sections for the modules that are only in this file.
+    /// A block that imports AGENTS.md and contains the modules that only this file has.
     Import,
     /// A Cursor rule: mcpkg's front matter before the module's text.
     CursorRule,
-    /// Entries of MCP servers in an agent's file; the rest of the file is the user's.
+    /// MCP server entries in an agent's configuration file; the rest of the file belongs to the user.
     Servers,
     /// A rule: mcpkg's front matter instead of the module's own.
     Rule,
-    /// A subagent as TOML: its text is the module's without the front matter.
+    /// A subagent as TOML, with the module's text but not its front matter.
     Toml,
-    /// A SKILL.md that was rewritten for agents that would reject the module's own.
+    /// A rewritten SKILL.md, for agents that would reject the module's own.
     Skill,
-    /// The file that keeps Codex from using a skill unasked, if the skill's SKILL.md forbids that.
+    /// A policy file that stops Codex from using a skill unasked. Written if the SKILL.md forbids that.
     SkillPolicy,
-    /// A command as a skill: mcpkg's front matter, and the command's text with its arguments spelled out.
+    /// A command as a skill: mcpkg's front matter, then the command's text with its arguments spelled out.
     CommandSkill,
     /// A command with its arguments spelled out.
     Spelled(Spelling),
-    /// Like [`Form::Spelled`], with mcpkg's front matter.
+    /// Like [`Form::Spelled`], but with mcpkg's front matter.
     Converted(Spelling),
     /// A command as TOML, with its arguments spelled out.
     CommandToml(Spelling),
-    /// A subagent from a TOML file, as Markdown: mcpkg's front matter before its text.
+    /// A subagent from a TOML file as Markdown: mcpkg's front matter, then its text.
     OfToml,
 }
 
-/// A module's file that went into an output.
+/// A module's file that is part of an output.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub module_id: String,
-    /// The path of the file in the module.
+    /// The path of the file inside the module.
     pub file: String,
     pub bytes: Arc<[u8]>,
-    /// The layer that the bytes come from.
     pub layer: Layer,
-    /// Further facts about a command's arguments that its file does not contain.
+    /// Facts about a command's arguments that its file does not contain.
     pub arguments: Arc<[Argument]>,
 }
 
 impl Part {
-    /// Returns the text without the front matter, which only says how one agent loads its own rule.
+    /// Returns the text without its front matter, which only says how one agent loads the rule.
     pub fn body(&self) -> &[u8] {
         split_front(&self.bytes).1
     }
 
-    /// Returns the bytes with another text after the same front matter.
+    /// Returns the same front matter, followed by another text.
     pub fn with_body(&self, body: &[u8]) -> Vec<u8> {
         let head = self.bytes.strip_suffix(self.body()).unwrap_or_default();
         [head, body].concat()
@@ -78,25 +77,23 @@ impl Part {
 
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// The absolute path.
+    /// The absolute path of the file.
     pub path: PathBuf,
-    /// The target's folder that contains the file.
+    /// The target's folder that the file is written below.
     pub root: PathBuf,
-    /// The targets that want the file, by name.
+    /// The targets that want the file, sorted by name.
     pub targets: Vec<Target>,
-    /// The module files that it is made of, by module.
+    /// The module files that the output is made of, in order.
     pub parts: Vec<Part>,
-    /// The bytes of the file, or those of its block, or the desired entries.
+    /// The bytes of the file or of its block, or the entries as JSON.
     pub bytes: Arc<[u8]>,
-    /// The SHA-256 of `bytes`.
     pub sha256: Sha,
-    /// Whether the file is executable.
     pub executable: bool,
     pub form: Form,
 }
 
 impl Output {
-    /// Returns the ids of its modules, sorted.
+    /// Returns the ids of the output's modules, sorted and without duplicates.
     pub fn module_ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = self.parts.iter().map(|part| part.module_id.clone()).collect();
         ids.sort_unstable();
@@ -104,7 +101,7 @@ impl Output {
         ids
     }
 
-    /// Whether its modules have exactly these ids, in the order of [`Output::module_ids`].
+    /// Whether the output is made of exactly these modules. `ids` must be sorted like [`Output::module_ids`].
     pub fn is_made_of(&self, ids: &[String]) -> bool {
         match (self.parts.as_slice(), ids) {
             ([part], [id]) => part.module_id == *id,
@@ -112,7 +109,7 @@ impl Output {
         }
     }
 
-    /// Whether mcpkg manages only a part of the file: a block, or entries.
+    /// Whether mcpkg manages only part of the file: a block, or entries.
     pub fn is_block(&self) -> bool {
         matches!(self.form, Form::Block | Form::Import | Form::Servers)
     }
@@ -123,26 +120,25 @@ impl Output {
 pub struct Root {
     pub target: Target,
     pub path: PathBuf,
-    /// Whether `status` reports files in it that are not mcpkg's.
+    /// Whether `status` reports files in the folder that are not mcpkg's.
     pub scan_extras: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct Desired {
-    /// The files by their real paths. The map is unordered and keyed by text, since comparing paths part by part costs
-    /// more than everything else.
+    /// The files by their real paths. The map is unordered and its keys are text, because comparing paths part by part
+    /// costs more than everything else.
     pub outputs: HashMap<OsString, Output>,
     /// The real paths of the folders that were looked up.
     pub folders: RealFolders,
-    /// The folders that the targets read.
+    /// The folders that targets read.
     pub roots: Vec<Root>,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Modules that are not written for one of their targets.
+    /// Modules that one of their targets does not get.
     pub left_out: Vec<LeftOut>,
-    /// Remarks for a person on modules that a target gets in another form.
+    /// Remarks for a person on modules that a target gets in a changed form.
     pub remarks: Vec<Remark>,
-    /// Notes for a person on where targets read things, shown once per plan.
+    /// Notes for a person on where targets read things. A plan shows each note once.
     pub notes: Vec<String>,
 }
 
@@ -152,7 +148,7 @@ impl Desired {
     }
 }
 
-/// Returns a module's file as a part of an output.
+/// Returns a module's file as part of an output.
 pub fn part(module: &Module, file: &ModuleFile) -> Part {
     Part {
         module_id: module.id.clone(),

@@ -1,18 +1,18 @@
-//! Remarks on modules that a target gets in another form, shown once per plan.
+//! Collects remarks on modules that a target gets in a changed form. A plan shows each remark once.
 
 use super::left_out::{NAMED, some};
 use crate::targets::Target;
 
-/// A remark on a module in the form that a target gets.
+/// A remark on a module that a target gets in a changed form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     pub module_id: String,
     pub target: Target,
-    /// The text, which follows the module's name.
+    /// The text of the remark. It is shown after the module's name.
     pub said: String,
 }
 
-/// Returns remarks for a person: a line for each module, or one line for many modules with the same remark.
+/// Returns the remarks for a person: one line for each module, or one line for many modules with the same remark.
 pub fn lines(remarks: &[Remark]) -> Vec<String> {
     let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
     for Remark { module_id, said: what, .. } in remarks {

@@ -1,4 +1,5 @@
-//! Reads and edits mcpkg's entries in an agent's file, by name, and for VS Code also the inputs that they use.
+//! Reads and edits mcpkg's entries in an agent's configuration file. For VS Code, also the inputs that the entries
+//! use.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,27 +8,25 @@ use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Change, Fault};
 use mcpkg_agents::servers::intake::INPUTS;
 
-/// Entries and questions, by name.
+/// The entries and inputs of a file, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slots {
     pub entries: Map<String, Value>,
-    /// The questions that VS Code asks its user to get values, keyed by id.
+    /// The inputs: questions that VS Code asks the user to get values, by id.
     #[serde(default)]
     pub inputs: Map<String, Value>,
 }
 
 impl Slots {
-    /// Returns the slots as the bytes of an output.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).unwrap_or_default()
     }
 
-    /// Reads the slots from the bytes of an output.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         serde_json::from_slice(bytes).unwrap_or_default()
     }
 
-    /// Returns the slots of a file, or no slots if it is malformed.
+    /// Reads the slots of a file. A malformed file has no slots.
     pub fn of(dialect: &Dialect, text: &[u8]) -> Self {
         let Ok(text) = std::str::from_utf8(text) else { return Self::default() };
         let entries = dialect.document.entries(text).unwrap_or_default();
@@ -35,7 +34,7 @@ impl Slots {
         Self { entries, inputs }
     }
 
-    /// Returns the slots that differ from those of another file, with their values in this one.
+    /// Returns the slots that differ from `before`, with their new values.
     pub fn changed_from(&self, before: &Self) -> Vec<(Slot, Option<Value>)> {
         let one = |kind: fn(String) -> Slot, now: &Map<String, Value>, before: &Map<String, Value>| {
             let names = now.keys().chain(before.keys().filter(|name| !now.contains_key(*name)));
@@ -59,18 +58,18 @@ impl Slots {
     }
 }
 
-/// A place in a file for one entry or one question.
+/// The place of one entry or input in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
-    /// An entry by its name.
+    /// An entry, by its name.
     Entry(String),
-    /// A question by its id.
+    /// An input, by its id.
     Input(String),
 }
 
 impl Slot {
-    /// Returns the file with this value in the slot, or with the slot removed. With `emptied`, also removes the
-    /// container of the entries if nothing else is left in it.
+    /// Returns the file with this value in the slot, or without the slot if there is no value. With `emptied`, also
+    /// removes the container of the entries if nothing else is left in it.
     ///
     /// # Errors
     /// The reason if the file cannot be edited without changing something else.

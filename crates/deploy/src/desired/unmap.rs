@@ -1,4 +1,4 @@
-//! Maps a deployed file that a user changed back to the modules that it came from.
+//! Maps a deployed file that a user changed back to the modules that the file came from.
 
 use crate::desired::{Form, Output, Part};
 use mcpkg_agents::commands::skill::{self, split_front};
@@ -6,25 +6,26 @@ use mcpkg_agents::commands::words::{self, Spelling};
 use mcpkg_agents::forms::sections;
 use mcpkg_agents::forms::toml_text::{self, INSTRUCTIONS, PROMPT};
 
-/// The new content of a module's file, as the user's change implies it.
+/// The new content of a module's file after the user's change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     pub module_id: String,
-    /// The path of the file in the module.
+    /// The path of the file inside the module.
     pub file: String,
     pub bytes: Vec<u8>,
 }
 
-/// What a changed file implies for its modules.
+/// What a user's change to a deployed file means for its modules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Unmapped {
     /// The new contents of the modules' files.
     pub edits: Vec<Edit>,
-    /// Changes that belong to no module, described for a person.
+    /// Changes that do not belong to any module, described for a person.
     pub lost: Vec<String>,
 }
 
-/// Splits a changed file into edits of modules. Deploying the edits gives the same file, except for what is `lost`.
+/// Splits a changed file into edits of modules. Deploying these edits produces the same file, except for what is
+/// `lost`.
 ///
 /// # Errors
 /// The reason, for a person, if the file cannot be split.
@@ -153,7 +154,7 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
 
 const NO_TEXT: &str = "it is not text";
 
-/// Returns the command file that produces an edited text when its arguments are spelled out. It keeps the front matter.
+/// Returns the command file that produces the edited text when its arguments are spelled out. The front matter stays.
 fn command_of(part: &Part, spelling: Spelling, edited: &str) -> Result<Vec<u8>, String> {
     let file = std::str::from_utf8(&part.bytes).map_err(|_| NO_TEXT)?;
     let front = &file[..file.len() - words::body(file).len()];
@@ -190,14 +191,14 @@ impl Unmapped {
         }
     }
 
-    /// Records an edit of a text, unless it differs only in the line end that mcpkg adds to the last line.
+    /// Records an edit. Ignores the line end that mcpkg adds to the last line.
     fn edit_line(&mut self, part: &Part, bytes: &[u8]) {
         if bytes != sections::with_newline(&part.bytes) {
             self.edit(part, bytes.to_vec());
         }
     }
 
-    /// Like [`Unmapped::edit_line`], for a text that was deployed without its front matter.
+    /// Like [`Unmapped::edit_line`], but for a text that was deployed without its front matter.
     fn edit_body(&mut self, part: &Part, body: &[u8]) {
         if body != sections::with_newline(part.body()) {
             self.edit(part, part.with_body(body));

@@ -64,8 +64,8 @@ impl Operation for Deploy {
     }
 }
 
-/// Shows the plan with a token for it. The token comes first, because some clients cut long answers. A failed plan has
-/// no token.
+/// Shows the plan with a confirm token. The token comes first, because some clients cut long answers. If the plan
+/// fails, no token is issued.
 fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
     let prepared = Prepared::new(context, choice)?;
     let mut warnings = prepared.warnings.clone();
@@ -79,7 +79,7 @@ fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
             data["confirm_plan_hash"] = json!(prepared.hash);
             data["confirm_token_expires_at"] = json!(clock::rfc3339(issued.expires_at));
         }
-        // On a full or read-only disk, or with read-only access, the plan can be shown, but not confirmed.
+        // If the disk is full or read-only, or the caller may only read, the plan can be shown but not confirmed.
         Err(error) if matches!(error.code(), Code::ReadOnly | Code::DiskFull | Code::MayOnlyRead) => {
             warnings.push(format!("cannot create a confirm token: {error}"));
         }
@@ -154,7 +154,7 @@ impl Operation for DeployApply {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        // The confirmation is checked before anything else, even for a dry run (contract 000).
+        // Contract 000: check the confirmation before anything else, even for a dry run.
         if !self.yes {
             return Err(unconfirmed("deploy --apply"));
         }
@@ -236,7 +236,7 @@ impl Operation for DeployShell {
             reply.differs = self.check && any;
             return Ok(reply);
         }
-        // As for agents, first check whether anybody can confirm.
+        // First check whether anybody can confirm, as for agents.
         if context.confirmation == Confirmation::Nobody && !self.dry_run {
             return Err(unconfirmed("deploy --apply"));
         }
@@ -245,7 +245,7 @@ impl Operation for DeployShell {
     }
 }
 
-/// An apply that was requested.
+/// A requested apply.
 struct Applying<'a> {
     choice: &'a Choice,
     adopt: Adopt,
@@ -253,29 +253,29 @@ struct Applying<'a> {
     gate: Gate,
 }
 
-/// What an apply needs in addition to `yes` in its arguments.
+/// What an apply needs before it may write, in addition to `yes`.
 enum Gate {
-    /// Nothing: the caller is this user at a shell, or nothing is written.
+    /// Nothing: this user called from a shell, or nothing will be written.
     Open,
-    /// The token of the plan.
+    /// The confirm token of the plan.
     Token(String),
-    /// The consent of the user behind an agent, which its client asks for.
+    /// The consent of the agent's user. The agent's client asks for it.
     Person,
 }
 
-/// What is known before the plan that is written is made.
+/// What is known before the plan to write is made.
 struct Approval {
     checkouts: Checkouts,
-    /// The hash of the plan that somebody saw.
+    /// The hash of the plan that a person or an agent saw.
     hash: Option<String>,
     consent: Option<Consent>,
-    /// Whether a person approved the plan of that hash.
+    /// Whether a person approved the plan with this hash.
     is_by_person: bool,
 }
 
 impl Applying<'_> {
-    /// Checks in this order that the token is known, that it was issued for this plan, that nothing needs adopt, and
-    /// that somebody approved. Only the transaction that begins the apply consumes the token or the consent.
+    /// Checks, in this order: the token is known, it was issued for this plan, no file needs adopt, and somebody
+    /// approved. Only the transaction that begins the apply consumes the token or the consent.
     fn run(self, context: &Context) -> Result<Reply> {
         if let Gate::Token(token) = &self.gate {
             let site = Site::find(context, self.choice)?;
@@ -302,11 +302,11 @@ impl Applying<'_> {
             }
             self.check_adopt(context, &prepared)?;
             let changes = &prepared.plan.changes;
-            // A token and `--yes` do not count as a person's consent to code that agents will run.
+            // A person must consent to code that agents will run. A token or `--yes` is not enough.
             if approval.is_by_person || code::of(changes).is_empty() {
                 return self.write(context, &right, prepared, approval.consent.as_ref());
             }
-            // Asking may take long, so release the lock, and plan again with the consent.
+            // The person may take long to answer, so release the lock. Then plan again, with the consent.
             drop(right);
             let (inputs, effects) = (self.inputs(context, &prepared), show::effects(changes));
             let consent =
@@ -316,7 +316,8 @@ impl Applying<'_> {
         }
     }
 
-    /// Does the slow work before the apply is locked, which blocks all other applies: fetches git sources, asks a person.
+    /// Does the slow work before taking the apply lock, which blocks all other applies: fetches git sources and asks a
+    /// person.
     fn before_the_lock(&self, context: &Context) -> Result<Approval> {
         if context.confirmation == Confirmation::Ask {
             let Prepared { checkouts, hash, .. } = self.ask(context)?;
@@ -332,7 +333,7 @@ impl Applying<'_> {
         Ok(Approval { checkouts, hash: None, consent: None, is_by_person: false })
     }
 
-    /// Writes the plan.
+    /// Writes the plan to disk.
     fn write(
         &self,
         context: &Context,
@@ -387,7 +388,7 @@ impl Applying<'_> {
         check_adopt(&prepared.plan.changes, &adopted, &format!("mcpkg diff{}", prepared.site.arguments()))
     }
 
-    /// Uses up the token and the consent.
+    /// Marks the token and the consent as used.
     fn consume(&self, context: &Context, db: &Db<'_>, prepared: &Prepared, consent: Option<&Consent>) -> Result<()> {
         if let Gate::Token(token) = &self.gate {
             let inputs = prepared.site.inputs();
@@ -396,14 +397,14 @@ impl Applying<'_> {
         consent.map_or(Ok(()), |consent| consent.consume(context, db))
     }
 
-    /// Returns what a person's consent is bound to in addition to the plan.
+    /// Returns the inputs that a person's consent is bound to in addition to the plan.
     fn inputs(&self, context: &Context, prepared: &Prepared) -> Value {
         let mut inputs = prepared.site.inputs();
         inputs["adopt"] = self.adopt.find(context, &prepared.site.place.root).json();
         inputs
     }
 
-    /// Returns the consent of the user behind an agent, or `None` if nothing would be written.
+    /// Asks the agent's user for consent. Returns `None` if nothing would be written.
     fn consent(&self, context: &Context, prepared: &Prepared) -> Result<Option<Consent>> {
         let changes = &prepared.plan.changes;
         self.check_adopt(context, prepared)?;
@@ -424,7 +425,7 @@ impl Applying<'_> {
         request::ask(context, &need).map(Some)
     }
 
-    /// Shows a person the plan and asks for confirmation. Returns the plan that was shown.
+    /// Shows a person the plan and asks them to confirm it. Returns the plan that was shown.
     fn ask(&self, context: &Context) -> Result<Prepared> {
         let prepared = Prepared::new(context, self.choice)?;
         let changes = &prepared.plan.changes;
@@ -442,7 +443,7 @@ impl Applying<'_> {
     }
 }
 
-/// Returns the hint that `plan` has remarks, which an apply does not repeat.
+/// Returns a hint that `plan` shows remarks. An apply does not repeat them.
 fn left_out(prepared: &Prepared) -> Option<String> {
     let count = prepared.said_with_plan().len();
     let remarks = plural::count(count, "remark");
@@ -454,7 +455,7 @@ fn left_out(prepared: &Prepared) -> Option<String> {
     })
 }
 
-/// Returns the reply of an apply for its reader. An agent already saw the changes from `deploy`, so it gets only their
+/// Shortens the reply of an apply for an agent: it already saw the changes in `deploy`'s answer, so it only gets their
 /// number.
 fn told(context: &Context, site: &Site, mut reply: Reply) -> Reply {
     if let Some(data) = reply.data.as_object_mut().filter(|_| answer::is_brief(context)) {

@@ -44,7 +44,7 @@ impl Operation for ShowDiff {
         let (listed, rest) = self.show.listed(context, &prepared)?;
         let texts = unified_within(context, listed, |change| below(root, &change.path));
         let rest = rest_after(&texts, listed, all.len(), root).or(rest);
-        // Under contract 000's own name every change is listed, including those after the last diff.
+        // Under contract 000's own name, all changes are listed, even those without a diff.
         let items = if is_brief(context) { &listed[..texts.len()] } else { listed };
         let mut reply = Reply::new(diffs(listed, &prepared.site), prepared.data(items));
         for (change, text) in reply.data["changes"].as_array_mut().into_iter().flatten().zip(&texts) {
@@ -55,16 +55,17 @@ impl Operation for ShowDiff {
     }
 }
 
-/// Returns the rest of the list after the changes that have a diff, if not every listed change has one.
+/// Returns the rest of the list, starting after the last change with a diff. Returns `None` if every listed change has
+/// one.
 pub(super) fn rest_after<T>(texts: &[T], listed: &[Change], total: usize, root: &str) -> Option<Rest> {
     let last = listed.get(texts.len().checked_sub(1)?).filter(|_| texts.len() < listed.len())?;
     Some(Rest { listed: texts.len(), total, cursor: below(root, &last.path) })
 }
 
-/// Adds the diff of a change to its data, or the reason why there is none.
+/// Adds the diff of a change, or the reason why there is no diff, to the change's JSON.
 pub(super) fn add(change: &mut Value, text: &Result<String, String>) {
     match text {
-        // Only the mode differs, or it is a link.
+        // The text is empty if only the mode differs, or if it is a link.
         Ok(text) if text.is_empty() => {}
         Ok(text) => change["unified"] = json!(text),
         Err(why) => change["no_diff"] = json!(why),

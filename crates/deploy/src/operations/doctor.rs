@@ -1,4 +1,4 @@
-//! `mcpkg doctor`: checks whether the folders that the targets read are writable, and looks for other problems.
+//! `mcpkg doctor`: checks whether mcpkg can write to the folders that targets read, and looks for other problems.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ impl Operation for Doctor {
         let mut findings = if context.is_shell() { findings(context) } else { Vec::new() };
         let is_nowhere = |error: &Error| matches!(error.code(), Code::NoProject | Code::RootRequired);
         let site = match Site::find(context, &self.choice) {
-            // Without a project or a place to deploy to, everything else is still reported.
+            // Without a project or a place to deploy to, still report everything else.
             Err(error) if context.is_shell() && self.choice.repo.is_none() && is_nowhere(&error) => {
                 findings.push(not_looked_at(&error));
                 let data = json!({ "machine_id": identity::machine(self.choice.machine.as_deref()), "roots": [], "gitignore_fixes": [] });
@@ -63,7 +63,7 @@ impl Operation for Doctor {
             site => site?,
         };
         let mut warnings = Vec::new();
-        // The folders can be checked even if a module is invalid.
+        // The folders can be checked even if a module is invalid, so continue.
         let composed = site.fetch(context).and_then(|checkouts| site.compose_repo(&checkouts));
         match composed.and_then(|composed| context.store.read(|db| site.compose(context, db, composed))) {
             Ok(composed) => {
@@ -82,7 +82,7 @@ impl Operation for Doctor {
         let checked: Vec<Checked> = desired.roots.iter().map(|root| Checked::of(root, &site)).collect();
         let mut actions: Vec<String> = Vec::new();
         for suggestion in checked.iter().filter_map(|checked| checked.suggestion.as_deref()) {
-            // Several targets may share a folder, so its command is added only once.
+            // Several targets may share a folder. Add its command only once.
             if let Some((_, command)) = suggestion.split_once(": ")
                 && !actions.iter().any(|known| known == command)
             {
@@ -98,7 +98,7 @@ impl Operation for Doctor {
             data["next_actions"] = json!(actions);
         }
         let rows = checked.iter().map(Checked::row).collect();
-        // A missing folder is not a problem, because the first deploy creates it.
+        // A missing folder is not a problem: the first deploy creates it.
         let wrong =
             checked.iter().any(|checked| !matches!(checked.issues[..], [] | ["missing"])) || !warnings.is_empty();
         let reply = self.reply(data, rows, &findings, wrong).warn(warnings);
@@ -120,12 +120,12 @@ impl Doctor {
     }
 }
 
-/// Returns findings that do not belong to one place: the state of each domain.
+/// Returns the findings of all domains. They do not belong to one place.
 fn findings(context: &Context) -> Vec<Finding> {
     context.domains.iter().flat_map(|domain| (domain.health)(context)).collect()
 }
 
-/// Returns the finding that replaces the agents' folders if they cannot be determined.
+/// Returns the finding to show instead of the agents' folders if those cannot be determined.
 fn not_looked_at(error: &Error) -> Finding {
     let what = match error.code() {
         Code::NoProject => "not checked: no project is selected",
@@ -196,13 +196,14 @@ impl<'r> Checked<'r> {
     }
 }
 
-/// Whether files can be created in a folder, or in its nearest existing ancestor. It tries with a file without a name.
+/// Whether files can be created in a folder or, if it is missing, in its nearest existing parent. Tries it with an
+/// unnamed temporary file.
 fn can_write(folder: &Path) -> bool {
     let nearest = folder.ancestors().find(|folder| folder.exists());
     nearest.is_some_and(|folder| folder.is_dir() && tempfile::tempfile_in(folder).is_ok())
 }
 
-/// Whether a folder is one that the original used but its agent no longer reads.
+/// Whether a folder is one that contract 000's original tool used but the agent no longer reads.
 fn is_no_longer_read(root: &Root, site: &Site) -> bool {
     let is_original = |config: &TargetConfig| config.target == root.target && config.layout == Layout::Original;
     let given_up = root.target.facts().no_longer_read.iter().any(|folder| root.path.ends_with(folder));

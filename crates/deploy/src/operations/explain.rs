@@ -1,4 +1,4 @@
-//! `mcpkg explain`: shows which module, and which layer of it, causes each change or drift.
+//! `mcpkg explain`: shows which module, and which of its layers, causes each change or drift.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -109,7 +109,7 @@ impl Operation for Explain {
 fn explained(prepared: &Prepared, change: &Change) -> Value {
     let parts = parts(prepared, change);
     let modules: Vec<Value> = if parts.is_empty() {
-        // No module makes a file that will be deleted. Only the modules that it was made of are known.
+        // No module produces a file that will be deleted. Only the ids of its former modules are known.
         let gone = |id: &String| json!({ "module_id": id, "module_type": null, "layer": null, "module_path": null });
         change.module_ids.iter().map(gone).collect()
     } else {

@@ -1,4 +1,4 @@
-//! Checks that the writing commands make before they write.
+//! Checks that commands make before they write files.
 
 use serde_json::json;
 
@@ -8,15 +8,15 @@ use crate::source::Adopted;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 
-/// Returns the error for a call that would write but was not approved.
+/// Returns the error for a call that would write files but was not confirmed.
 pub fn unconfirmed(command: &str) -> Error {
     Error::new(Code::ConfirmRequired, format!("`{command}` writes files, but was not approved; nothing was changed"))
         .with_details(json!({ "command": command }))
         .hint("--yes approves it")
 }
 
-/// Refuses changes to files that mcpkg did not write or that changed since, unless they are adopted. `look` is the command
-/// that shows these changes.
+/// Refuses changes to files that mcpkg did not write or that changed since, unless the user adopts them. `look` is the
+/// command that shows these changes.
 pub fn check_adopt(changes: &[Change], adopted: &Adopted, look: &str) -> Result<()> {
     let refused = changes.iter().filter(|change| change.adopt && !adopted.has(&change.path));
     let mut paths: Vec<String> = refused.map(|change| change.path.display().to_string()).collect();
@@ -43,7 +43,7 @@ pub fn check_adopt(changes: &[Change], adopted: &Adopted, look: &str) -> Result<
 /// Refuses a module id that the source does not have.
 ///
 /// # Errors
-/// `E_NOT_FOUND`, with the id that was probably meant.
+/// `E_NOT_FOUND`, with a suggestion: the id that was probably meant.
 pub fn check_module(prepared: &Prepared, id: &str) -> Result<()> {
     let mut left_out = prepared.plan.desired.left_out.iter();
     if prepared.kinds.contains_key(id) || left_out.any(|left_out| left_out.module_id == id) {

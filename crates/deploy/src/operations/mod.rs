@@ -1,4 +1,4 @@
-//! The operations of the domain, one file for each command.
+//! Lists the operations of the deploy domain. Each command has a file of its own.
 
 pub mod deploy;
 pub mod diff;
@@ -26,7 +26,7 @@ macro_rules! with_schema {
 }
 pub(crate) use with_schema;
 
-/// The operations of this domain, with the tools in contract 000's order.
+/// The operations of this domain. Tools are in contract 000's order.
 pub const OPS: &[Entry] = &[
     Entry::of::<plan::ShowPlan>(),
     Entry::of::<diff::ShowDiff>(),

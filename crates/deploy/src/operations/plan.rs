@@ -36,7 +36,7 @@ pub struct Show {
     pub(super) check: bool,
 }
 
-/// Returns the hint that names the command to write these changes.
+/// Returns a hint with the command that writes these changes.
 pub(super) fn how_to_write(changes: &[Change], arguments: &str) -> String {
     if !changes.iter().any(|change| change.adopt) {
         return format!("write it with `mcpkg deploy --apply{arguments}`");
@@ -78,7 +78,7 @@ impl Operation for ShowPlan {
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = self.show.prepared(context)?;
         let (changes, rest) = self.show.listed(context, &prepared)?;
-        // What agents will load is known of a whole deploy only.
+        // What agents will load is only known for a whole deploy.
         let budgets = match prepared.site.only.is_empty() {
             true => budget::of(&prepared, When::After)?,
             false => Vec::new(),
@@ -102,7 +102,7 @@ impl Show {
         self.page.of(context, &prepared.site.place.root, &prepared.plan.changes, |change| &change.path)
     }
 
-    /// Returns the reply that shows a plan, with remarks and the next steps.
+    /// Adds warnings, remarks and the next steps to the reply that shows a plan.
     pub(super) fn shown(&self, context: &Context, prepared: &Prepared, reply: Reply, said: Vec<String>) -> Reply {
         let (changes, arguments) = (&prepared.plan.changes, prepared.site.arguments());
         let mut reply = reply.warn(prepared.warnings.iter().cloned()).warn(said);

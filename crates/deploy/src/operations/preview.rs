@@ -1,4 +1,4 @@
-//! `mcpkg preview`: shows the plan and, with `--diff`, the differences.
+//! `mcpkg preview`: shows the plan and, with `--diff`, the diff of each file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -87,7 +87,7 @@ impl Operation for Preview {
     }
 }
 
-/// Returns the data of a file for `preview --diff`. A deleted file has no diff.
+/// Returns the JSON of a file for `preview --diff`. A deleted file has no diff.
 fn file_json(change: &Change, text: Option<&Result<String, String>>, said: &mut Vec<String>) -> Value {
     let prefixed = |sha256: Option<&sha256::Sha>| sha256.map(|sha256| format!("sha256:{}", hex::encode(sha256)));
     let relative = relative(change);

@@ -1,4 +1,4 @@
-//! `mcpkg rollback`: restores the files of a snapshot, or those from before the first deploy.
+//! `mcpkg rollback`: restores the files of a snapshot, or the files as they were before the first deploy.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -160,7 +160,7 @@ impl Operation for Rollback {
 }
 
 impl Rollback {
-    /// Returns the rollback to the state before a snapshot, for a person who confirmed it or will be asked.
+    /// Creates a rollback to the state before a snapshot, for a person who has confirmed it or will be asked.
     pub fn before(snapshot: &str, choice: Choice, dry_run: bool, context: &Context) -> Self {
         let yes = context.confirmation != Confirmation::Nobody;
         Self { to: format!("{snapshot}^"), choice, adopt: false, dry_run, forget: false, yes }
@@ -171,8 +171,8 @@ impl Rollback {
         check_adopt(&planned.changes, &self.adopt.into(), &look)
     }
 
-    /// Returns a person's consent. It is needed if the rollback would write below folders that this user never deployed
-    /// to, and only the database says otherwise.
+    /// Asks for a person's consent if the rollback lets agents run code, or if it writes below a folder that this user
+    /// never deployed to. In the second case, only the database claims that files were deployed there.
     fn consent(
         &self,
         context: &Context,
@@ -208,7 +208,7 @@ impl Rollback {
     }
 }
 
-/// Refuses a missing root while something is deployed below it. Its disk may only be detached, and forgetting the files
+/// Refuses a missing root if files are deployed below it. Its disk may only be unmounted, and forgetting the files
 /// would make it impossible to roll them back later.
 fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
     let root = &site.place.root;
@@ -236,7 +236,7 @@ fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
     )))
 }
 
-/// Returns the question for a person; it names folders that the user never deployed to.
+/// Returns the question for a person. It names folders that the user never deployed to.
 fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String {
     if unapproved.is_empty() {
         return format!("Roll {} back to {}?", site.place.root, goal.word);
@@ -258,7 +258,7 @@ fn shown(planned: &RollbackPlan, site: &Site) -> Body {
     Body::Several(parts)
 }
 
-/// Answers a rollback that has no file to change; files that no target needs any more are still released.
+/// Answers a rollback that changes no file. Files that no target needs any more are still released.
 fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: RollbackPlan) -> Result<Reply> {
     let elsewhere = context.store.read(|db| {
         let Some(place) = deploys::place(db, &site.place)? else {
@@ -284,7 +284,7 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: Rollb
     Ok(reply)
 }
 
-/// Removes the folders that are empty now. A failure is only a warning, since the files are in the desired state.
+/// Removes folders that are now empty. A failure is only a warning: the files already are as the user wants them.
 fn take_empty_folders(context: &Context, site: &Site) -> Option<String> {
     let take = || -> Result<()> {
         if let Some(place) = context.store.read(|db| deploys::place(db, &site.place))? {

@@ -1,4 +1,4 @@
-//! `mcpkg status`: shows which files drifted, and why.
+//! `mcpkg status`: shows which files have drifted, and why.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ impl Operation for Status {
     }
 }
 
-/// A file that drifted.
+/// A file that has drifted.
 #[derive(Debug)]
 pub struct Item {
     /// The kind that contract 000 defines.
@@ -168,7 +168,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// Whether the file is the user's own: it has no source, and mcpkg did not write it.
+    /// Whether the file is the user's own: no module produces it, and mcpkg did not write it.
     fn is_own(&self) -> bool {
         self.kind == Kind::Extra && self.module_ids.is_empty()
     }
@@ -177,7 +177,7 @@ impl Item {
         self.root == root.path && self.targets.iter().any(|target| target == root.target.name())
     }
 
-    /// Returns the item in contract 000's form, with `state` added.
+    /// Returns the item as contract 000's JSON, with `state` added.
     pub fn json(&self) -> Value {
         let prefixed = |sha256: &Option<Sha>| sha256.as_ref().map(|sha256| format!("sha256:{}", hex::encode(sha256)));
         json!({
@@ -194,7 +194,7 @@ impl Item {
     }
 }
 
-/// Returns every file that differs from the desired state, by target and path.
+/// Returns all files that differ from the desired state, sorted by target and path.
 pub fn drifted(prepared: &Prepared) -> Result<Vec<Item>> {
     let mut items: Vec<Item> = prepared.plan.changes.iter().map(item).collect();
     items.extend(extras(&prepared.plan.desired, prepared)?);
@@ -220,14 +220,14 @@ fn item(change: &Change) -> Item {
     }
 }
 
-/// Returns the files in the targets' own folders that no module produces and mcpkg does not manage.
+/// Returns the files in the targets' folders that no module produces and mcpkg does not manage.
 fn extras(desired: &Desired, prepared: &Prepared) -> Result<Vec<Item>> {
     let known: HashSet<&Path> = prepared.plan.changes.iter().map(|change| change.path.as_path()).collect();
     let mut found = Vec::new();
     let mut walked: HashSet<PathBuf> = HashSet::new();
     for root in desired.roots.iter().filter(|root| root.scan_extras) {
         let Ok(real) = root.path.canonicalize() else { continue };
-        // The contents of a folder that two targets share are reported once.
+        // Report the files of a folder once, even if two targets share the folder.
         if !walked.insert(real.clone()) {
             continue;
         }
@@ -276,10 +276,10 @@ fn counts<'i>(items: impl Iterator<Item = &'i Item>) -> Value {
     json!({ "modified": modified, "missing": missing, "extra": extra })
 }
 
-/// Returns the suggested next steps: contract 000's actions with their commands, in its order.
+/// Returns suggestions for the next steps: contract 000's actions in the contract's order, each with a command.
 fn next_actions(context: &Context, prepared: &Prepared, items: &[Item]) -> Vec<(&'static str, String)> {
     let arguments = prepared.site.arguments();
-    // Under contract 000's own name they are commands, as in its original.
+    // Under contract 000's own name, suggest shell commands, as the original tool does.
     let said = |shell: String, agent: &str| if answer::is_brief(context) { agent.to_owned() } else { shell };
     let mut actions = Vec::new();
     if !items.is_empty() {

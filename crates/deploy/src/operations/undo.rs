@@ -1,4 +1,4 @@
-//! What `mcpkg undo` takes back of deploys: it rolls back to the state before a snapshot.
+//! Implements `mcpkg undo` for deploys: rolls back to the state before a snapshot.
 
 use super::rollback::Rollback;
 use crate::rollback::goal;
@@ -17,16 +17,17 @@ pub const UNDO: Undo = Undo {
     ..Undo::NOTHING
 };
 
-/// Rolls back to the state before the snapshot of an event. Refuses if a later deploy would be taken back too.
+/// Rolls back to the state before the snapshot of an event. Refuses if that would also undo a later deploy.
 fn undo(context: &Context, event: &Event, dry_run: bool) -> Result<Reply> {
     let mut context = context.clone();
-    // The snapshot belongs to the project of the event, whatever is selected here.
+    // The snapshot belongs to the event's project, whatever project is selected now.
     if let Some(project) = &event.project {
         (context.selection.named, context.selection.named_by) = (Some(project.clone()), "the event");
     }
     let snapshot = goal::find(&context, &event.subject)?;
     let all = context.store.read(|db| snapshots::of_place(db, Some(snapshot.place)))?;
-    // If the last one is a rollback, what was deployed later may be gone, and the plan shows what would change.
+    // If the last snapshot is a rollback, it may already have undone the later deploys, and the plan shows what would
+    // change.
     let last = all.into_iter().find(|other| other.state == State::Applied.word());
     if let Some(later) = last.filter(|last| last.id > snapshot.id && last.kind != Kind::Rollback.word() && !dry_run) {
         let why =

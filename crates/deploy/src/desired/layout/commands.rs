@@ -15,7 +15,7 @@ use mcpkg_agents::commands::skill;
 use mcpkg_agents::commands::words::Spelling;
 use mcpkg_base::error::Result;
 
-/// Adds the commands of a target below `base`, the deploy root or the home folder.
+/// Adds the commands of a target below `base`, which is the deploy root or the home folder.
 pub(super) fn add(
     builder: &mut Builder,
     modules: &[Module],
@@ -59,7 +59,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Adds a command in its original form if it was imported from this target. Returns whether it was.
+/// Adds a command's original file if the command was imported from this target. Returns whether it did.
 fn as_it_came(
     builder: &mut Builder,
     target: Target,
@@ -76,7 +76,7 @@ fn as_it_came(
     Ok(true)
 }
 
-/// Adds a command in OpenCode's form.
+/// Adds a command in OpenCode's format.
 fn numbered(
     builder: &mut Builder,
     target: Target,
@@ -106,7 +106,7 @@ fn numbered(
     }
 }
 
-/// Adds a command in Gemini's form.
+/// Adds a command in Gemini's format.
 fn toml(
     builder: &mut Builder,
     target: Target,

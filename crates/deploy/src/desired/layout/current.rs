@@ -1,5 +1,5 @@
-//! Places files where the agents read them today (November 2026; docs/reference/targets.md has the table). Each agent
-//! gets each text once.
+//! Places files where agents read them today (November 2026; docs/reference/targets.md has the table). Each agent gets
+//! each text once.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use mcpkg_agents::agents::places::Commands;
 use mcpkg_agents::commands::words::{self, Spelling};
 use mcpkg_base::error::Result;
 
-/// Adds the files of all targets that use the current places.
+/// Adds the files of all targets with the current layout.
 pub(super) fn add(
     builder: &mut Builder,
     modules: &[Module],
@@ -63,7 +63,8 @@ pub(super) fn add(
 
 fn extra_prompt_files(builder: &mut Builder, modules: &[Module], config: &TargetConfig, root: &Path) -> Result<()> {
     let Some(folder) = config.target.facts().project.prompt_files else { return Ok(()) };
-    // `write_prompts` is of config repos, where prompts are separate from commands; `prompt_files` is of projects.
+    // `write_prompts` is an option of config repos, where prompts are separate from commands. `prompt_files` is an
+    // option of projects.
     let kinds: &[Kind] = match (config.flag("write_prompts", false), config.flag("prompt_files", false)) {
         (_, true) => &[Kind::Command, Kind::Prompt],
         (true, false) => &[Kind::Prompt],
@@ -89,8 +90,8 @@ fn skills_and_commands(
     commands::add(builder, modules, target, base, &base.join(skills_folder), commands)
 }
 
-/// Warns about commands with lines that Claude Code runs in a shell before it reads the text, if the target reads those
-/// lines as text.
+/// Warns about commands with !`...` lines if the target does not run them. Claude Code runs them in a shell before it
+/// reads the text.
 fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], target: Target) {
     for module in of_kind(modules, Kind::Command, target) {
         if module.files.iter().any(|file| words::runs_something(&file.bytes)) {

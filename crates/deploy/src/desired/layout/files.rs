@@ -1,4 +1,4 @@
-//! Writes the kinds of files that the current and the original layout share.
+//! Writes the kinds of files that the current and the original layout have in common.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ use mcpkg_agents::forms::{self, sections};
 use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
 
-/// Returns the modules of a kind that are for a target.
+/// Returns the modules of a kind that are meant for a target.
 pub(super) fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl Iterator<Item = &Module> {
     modules.iter().filter(move |module| module.kind == kind && module.is_for(target))
 }
 
-/// Returns a folder below another. An empty `folder` means the root itself.
+/// Returns a folder below `root`. An empty `folder` means `root` itself.
 pub(super) fn below(root: &Path, folder: &str) -> PathBuf {
     if folder.is_empty() { root.to_owned() } else { root.join(folder) }
 }
 
-/// Returns the last part of a module file's path.
+/// Returns the last part of a path.
 pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Adds skills, each in a folder with its name.
+/// Adds skills, each in a folder with the skill's name.
 pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
     builder.root(target, root, true);
     for module in of_kind(modules, Kind::Skill, target) {
@@ -41,7 +41,7 @@ pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, 
     Ok(())
 }
 
-/// Adds prompts as VS Code prompt files. With a `spelling`, their arguments are rewritten.
+/// Adds prompts as VS Code prompt files. If `spelling` is given, their arguments are rewritten.
 pub(super) fn prompt_files(
     builder: &mut Builder,
     modules: &[Module],
@@ -81,7 +81,7 @@ pub(super) fn cursor_rule(
     builder.add(&[target], root, name, Form::CursorRule, vec![part(module, file)], bytes.into(), false)
 }
 
-/// Returns the path of a module's file in a target's folder: the path that it was imported from, or else one made from
+/// Returns the path of a module's file in a target's folder: the path that it was imported from, else one made from
 /// the module's name.
 pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Target) -> String {
     let imported = module.about.path.as_deref().filter(|_| module.about.is_of(target));
@@ -92,14 +92,15 @@ pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Targe
     }
 }
 
-/// Whether a file, including mcpkg's front matter, may have more characters than an agent reads.
+/// Whether a file may be too long for an agent once mcpkg's front matter is added. `most` is the agent's limit in
+/// characters.
 pub(super) fn is_longer(file: &[u8], most: usize) -> bool {
     /// Characters reserved for mcpkg's front matter: a description and globs.
     const HEAD: usize = 500;
     file.len() > most.saturating_sub(HEAD) && String::from_utf8_lossy(file).chars().count() > most.saturating_sub(HEAD)
 }
 
-/// Returns a module's name as a file name, without the extension.
+/// Converts a module's name to a file name.
 fn own_name(module: &Module, ending: &str) -> String {
     let name = file_name(module.name());
     format!("{}{ending}", sanitise(forms::stem(name)))

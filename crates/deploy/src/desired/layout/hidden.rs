@@ -1,4 +1,4 @@
-//! Finds files that keep an agent from reading AGENTS.md: its own file in the same folder, or in one above.
+//! Finds files that keep an agent from reading AGENTS.md: the agent's own file in the same folder or in one above.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ pub struct Hidden {
     pub text: Vec<u8>,
 }
 
-/// Returns the first of these files that hides AGENTS.md, in the root or in a folder above it. The user's own files
-/// below the home folder do not count.
+/// Returns the first of these files that hides AGENTS.md, in the root or in a folder above it. The user's own files in
+/// the home folder do not count.
 pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     if let Some(hidden) = in_folder(root, files)? {
         return Ok(Some(hidden));
@@ -24,8 +24,8 @@ pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
             if folder == home && file.contains('/') {
                 continue;
             }
-            // Such a file can only import the AGENTS.md next to it, not the one in the root. An unreadable file hides
-            // nothing: the agent cannot read it either.
+            // A file above the root cannot import the root's AGENTS.md, only the one next to itself, so its text does
+            // not matter. An unreadable file hides nothing: the agent cannot read it either.
             if let Ok(true) = path.metadata().map(|metadata| metadata.is_file() && metadata.len() > 0) {
                 return Ok(Some(Hidden { path, text: Vec::new() }));
             }
@@ -34,7 +34,7 @@ pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     Ok(None)
 }
 
-/// Returns the first of these files that hides the AGENTS.md of its folder.
+/// Returns the first of these files that hides the AGENTS.md of this folder.
 pub fn in_folder(folder: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     for file in files {
         let path = folder.join(file);
@@ -45,12 +45,12 @@ pub fn in_folder(folder: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     Ok(None)
 }
 
-/// Returns the text of a file if it hides AGENTS.md, that is, if it is not empty and does not import AGENTS.md.
-/// `beside` tells whether AGENTS.md would be in the same folder.
+/// Returns the text of a file if it hides AGENTS.md: it is not empty and does not import AGENTS.md. `beside` says
+/// whether AGENTS.md is in the same folder as the file.
 fn text(path: &Path, beside: bool) -> Result<Option<Vec<u8>>> {
     let Some(metadata) = disk::metadata(path)? else { return Ok(None) };
     if !path.is_file() {
-        // A folder or a dangling link has no text that could hide another.
+        // A folder or a dangling link has no text that could hide AGENTS.md.
         return Ok(None);
     }
     if metadata.is_symlink() && path.canonicalize().is_ok_and(|real| real.ends_with("AGENTS.md")) {
@@ -61,7 +61,7 @@ fn text(path: &Path, beside: bool) -> Result<Option<Vec<u8>>> {
     Ok((!text.is_empty() && !has_word(&text, imports)).then_some(text))
 }
 
-/// Whether a text contains one of these words, surrounded by white space.
+/// Whether a text contains one of these words between white space.
 pub(super) fn has_word(text: &[u8], words: &[&[u8]]) -> bool {
     text.split(u8::is_ascii_whitespace).any(|word| words.contains(&word))
 }

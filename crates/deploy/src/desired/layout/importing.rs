@@ -1,4 +1,5 @@
-//! Writes files such as GEMINI.md that import the AGENTS.md next to them, for agents that do not read it by themselves.
+//! Writes files such as GEMINI.md that import the AGENTS.md next to them, for agents that do not read AGENTS.md
+//! themselves.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +13,10 @@ use mcpkg_agents::forms::sections;
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 
-/// The instructions file that most agents read.
+/// The name of the instructions file that most agents read.
 pub(super) const AGENTS_MD: &str = "AGENTS.md";
 
-/// Returns the files that import AGENTS.md, each with the readers that need it.
+/// Returns the names of files that import AGENTS.md, each with the readers that need it.
 pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
     let mut files: BTreeMap<&'static str, Vec<Target>> = BTreeMap::new();
     for target in readers {
@@ -26,8 +27,8 @@ pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
     files
 }
 
-/// Adds the file through which targets read the AGENTS.md next to it, unless the user's part of that file imports it
-/// already.
+/// Adds the file through which targets read the AGENTS.md next to it. The import line is omitted if the user already
+/// wrote one.
 pub(super) fn import(
     builder: &mut Builder,
     targets: &[Target],

@@ -1,4 +1,4 @@
-//! Places instructions: into AGENTS.md, which several agents read, or into one agent's own place.
+//! Places instructions: in AGENTS.md, which several agents read, or where only one agent reads them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,11 +19,11 @@ use mcpkg_agents::forms::rule::Switch;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::modules::Applies;
 
-/// The blocks of agents' own files, by folder and file, with the targets that want them.
+/// The blocks to write into agents' own files, by folder and file name, with the targets that want them.
 type Blocks<'m> = BTreeMap<(&'static str, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
-/// Adds instructions below the deploy root. A text for several agents goes into AGENTS.md once; a text for only one of
-/// them goes to that agent's own place, so that the others do not read it.
+/// Adds instructions below the deploy root. A text for several agents is written to AGENTS.md once. A text for only
+/// one agent goes where only that agent reads it.
 pub(super) fn for_project(
     builder: &mut Builder,
     modules: &[Module],
@@ -65,7 +65,7 @@ pub(super) fn for_project(
             let Some(file) = module.files.first() else { continue };
             match hiding.get(&target) {
                 None if is_shared => readers.push(target),
-                // The file already contains the text.
+                // The file that hides AGENTS.md already contains the text.
                 Some(found) if found.text.trim_ascii() == file.bytes.trim_ascii() => {}
                 _ => own(builder, &mut blocks, target, module, root)?,
             }
@@ -87,7 +87,7 @@ pub(super) fn for_project(
     Ok(())
 }
 
-/// Adds a module to the own place of one target.
+/// Adds a module where only this target reads it.
 fn own<'m>(
     builder: &mut Builder,
     blocks: &mut Blocks<'m>,
@@ -107,7 +107,7 @@ fn own<'m>(
             }
             Ok(())
         }
-        // Target::new rejects facts without such a file.
+        // `Agent::has_place_for_instructions` rejects such an agent.
         None => Err(Error::internal("a target that may not read AGENTS.md has no instructions file of its own")),
     }
 }
@@ -116,7 +116,7 @@ fn always_applies(module: &Module) -> bool {
     module.kind == Kind::Instructions && module.about.applies == Applies::Always
 }
 
-/// Adds instructions for the user, in the targets' own folders.
+/// Adds the user's instructions to the targets' own folders.
 pub(super) fn for_user(
     builder: &mut Builder,
     modules: &[Module],
@@ -142,7 +142,7 @@ pub(super) fn for_user(
     Ok(())
 }
 
-/// Adds instructions that always apply as a separate rule.
+/// Adds instructions that always apply as a separate rule file.
 fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, root: &Path) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
     if rules.format.max_characters.is_some_and(|most| is_longer(&file.bytes, most)) {
@@ -154,7 +154,7 @@ fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, ro
     if about.is_of(target) && rules.format.applies(&file.bytes) == Some(Applies::Always) {
         return builder.copy(target, &folder, &name, module, file);
     }
-    // Front matter that was written for another agent means something else to this one, or nothing.
+    // Front matter written for another agent may mean something else to this one, or nothing.
     let says_it = about.agent.is_none()
         && match rules.format.switch {
             Switch::Always(_) => split_front(&file.bytes).0.is_some(),
@@ -168,10 +168,10 @@ fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, ro
     builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default())
 }
 
-/// Returns the target that understands the scope in a rule's front matter, if the rule applies only to some files. If
-/// several targets understand it, the last one by name wins.
+/// Finds the target whose format a rule's front matter uses to say that the rule applies only to some files. If
+/// several targets have such a format, the last one by name wins.
 ///
-/// This matters only for a config repo: a project itself records when a module applies.
+/// This matters only for a config repo: a project records when each module applies.
 fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
     if module.about.agent.is_some() {
         return None;
@@ -196,7 +196,7 @@ fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
     })
 }
 
-/// Adds a rule for some files to the target that understands it, and warns about the other targets.
+/// Adds a rule that applies only to some files to the target that understands it. Warns about the other targets.
 fn scoped_rule(
     builder: &mut Builder,
     module: &Module,

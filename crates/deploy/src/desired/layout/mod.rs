@@ -1,4 +1,4 @@
-//! Converts modules to files: decides which target reads which module where, and in what form.
+//! Converts modules to files: decides where each target reads each module, and in what form.
 
 mod commands;
 mod current;
@@ -22,12 +22,13 @@ use crate::targets::{Layout, Target, TargetConfig};
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 
-/// How many modules without a place a warning names.
+/// How many modules a warning names if they cannot be deployed.
 const NAMED: usize = 3;
 
-/// Returns the files that the modules become for the targets `selected`. All configured targets take part, so that
-/// selecting targets never moves a text from one file to another. `present` are the targets that have files here,
-/// including the selected ones: if two targets read the same file, neither relies on a file that is never written.
+/// Returns the files that the modules become for the `selected` targets. The layout considers all configured targets,
+/// so that selecting targets never moves a text from one file to another. `present` are the selected targets and those
+/// that already have files here: a target shares another target's file only if both are present, so it never relies on
+/// a file that is not written.
 pub fn desired(
     modules: &[Module],
     configs: &[TargetConfig],
@@ -56,8 +57,8 @@ pub fn desired(
     Ok(desired)
 }
 
-/// Adds a warning for each module that names a target without a place for it, and one for each kind of module that none
-/// of the selected targets has a place for.
+/// Warns about each module that names a target it cannot be deployed to, and about each kind of module that cannot be
+/// deployed to any of the selected targets.
 fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[TargetConfig], selected: &[Target]) {
     let mut placed = HashSet::new();
     for output in desired.outputs.values() {

@@ -1,4 +1,4 @@
-//! Places files as the original of contract 000 (version 0.9.1) does, for which config repos were made.
+//! Places files like contract 000's original tool (version 0.9.1), for which config repos were made.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Places instructions that do not always apply: for each target in its own form, or not at all. If a target cannot
-//! express a scope, the text never goes to a file that the target always loads.
+//! Places instructions that apply only sometimes, in each target's own format. If a target cannot express when they
+//! apply, it does not get them: the text never goes to a file that the target always loads.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,10 +18,10 @@ use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
 use mcpkg_store::modules::Applies;
 
-/// The instruction files of folders, by folder and name, with the targets that read them.
+/// The instruction files of folders, by folder and file name, with the targets that read them.
 type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
-/// Adds the files below the deploy root. A target that also reads another target's file gets the text from there.
+/// Adds the files below the deploy root. A target that also reads another target's file gets the text from that file.
 pub(super) fn for_project(
     builder: &mut Builder,
     modules: &[Module],
@@ -41,8 +41,8 @@ pub(super) fn for_project(
     write_folder_files(builder, folder_files, root)
 }
 
-/// Adds the files of folders. If AGENTS.md of a folder already contains the text of another file there, that file
-/// imports it.
+/// Adds instruction files to folders. If the AGENTS.md of a folder already contains a module, other files in the
+/// folder import it.
 fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path) -> Result<()> {
     for ((folder, file), (modules, readers)) in &files {
         let mut readers = readers.clone();
@@ -55,7 +55,7 @@ fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path
             builder.block(&readers, root, &format!("{folder}/{file}"), &own)?;
             continue;
         }
-        // Targets that read AGENTS.md there have the text already.
+        // Readers of that AGENTS.md already have the text. Only targets that need the import line remain.
         let by_import = |target: &Target| target.facts().project.agents_md == AgentsMd::ImportedBy(file);
         readers.retain(by_import);
         importing::import(builder, &readers, &root.join(folder), file, &imported, &own)?;
@@ -63,7 +63,7 @@ fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path
     Ok(())
 }
 
-/// Adds the files of one target for the user, below the home folder.
+/// Adds the files of one target below the home folder.
 pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target, home: &Path) -> Result<()> {
     for module in scoped(modules).filter(|module| module.is_for(target)) {
         match target.facts().user.scoped_rules {
@@ -81,7 +81,7 @@ fn scoped(modules: &[Module]) -> impl Iterator<Item = &Module> {
     modules.iter().filter(|module| module.kind == Kind::Instructions && module.about.applies != Applies::Always)
 }
 
-/// Removes the targets that already have the text, because the user's own file in each of the folders contains it.
+/// Removes the targets that already have the text: the user's own file in each of the folders contains it.
 fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> Result<()> {
     let (Some(folders), Some(file)) = (folders(&module.about.applies, root), module.files.first()) else {
         return Ok(());
@@ -100,8 +100,8 @@ fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> R
     Ok(())
 }
 
-/// Adds a module to the files of folders, for targets without rules, if its globs are folders and the targets read a
-/// file there. Returns the targets that read none of these files.
+/// Adds a module to the instruction files of folders, for targets without rules. This works only if the module's globs
+/// are whole folders and the targets read a file there. Returns the targets that do not read any of these files.
 fn in_folders<'m>(
     builder: &mut Builder,
     files: &mut FolderFiles<'m>,
@@ -111,7 +111,8 @@ fn in_folders<'m>(
 ) -> Result<Vec<Target>> {
     let (mut rest, mut bare): (Vec<Target>, Vec<Target>) =
         wanting.into_iter().partition(|target| target.facts().project.scoped_rules.is_some());
-    // Targets that read AGENTS.md come first. A target that also reads another file then already has the text.
+    // Targets that read AGENTS.md come first, so that a target that reads AGENTS.md and another file gets the text
+    // only once.
     bare.sort_by_key(|target| target.facts().project.folder_files.first().map(|file| file.name != AGENTS_MD));
     for target in bare {
         let file = target.facts().project.folder_files.first();
@@ -143,7 +144,7 @@ const fn without_rules(applies: &Applies) -> Reason {
     }
 }
 
-/// Whether a target reads this file in every one of the folders.
+/// Whether a target reads a file with this name in all of the folders.
 fn reads(target: Target, name: &str, folders: &[String], root: &Path) -> Result<bool> {
     let mut files = target.facts().project.folder_files.iter();
     let Some(file) = files.find(|file| file.name == name) else { return Ok(false) };
@@ -155,7 +156,8 @@ fn reads(target: Target, name: &str, folders: &[String], root: &Path) -> Result<
     Ok(true)
 }
 
-/// Returns the folders below the root that globs mean, if each glob matches all files of one folder.
+/// Returns the folders below the root that the globs stand for, such as `src/**` -> `src`. Returns `None` if a glob is
+/// not a whole folder.
 fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
     let Applies::Globs(globs) = applies else { return None };
     let folder = |glob: &String| {
@@ -168,7 +170,7 @@ fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
     globs.iter().map(folder).collect::<Option<Vec<_>>>().filter(|folders| !folders.is_empty())
 }
 
-/// Adds a module as a rule for each target, but only once if one target reads another target's rule.
+/// Adds a module as a rule for each target. If one target also reads another target's rule, it does not get its own.
 fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: &Path) -> Result<()> {
     let mut written: Vec<(Vec<Target>, Rules, Written)> = Vec::new();
     for target in targets {
@@ -178,7 +180,8 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
             Err(reason) => builder.leave_out(module, target, reason),
         }
     }
-    // The files that another target also reads, although it would get its own.
+    // Pairs of a target's own rule and another target's rule that the target reads too. Its own rule is then not
+    // written.
     let twice: Vec<(usize, usize)> = (0..written.len())
         .filter_map(|at| {
             let also_reads = written[at].0[0].facts().project.also_reads;
@@ -202,11 +205,11 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
     Ok(())
 }
 
-/// The form in which a rule is written for a target.
+/// How a rule is written for a target.
 enum Written {
-    /// The module's own file, which already means the same to this target.
+    /// As the module's own file, which already means the same to this target.
     AsItIs,
-    /// The module's text with this front matter.
+    /// As the module's text with this front matter.
     With(String),
 }
 
@@ -218,7 +221,7 @@ impl Written {
             return Err(Reason::TooLong);
         }
         let head = rules.format.write(&about.applies, about.description.as_deref());
-        // A form that only its own agent understands goes back to that agent.
+        // A file in this target's own format is copied unchanged: the format may say more than mcpkg can write.
         let says_it = module.files.first().is_some_and(|file| split_front(&file.bytes).0.is_some());
         let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok() && says_it);
         let own = module.files.first().filter(|_| is_own).and_then(|file| rules.format.applies(&file.bytes));

@@ -1,4 +1,4 @@
-//! Places MCP servers in each agent's own file, and files that belong to only one agent.
+//! Places MCP servers in each agent's configuration file, and files that belong to only one agent.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -19,7 +19,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 
-/// Adds the servers and files that a target reads below the deploy root.
+/// Adds the MCP servers and agent files that a target reads below the deploy root.
 pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
     for module in of_kind(modules, Kind::AgentFile, target) {
         for file in &module.files {
@@ -37,7 +37,7 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
     }
 }
 
-/// Adds the servers that a target reads for the user. Files of one agent exist only in projects.
+/// Adds the MCP servers that a target reads from the user's own folders. Agent files exist only in projects.
 ///
 /// # Errors
 /// `E_ROOT_REQUIRED` if HOME is not set.
@@ -54,7 +54,7 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
         leave_out(builder, modules, target, Reason::NoServers);
         return Ok(());
     };
-    // Claude Code's file contains credentials and state that changes from minute to minute.
+    // Claude Code's file contains credentials, and state that changes from minute to minute.
     if name == ".claude.json" {
         leave_out(builder, modules, target, Reason::OwnState);
         return Ok(());
@@ -68,7 +68,7 @@ fn leave_out(builder: &mut Builder, modules: &[Module], target: Target, reason: 
     }
 }
 
-/// A server that a target's file format can express.
+/// An MCP server that a target's file format can express.
 struct Sayable<'m> {
     module: &'m Module,
     file: ServerFile,
@@ -99,7 +99,7 @@ fn servers(builder: &mut Builder, modules: &[Module], target: Target, root: &Pat
         }
         let name = if own || file.only_own { file.entry.clone() } else { module.name().to_owned() };
         let entry = Value::Object(written.fields.into_iter().collect());
-        // The name in an agent's own file refers to that agent's entry.
+        // If two servers want the same name, the one that was imported from this agent's own file keeps it.
         let taken = match sayable.get(&name) {
             Some(other) if other.file.only_own => Some(module),
             _ => sayable.insert(name, Sayable { module, file, entry }).map(|other| other.module),
@@ -142,8 +142,8 @@ fn servers(builder: &mut Builder, modules: &[Module], target: Target, root: &Pat
     builder.add(&[target], root, relative, Form::Servers, parts, slots.to_bytes().into(), false)
 }
 
-/// Returns the reason to leave an existing file alone, if there is one: a deploy would store its old bytes in the
-/// database and show them.
+/// Returns the reason, if any, to leave an existing file alone. A deploy would store the file's old bytes in the
+/// database and show them in diffs.
 fn unfit(dialect: &Dialect, path: &Path, ours: &BTreeMap<String, Sayable<'_>>) -> Result<Option<Reason>> {
     if !path.is_file() {
         return Ok(None);
@@ -156,7 +156,7 @@ fn unfit(dialect: &Dialect, path: &Path, ours: &BTreeMap<String, Sayable<'_>>) -
     let read = |entry: &Value| dialect.read(entry, &[]).ok().map(|read| read.definition);
     for (name, entry) in &entries {
         let Some(there) = read(entry) else { continue };
-        // Values that the project stores as text were declared not secret.
+        // Values that the project stores as text were declared not to be secret.
         let is_ours = || ours.get(name).is_some_and(|wanted| read(&wanted.entry).as_ref() == Some(&there));
         if holds_secret(name, &there) && !is_ours() {
             return Ok(Some(Reason::HoldsSecret));

@@ -1,4 +1,4 @@
-//! Places skills, each in a folder with its name, in the form that the agents reading the folder can load. Also
+//! Places skills, each in a folder with the skill's name, in a form that all agents reading the folder can load. Also
 //! collects notes on how each agent treats them.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use mcpkg_agents::agents::places::{CalledBy, Manual, SkillReading};
 use mcpkg_agents::forms::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
 use mcpkg_base::error::Result;
 
-/// The file that makes a folder a skill.
+/// The file name that makes a folder a skill.
 const MAIN: &str = "SKILL.md";
 
-/// Adds skills to a target's folder below `base`, the deploy root or the home folder.
+/// Adds skills to a target's folder below `base`, which is the deploy root or the home folder.
 pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, base: &Path, folder: &str) -> Result<()> {
     let root = base.join(folder);
     builder.root(target, &root, true);
@@ -45,8 +45,8 @@ pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, bas
     Ok(())
 }
 
-/// Whether one of the agents that read this folder rejects a file that others load. All of them then get the form that
-/// it loads, so that the choice of targets does not change the file.
+/// Whether one of the agents that read this folder rejects skills that others load. All of them then get a form that
+/// the strict agent loads, so that the choice of targets does not change the file.
 fn is_read_strictly(folder: &str) -> bool {
     Target::all().iter().map(|target| target.facts()).any(|facts| {
         [facts.project.skills, facts.user.skills].contains(&folder) && !facts.reading.skills.rejects.is_empty()
@@ -62,7 +62,7 @@ fn own_policy(module: &Module) -> Option<&ModuleFile> {
     module.files.iter().find(|file| file.path == OPENAI_YAML)
 }
 
-/// A skill with the targets that it is for.
+/// A skill and the targets that it is for.
 struct Skill<'m> {
     module: &'m Module,
     file: &'m ModuleFile,
@@ -70,7 +70,7 @@ struct Skill<'m> {
     targets: Vec<Target>,
 }
 
-/// Returns notes for a person on targets that treat a skill differently from what it declares.
+/// Returns notes for a person on targets that do not do what a skill declares.
 pub(super) fn notes(modules: &[Module], targets: &[Target]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -97,7 +97,7 @@ impl Skill<'_> {
         titles(&self.targets, are)
     }
 
-    /// Returns the name used by agents that do not use the folder's name.
+    /// Returns the name for agents that do not use the folder's name.
     fn name(&self) -> &str {
         self.main.name.as_deref().unwrap_or(self.module.name())
     }

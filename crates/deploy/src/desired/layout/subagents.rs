@@ -1,4 +1,4 @@
-//! Places subagents, for each target in its own form.
+//! Places subagents in each target's own format.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use mcpkg_agents::agents::places::Subagents;
 use mcpkg_agents::forms::subagent::{self, Subagent, SubagentForm};
 use mcpkg_base::error::Result;
 
-/// Adds the files of a target below the deploy root.
+/// Adds a target's subagents below the deploy root.
 pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Target, root: &Path) -> Result<()> {
     for module in of_kind(modules, Kind::Subagent, target) {
         match target.facts().subagents {
@@ -23,7 +23,7 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
     Ok(())
 }
 
-/// Adds the files of a target in its own folder.
+/// Adds a target's subagents in its own folder.
 pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target, own: &Path) -> Result<()> {
     let places = target.facts().subagents.and_then(|places| Some((places, places.user?)));
     for module in of_kind(modules, Kind::Subagent, target) {

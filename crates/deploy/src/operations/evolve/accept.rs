@@ -1,4 +1,4 @@
-//! `mcpkg evolve accept`: makes a proposed change a new revision of its prompt or resource.
+//! `mcpkg evolve accept`: accepts a proposed change as a new revision of its prompt or resource.
 
 use std::path::Path;
 
@@ -90,7 +90,7 @@ impl Operation for Accept {
 }
 
 impl Accept {
-    /// Takes some hunks of a change, and proposes the others again. Returns the number of that proposal.
+    /// Accepts some hunks of a change and proposes the other hunks again. Returns the number of the new proposal.
     fn in_part(
         &self,
         context: &Context,
@@ -143,13 +143,13 @@ fn list(numbers: &[usize]) -> String {
 fn add(db: &Db<'_>, author: Author<'_>, project: &Project, clock: &Clock, proposal: &Proposal) -> Result<()> {
     let Some((skill, path)) = new_file(proposal) else { return Ok(()) };
     let content = content(db, proposal.blob)?.into();
-    // The row has no mode, so the mode is read from the file, if that still exists.
+    // The proposal does not store the mode, so take it from the file on disk if the file still exists.
     let file = files::File { content, executable: is_executable(Path::new(&proposal.path)) };
     files::add_to_skill(db, author, project, clock, skill, path, &file).map(drop)
 }
 
 /// Returns the path of the module's file that a proposal changes. Fails if the file has changed in mcpkg since the
-/// proposal, so that no change is overwritten unseen.
+/// proposal was made: accepting it would overwrite that change unseen.
 fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<String> {
     match file_of(db, project, proposal)? {
         Some((path, bytes)) if bytes == content(db, proposal.base)? => Ok(path),
@@ -180,7 +180,7 @@ fn file_of(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option
     Ok(None)
 }
 
-/// Returns content that every proposal of a deploy must have.
+/// Reads a blob that every proposal of a deploy must have.
 fn content(db: &Db<'_>, blob: Option<i64>) -> Result<Vec<u8>> {
     blobs::get(db, blob.ok_or_else(|| blobs::damaged_value("a proposal has no content"))?)
 }

@@ -1,4 +1,4 @@
-//! Splits the drift into changes that can be proposed and those that cannot, with the reasons.
+//! Splits drifted files into changes that can be proposed and changes that cannot, with the reasons.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
     pub(super) path: String,
     pub(super) executable: bool,
     pub(super) base: Vec<u8>,
-    /// Whether the change belongs to a skill that the project does not have.
+    /// Whether the change belongs to a skill that the project does not have yet.
     pub(super) is_new: bool,
 }
 
@@ -37,7 +37,7 @@ impl Candidate {
     }
 }
 
-/// A drift that cannot be proposed.
+/// A drifted file that cannot be proposed.
 pub(super) struct Skipped {
     target: String,
     path: String,
@@ -65,7 +65,7 @@ impl Candidates {
                 Drift::Both => {
                     found.skip(prepared, change, "upstream_changed", "its source changed too".to_owned());
                 }
-                // The user did not change these files: the source changed, or they were never deployed.
+                // The user did not change these files: their source changed, or they were never deployed.
                 Drift::UpstreamPending | Drift::Extra | Drift::Unmanaged => {}
             }
         }
@@ -154,7 +154,7 @@ impl Candidates {
         })
     }
 
-    /// Replaces the commands in the suggestions for skipped files with tools.
+    /// Replaces shell commands in the suggestions for skipped files with an agent's tools.
     pub(super) fn for_agent(&mut self) {
         for skipped in &mut self.skipped {
             let actions: &[&str] = match skipped.code {
@@ -185,7 +185,7 @@ impl Candidates {
         self.skipped.iter().map(json).collect()
     }
 
-    /// Returns the list of what would be proposed and what not, with paths below the deploy root.
+    /// Lists what would be proposed and what would not. Paths are relative to the deploy root.
     pub(super) fn table(&self, root: &str) -> Body {
         let proposed = self.candidates.iter().map(|candidate| {
             let word = if candidate.is_new { "propose new" } else { "propose" };

@@ -1,4 +1,4 @@
-//! `mcpkg evolve`: proposes users' changes on disk to their source, and restores files that users deleted.
+//! `mcpkg evolve`: proposes a user's changes on disk to the source of the files, and restores deleted files.
 
 pub mod accept;
 pub mod list;

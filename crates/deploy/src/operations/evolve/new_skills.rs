@@ -1,4 +1,4 @@
-//! Finds skills that an agent wrote on disk, in a skills folder that mcpkg deploys to.
+//! Finds skills that an agent wrote to a skills folder that mcpkg deploys to.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use mcpkg_content::skills::check;
 
 use super::candidates::{Candidate, Candidates};
 
-/// The file that makes a folder a skill.
+/// The file name that makes a folder a skill.
 const MAIN: &str = "SKILL.md";
 
-/// The maximum number of files of a proposed skill.
+/// The maximum number of files in a proposed skill.
 const MAX_FILES: usize = 256;
 
-/// The maximum size of one of its files in bytes.
+/// The maximum size in bytes of a file in a proposed skill.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// Adds the skills next to deployed ones that mcpkg did not write and that the project does not have. A skill that
-/// cannot be proposed adds a warning.
+/// Finds skill folders next to deployed skills that neither mcpkg wrote nor the project has. Adds a warning for each
+/// skill that cannot be proposed.
 pub(super) fn find(prepared: &Prepared, found: &mut Candidates) {
     let mut ours = BTreeSet::new();
     let mut folders = BTreeSet::new();
@@ -70,7 +70,7 @@ fn propose(prepared: &Prepared, found: &mut Candidates, skill: &Path) {
     found.candidates.extend(files.into_iter().map(|file| Candidate { target: target.clone(), ..file }));
 }
 
-/// Returns a target that reads the skill's folder.
+/// Returns a target that reads the folder of the skill.
 fn target_of(prepared: &Prepared, skill: &Path) -> String {
     let beside = |path: &Path| path.parent().and_then(Path::parent) == skill.parent();
     let outputs = &prepared.plan.desired.outputs;
@@ -78,7 +78,7 @@ fn target_of(prepared: &Prepared, skill: &Path) -> String {
     targets.next().map(|target| target.name().to_owned()).unwrap_or_default()
 }
 
-/// Returns the files of a new skill by their path in it, or the reason why it is not a valid skill.
+/// Returns the files of a new skill, or the reason why the skill is not valid.
 fn files(skill: &Path, name: &str) -> Result<Vec<Candidate>, String> {
     let mut paths = Vec::new();
     gather(skill, &mut paths)?;
@@ -105,7 +105,7 @@ fn files(skill: &Path, name: &str) -> Result<Vec<Candidate>, String> {
     }
 }
 
-/// Adds the regular files below a folder. Links are not followed.
+/// Collects the regular files below a folder. Does not follow links.
 fn gather(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |error| format!("`{}` cannot be read: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -123,7 +123,7 @@ fn gather(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the subfolders of a folder, by name. A missing folder has none.
+/// Returns the subfolders of a folder, sorted by name. A missing folder has no subfolders.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());

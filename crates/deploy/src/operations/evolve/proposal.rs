@@ -1,4 +1,4 @@
-//! Shared parts of the commands on proposals.
+//! Shares code between the commands on proposals.
 
 use serde_json::{Value, json};
 
@@ -31,21 +31,21 @@ pub(super) fn get(db: &Db<'_>, project: &Project, id: i64) -> Result<Proposal> {
     })
 }
 
-/// The prefix of keys for files of a new skill.
+/// The prefix of the keys of files in new skills.
 const NEW: &str = "new:";
 
-/// Returns the key under which a file of a new skill is proposed.
+/// Returns the key for a file of a new skill: `new:review/SKILL.md`.
 pub(super) fn new_item(module_id: &str, file: &str) -> String {
     format!("{NEW}{}/{file}", module_id.strip_prefix("skill:").unwrap_or(module_id))
 }
 
-/// Returns the skill and the path in it, if the proposal is for a file of a new skill.
+/// Returns the skill and the path inside it if the proposal is for a file of a new skill.
 pub(super) fn new_file(proposal: &Proposal) -> Option<(&str, &str)> {
     proposal.item.strip_prefix(NEW)?.split_once('/')
 }
 
-/// Accepts or rejects an open proposal and returns it. If two calls decide at once, the second one gets an error with
-/// the decision. Proposals for other files of the same new skill are decided along with it, and are returned after it.
+/// Accepts or rejects an open proposal and returns it. If two calls decide at the same time, the second gets an error
+/// with the decision. The proposals for other files of the same new skill are decided too and returned after it.
 pub(super) fn decide(
     db: &Db<'_>,
     project: &Project,

@@ -1,5 +1,5 @@
-//! `mcpkg evolve propose`: turns users' changes on disk into proposals for the project, or into a branch of the config
-//! repo.
+//! `mcpkg evolve propose`: turns a user's changes on disk into proposals for the project, or into a branch of the
+//! config repo.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -128,8 +128,7 @@ impl Operation for Propose {
             let reply = Reply::new(found.table(&prepared.site.place.root), data).warn(found.warnings);
             return Ok(answer::reply(context, &prepared.site, &Page::default(), reply));
         }
-        // The contract requires `yes` from agents. A person need not confirm, because a proposal changes none of their
-        // data.
+        // The contract requires `yes` from agents. A person need not confirm: a proposal does not change their data.
         if !self.yes && !context.is_shell() {
             return Err(unconfirmed("evolve propose"));
         }
@@ -195,7 +194,7 @@ impl Propose {
     }
 }
 
-/// Stores the changes as proposals for the project.
+/// Stores the changes as proposals.
 fn record(context: &Context, site: &Site, found: &mut Candidates, scope: OverlayScope) -> Result<Value> {
     let Some(project) = site.project() else { return Ok(json!({})) };
     let candidates = &found.candidates;

@@ -1,4 +1,4 @@
-//! `mcpkg evolve restore`: restores deployed files that are missing on disk.
+//! `mcpkg evolve restore`: writes deployed files again that are missing on disk.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -118,7 +118,7 @@ impl Operation for Restore {
         let count = changes.len();
         let row_changes: Vec<RowChange> = Vec::new();
         let work = Work { kind: Kind::Restore, changes, row_changes, ..Work::deploy(&site, plan, &hash, false.into()) };
-        // Files that agents run need a person's consent. At a terminal, the question above has asked for it.
+        // A person must consent to files that agents run. At a terminal, the question above already asked.
         let consent = match context.confirmation == Confirmation::Ask {
             true => None,
             false => {

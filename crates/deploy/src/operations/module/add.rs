@@ -1,4 +1,4 @@
-//! `mcpkg module add`: deploys a resource that is not a module by default.
+//! `mcpkg module add`: makes a resource a module that is not one by default, so that it is deployed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -85,7 +85,7 @@ impl Add {
         written(db, project, &row)
     }
 
-    /// Whether `name` means this module.
+    /// Whether the user's `name` refers to this module.
     fn means(&self, module: &Listed) -> bool {
         module.id == self.name
             || module.parts.iter().any(|part| match &part.source {

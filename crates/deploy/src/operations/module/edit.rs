@@ -1,4 +1,4 @@
-//! Changes a module's row, for `set` and `add`.
+//! Changes the settings of a module, for `set` and `add`.
 
 use crate::module::Kind;
 use crate::project::catalog::{self, Item, Listed};
@@ -7,7 +7,7 @@ use mcpkg_store::Db;
 use mcpkg_store::modules::{self, Row};
 use mcpkg_store::projects::Project;
 
-/// Changes the type of a module, if the new type fits.
+/// Changes the type of a module. Fails if the module cannot have this type.
 pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()> {
     let what = format!("Module '{}'", module.id);
     let source = module.parts.first().map(|part| &part.source);
@@ -34,7 +34,7 @@ pub(super) fn unfit(what: &str, kind: Kind, instead: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("{what} cannot have the type {}; it can be {instead}", kind.word()))
 }
 
-/// Writes a module's row, or deletes it if it contains only defaults.
+/// Stores a module's settings. Deletes the row if it contains only defaults.
 pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
     if *row == (Row { item: row.item.clone(), enabled: true, ..Row::default() }) {
         modules::delete(db, project.id, &row.item)?;
@@ -44,7 +44,8 @@ pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> 
     written(db, project, row)
 }
 
-/// Returns the module after the write. The list omits a module if another one has the same id.
+/// Returns the module after the write. Fails if another module has the same id: then the list does not contain this
+/// one.
 pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {

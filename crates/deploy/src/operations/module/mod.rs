@@ -1,4 +1,4 @@
-//! `mcpkg module`: changes how a deploy treats a project's prompts and resources.
+//! `mcpkg module`: changes how a project's prompts and resources are deployed.
 
 pub mod add;
 pub mod list;

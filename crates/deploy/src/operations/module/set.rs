@@ -113,7 +113,7 @@ impl Operation for Set {
 }
 
 impl Set {
-    /// Returns when the instructions apply; `None` if the arguments do not say.
+    /// Returns when the instructions apply. Returns `None` if the arguments do not change that.
     fn applies(&mut self) -> Result<Option<Applies>> {
         let globs = std::mem::take(&mut self.globs);
         Ok(match (self.applies, globs.is_empty()) {

@@ -1,4 +1,4 @@
-//! `mcpkg module show`: shows a module's files, and where they come from.
+//! `mcpkg module show`: shows the files of a module and where they come from.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

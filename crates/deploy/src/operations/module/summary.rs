@@ -1,4 +1,4 @@
-//! Shows a module as data and as a line of text, for the commands on modules.
+//! Describes a module as JSON and as a line of text, for the commands on modules.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use crate::module::Kind;
 use crate::project::catalog::Listed;
 use mcpkg_store::modules::{Applies, Row};
 
-/// Returns the targets of a row, or `all`.
+/// Returns the targets of a module, or `all`.
 pub(super) fn targets(row: &Row) -> String {
     if row.targets.is_empty() { "all".to_owned() } else { row.targets.join(",") }
 }
 
-/// Returns when a module's instructions apply. Empty for other modules, which apply when they are called.
+/// Returns when a module's instructions apply. Empty for other kinds of modules, which apply when they are called.
 pub(super) fn applies(module: &Listed) -> String {
     if module.kind != Kind::Instructions {
         return String::new();

@@ -1,4 +1,4 @@
-//! `mcpkg snapshot diff`: shows line by line what a stored deploy changed.
+//! `mcpkg snapshot diff`: shows line by line what a deploy changed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

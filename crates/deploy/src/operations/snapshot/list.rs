@@ -1,4 +1,4 @@
-//! `mcpkg snapshot list`: lists the stored deploys and rollbacks, newest first.
+//! `mcpkg snapshot list`: lists the snapshots of deploys and rollbacks, newest first.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -88,8 +88,8 @@ impl Operation for List {
     }
 }
 
-/// Returns the state of a snapshot. `elsewhere` means that it is unfinished and this user did not begin it on this
-/// machine.
+/// Describes the state of a snapshot. `elsewhere` means that it is unfinished, and that another user or machine began
+/// it.
 fn state(snapshot: &Snapshot, elsewhere: bool) -> String {
     let pinned = if snapshot.pinned { ", pinned" } else { "" };
     let elsewhere = if elsewhere { ", not begun here" } else { "" };

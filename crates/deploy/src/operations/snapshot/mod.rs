@@ -1,4 +1,4 @@
-//! `mcpkg snapshot`: lists, shows, compares, pins and prunes the stored deploys.
+//! `mcpkg snapshot`: lists, shows, compares, pins and prunes the snapshots of deploys.
 
 pub mod diff;
 pub mod list;

@@ -1,4 +1,4 @@
-//! `mcpkg snapshot pin`: protects a stored deploy from pruning.
+//! `mcpkg snapshot pin`: protects a snapshot from pruning.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

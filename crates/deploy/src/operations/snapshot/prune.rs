@@ -1,4 +1,4 @@
-//! `mcpkg snapshot prune`: deletes old stored deploys.
+//! `mcpkg snapshot prune`: deletes old snapshots.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, S
 use mcpkg_store::deploys;
 use mcpkg_store::snapshots::{self, Snapshot, State};
 
-/// The default number of snapshots that pruning keeps.
+/// Returns the default number of snapshots to keep.
 fn keep() -> usize {
     10
 }

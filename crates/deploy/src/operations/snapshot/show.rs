@@ -1,4 +1,4 @@
-//! `mcpkg snapshot show`: shows the files of a stored deploy.
+//! `mcpkg snapshot show`: shows the files of a snapshot.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

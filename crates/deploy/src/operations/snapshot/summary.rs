@@ -1,11 +1,11 @@
-//! Converts a snapshot to data, for `list` and `show`.
+//! Converts a snapshot to JSON, for `list` and `show`.
 
 use serde_json::{Value, json};
 
 use mcpkg_base::clock;
 use mcpkg_store::snapshots::Snapshot;
 
-/// Returns the data of a snapshot of the place `root`.
+/// Returns the JSON of a snapshot. `root` is the folder of its place.
 pub(super) fn summary(snapshot: &Snapshot, root: &str) -> Value {
     json!({
         "id": snapshot.uuid.to_string(),

@@ -1,4 +1,4 @@
-//! `mcpkg target`: chooses the agents that `all` includes.
+//! `mcpkg target`: chooses which agents `all` includes.
 
 pub mod list;
 pub mod switch;
@@ -6,7 +6,7 @@ pub mod switch;
 use crate::targets::Target;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns the target with the name that a user gave.
+/// Finds a target by the name that a user typed.
 pub(super) fn named(word: &str) -> Result<Target> {
     Target::named(word).ok_or_else(|| {
         let names = Target::all_names();
