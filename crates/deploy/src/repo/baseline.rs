@@ -1,5 +1,4 @@
-//! Compares a module with the baseline of its overlay, to report changes. The baseline describes the module at the time
-//! when the overlay was made.
+//! Warns if a module has changed since its overlay was made. The overlay's baseline records how the module was then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,10 +32,10 @@ struct Entry {
 }
 
 impl Baseline {
-    /// The name of the file in an overlay.
+    /// The name of the baseline file in an overlay.
     pub(super) const FILE: &str = "baseline.json";
 
-    /// Returns the baseline of the current module. `upstream` is the module's origin.
+    /// Describes the module as it is now. `upstream` says where the module comes from.
     pub(super) fn of(hashes: &Hashes, upstream: Value, created_at: String) -> Self {
         let entry = |(path, (sha256, bytes)): (&String, &(String, usize))| Entry {
             path: path.clone(),
@@ -53,8 +52,8 @@ impl Baseline {
     }
 }
 
-/// Returns warnings about changes of the module `id` since its overlay was made. `touched` are the overlay's paths; the
-/// module is hashed only if there is a baseline.
+/// Returns warnings if the module `id` has changed since its overlay was made. `touched` are the paths that the
+/// overlay changes. `hashes` is called only if there is a baseline.
 pub(super) fn drift(
     id: &str,
     overlay: &Overlay<'_>,

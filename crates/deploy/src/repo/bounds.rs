@@ -1,7 +1,8 @@
-//! Limits which folders a config repo's files may be in, and reads files there.
+//! Limits which folders a config repo may read, and reads files there.
 //!
 //! A config repo often comes from somebody else. mcpkg reads a path only if its real path, with all links resolved, is
-//! below the repo's own folder or one that the user allowed. Below those, files are opened without following links.
+//! below the repo's own folder or a folder that the user allowed. Files below these are opened without following
+//! links.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
@@ -13,10 +14,10 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::inside::is_gits;
 
-/// The maximum number of bytes that one composition of a repo reads; modules may name the same folder many times.
+/// The maximum number of bytes read for one composition of a repo: modules may name the same folder many times.
 const TOTAL: u64 = 256 << 20;
 
-/// The largest file of a module in bytes, because everything that is read from a repo stays in memory.
+/// The maximum size of a module's file in bytes, because everything that is read from a repo stays in memory.
 pub(super) const FILE: u64 = 64 << 20;
 
 /// The folders that may be read.
@@ -28,7 +29,7 @@ pub(super) struct Bounds {
     left: Arc<AtomicU64>,
 }
 
-/// A folder that is held open, so that later changes of its path do not matter.
+/// An open folder. Keeping it open means that later changes of its path do not matter.
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
@@ -36,27 +37,27 @@ struct Root {
     handle: File,
 }
 
-/// The reason why a path is not read.
+/// Why a path is not read.
 #[derive(Debug)]
 pub(super) enum Refusal {
     Missing,
-    /// The path is outside the allowed folders. `link` is the link that leads there, or `None` if the path itself does.
+    /// The path is outside the allowed folders. `link` is the link that leads there; `None` if the path itself does.
     Outside {
         link: Option<PathBuf>,
         target: PathBuf,
     },
-    /// The path belongs to git itself.
+    /// The path belongs to git's own files.
     Private,
-    /// Not a regular file, or too large; with the reason.
+    /// The path is not a regular file or is too large. The text says which.
     Unfit(String),
     /// Reading the file would exceed the limit for one repo.
     TooMuch,
-    /// The disk reports an error.
+    /// The operating system reported an error.
     Failed(io::Error),
 }
 
 impl Root {
-    /// Opens and holds the folder `path`, which contains no links.
+    /// Opens the folder `path` and keeps it open. `path` must not contain links.
     fn open(path: PathBuf) -> Result<Self> {
         let failed = |error| Error::file("read", &path, error);
         let handle = open_folder(&path).map_err(failed)?;
@@ -68,10 +69,10 @@ impl Root {
 }
 
 impl Bounds {
-    /// Returns the bounds of the repo in `own` with the folders that the user allowed.
+    /// Creates the bounds of the repo in `own`. The folders in `allowed` may also be read.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for an invalid allowed folder.
+    /// `E_INVALID_ARGUMENT` if an allowed folder is invalid.
     pub(super) fn new(own: &Path, allowed: &[PathBuf]) -> Result<Self> {
         let real = |path: &Path| path.canonicalize().map_err(|error| Error::file("read", path, error));
         let allow = |path: &PathBuf| {
@@ -84,7 +85,7 @@ impl Bounds {
         Ok(Self { own: Root::open(real(own)?)?, allowed, left: Arc::new(AtomicU64::new(TOTAL)) })
     }
 
-    /// Returns the bounds of a checkout in `own`, with the same allowed folders.
+    /// Creates the bounds of a git checkout in `own`. The user's allowed folders may also be read.
     pub(super) fn of_checkout(&self, own: &Path) -> Result<Self> {
         let real = own.canonicalize().map_err(|error| Error::file("read", own, error))?;
         Ok(Self { own: Root::open(real)?, allowed: Arc::clone(&self.allowed), left: Arc::clone(&self.left) })
@@ -95,22 +96,22 @@ impl Bounds {
         &self.own.path
     }
 
-    /// Resets the number of bytes that may be read.
+    /// Resets the number of bytes that may still be read.
     pub(super) fn begin(&self) {
         self.left.store(TOTAL, Ordering::Relaxed);
     }
 
-    /// Whether the user allowed any other folder.
+    /// Whether the user allowed any folder outside the repo.
     pub(super) fn has_allowed(&self) -> bool {
         !self.allowed.is_empty()
     }
 
-    /// Whether the user allowed the real path `path`.
+    /// Whether the real path `path` is in a folder that the user allowed.
     pub(super) fn allows(&self, path: &Path) -> bool {
         self.allowed.iter().any(|root| path.strip_prefix(&root.path).is_ok_and(|below| !is_private(below)))
     }
 
-    /// Returns the real path of `path` and its metadata, if it may be read.
+    /// Returns the real path of `path` and its metadata. Fails if it may not be read.
     pub(super) fn real(&self, path: &Path) -> Result<(PathBuf, Metadata), Refusal> {
         if let Some(looked) = self.without_links(path) {
             return Ok(looked);
@@ -126,10 +127,10 @@ impl Bounds {
         Ok((real, metadata))
     }
 
-    /// Returns the real path and metadata of a path in the repo without links; `None` if it must be looked up. Most
-    /// paths have no links, so the folders above the repo are not checked again for each file.
+    /// Looks up a path in the repo that contains no links. Returns `None` if the path needs the slower lookup. Most
+    /// paths have no links, and this lookup does not check the folders above the repo again for each file.
     fn without_links(&self, path: &Path) -> Option<(PathBuf, Metadata)> {
-        // On other systems a folder may have more than one name. A path that ends with a slash must be a folder.
+        // On other systems, a folder may have several names. A path that ends with a slash must be a folder.
         if !cfg!(target_os = "linux") || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return None;
         }
@@ -145,16 +146,16 @@ impl Bounds {
         Some((at, looked?))
     }
 
-    /// Reads the file `path`, which may be a link to a readable file.
+    /// Reads the file `path`. It may be a link to a file that may be read.
     pub(super) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, Refusal> {
         let (real, metadata) = self.real(path)?;
-        // Check the kind first, because just opening a device may have an effect.
+        // Check the file type first: opening a device may already have an effect.
         file::check_kind(&metadata).map_err(Refusal::unfit)?;
         self.read_real(&real, limit).map(|(bytes, _)| bytes)
     }
 
-    /// Reads a file at or below a path that [`Bounds::real`] returned. A link that was added to the path since is not
-    /// followed.
+    /// Reads a file at or below a path that [`Bounds::real`] returned. If the path has been replaced by a link since,
+    /// the link is not followed.
     pub(super) fn read_real(&self, real: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), Refusal> {
         let of = |root: &&Root| real.starts_with(&root.path);
         let root = std::iter::once(&self.own).chain(self.allowed.iter()).find(of).ok_or(Refusal::Missing)?;
@@ -168,7 +169,7 @@ impl Bounds {
     }
 }
 
-/// Whether a path below a root leads into git's own files, such as credentials in its configuration.
+/// Whether a path leads to git's own files, which may contain credentials.
 fn is_private(below: &Path) -> bool {
     below.components().any(|part| is_gits(&part.as_os_str().to_string_lossy()))
 }
@@ -200,7 +201,7 @@ fn open_folder(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }
 
-/// Opens the file `real` below a root without following any link.
+/// Opens the file `real` below a root without following links.
 #[cfg(unix)]
 fn open_below(root: &Root, real: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, openat};
@@ -210,7 +211,8 @@ fn open_below(root: &Root, real: &Path) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{ResolveFlags, openat2};
-        // Use a single call if the kernel supports it. If that fails, opening folder by folder finds the reason.
+        // Try a single call first. If it fails, for example because the kernel is too old, opening folder by folder
+        // finds the reason.
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         if let Ok(file) = openat2(&root.handle, below, flags, Mode::empty(), resolve) {
             return Ok(file.into());
@@ -241,7 +243,7 @@ impl From<io::Error> for Refusal {
 }
 
 impl Refusal {
-    /// Converts an error of [`mcpkg_base::file`] to a refusal. Other errors come from the system.
+    /// Converts an error of [`mcpkg_base::file`]. Any other error comes from the operating system.
     fn unfit(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::IsADirectory | ErrorKind::Unsupported | ErrorKind::FileTooLarge => {
@@ -251,8 +253,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the error about `path`. `refuse` builds it from the reason, and a hint on how to allow the path is
-    /// added.
+    /// Returns the error for `path`. `refuse` builds it from the reason. A hint says how to allow the path.
     pub(super) fn error(self, path: &Path, refuse: impl FnOnce(&str) -> Error) -> Error {
         match self {
             Refusal::Failed(error) => Error::file("read", path, error),

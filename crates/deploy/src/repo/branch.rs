@@ -1,4 +1,4 @@
-//! Commits to a new branch without touching the work tree, the index or the current branch.
+//! Commits to a new branch without changing the work tree, the index or the current branch.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) enum Change {
 }
 
 impl Change {
-    /// Whether the file already has this state.
+    /// Whether the file on disk already has this state.
     pub(super) fn is_done(&self, path: &Path) -> bool {
         match self {
             Change::Write(bytes, executable) => {
@@ -33,26 +33,26 @@ impl Change {
     }
 }
 
-/// The subject of the commit.
+/// The commit's subject line.
 const MESSAGE: &str = "chore(evolve): propose overlay updates";
 
-/// The operation that errors name.
+/// The operation to name in errors.
 const COMMAND: &str = "evolve propose";
 
-/// The committer if git does not know the user.
+/// The committer to use if git does not know the user.
 const NOBODY: &str = "mcpkg <mcpkg@localhost>";
 
-/// The git repository that a config repo is in.
+/// The git repository that contains a config repo.
 pub(super) struct GitRepo {
     folder: PathBuf,
-    /// The config repo's folder in the work tree, with a `/` at its end unless it is empty.
+    /// The config repo's path in the work tree: empty, or ending with `/`.
     prefix: String,
     head: String,
     cancelled: CancellationToken,
 }
 
 impl GitRepo {
-    /// Opens the git repository, if overlays can be proposed there.
+    /// Opens the git repository. Fails if overlays cannot be proposed there.
     ///
     /// # Errors
     /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo.
@@ -97,10 +97,10 @@ impl GitRepo {
         &self.head
     }
 
-    /// Checks a branch name that the user chose.
+    /// Checks the branch name that the user chose.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if it is not a valid name, `E_ALREADY_EXISTS` if it is taken.
+    /// `E_INVALID_ARGUMENT` if it is not a valid name, `E_ALREADY_EXISTS` if the branch exists.
     pub(super) fn free(&self, name: &str) -> Result<String> {
         let well_formed = !name.starts_with('-')
             && git::ask(&self.folder, &["check-ref-format", &format!("refs/heads/{name}")], &self.limits())
@@ -119,7 +119,7 @@ impl GitRepo {
         Ok(name.to_owned())
     }
 
-    /// Returns `name`, or if that is taken, the name with a number at its end.
+    /// Returns `name`, with a number at the end if a branch of this name exists.
     pub(super) fn free_like(&self, name: &str) -> Result<String> {
         let mut free = name.to_owned();
         for number in 2.. {
@@ -137,14 +137,14 @@ impl GitRepo {
         Ok(found.map_err(|error| about(&self.folder, error))?.is_some())
     }
 
-    /// Creates the branch with one commit on top of the one that is checked out. Returns false, without a branch, if
-    /// nothing changes. Paths are relative to the config repo.
+    /// Creates the branch with one commit on top of the current commit. Returns false and creates no branch if nothing
+    /// changes. Paths are relative to the config repo.
     pub(super) fn commit(&self, branch: &str, changes: BTreeMap<String, Change>, now: Millis) -> Result<bool> {
         if changes.is_empty() {
             return Ok(false);
         }
         let about = |error| about(&self.folder, error);
-        // This fails if git does not know the user, but a proposal does not need a user.
+        // This fails if git does not know the user. A proposal works without a user.
         let ident = git::run(&self.folder, &["var", "GIT_COMMITTER_IDENT"], &self.limits()).map(|ident| text(&ident));
         let ident = ident.ok().and_then(|ident| Some(ident[..=ident.rfind('>')?].to_owned()));
         let who = format!("{} {} +0000", ident.as_deref().unwrap_or(NOBODY), now.div_euclid(1000));

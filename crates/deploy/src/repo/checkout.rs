@@ -1,7 +1,7 @@
-//! Fetches git sources: finds the needed commit and the folder of its files. The cache has the original's layout.
+//! Fetches git sources: finds the commit that is needed, and the folder with its files.
 //!
 //! Sources are fetched first, without holding locks that others wait for. Modules are then composed from the cache
-//! alone.
+//! alone. The cache has the layout of the original tool.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -22,25 +22,25 @@ use mcpkg_base::process::Limits;
 use mcpkg_base::redact::redact;
 use mcpkg_base::sha256;
 
-/// Time limit for a remote to list its branches and tags.
+/// How long a remote may take to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);
 
-/// Time limit for fetching a commit.
+/// How long fetching a commit may take.
 const FETCH: Duration = Duration::from_secs(300);
 
-/// git runs here and gets only absolute addresses: inside the repo it would read the repo's own configuration.
+/// Git runs in this folder, with absolute addresses only. Inside the repo, it would read the repo's own configuration.
 const NOWHERE: &str = "/";
 
-/// The commits of a config repo's git sources, looked up once, before any lock is taken that others wait for.
+/// The commits of a config repo's git sources. They are looked up once, before taking any lock that others wait for.
 #[derive(Clone, Debug, Default)]
 pub struct Checkouts {
-    /// The commits of the git sources, by URL and wanted revision. Their files are in the cache.
+    /// The commits, by URL and wanted revision. Their files are in the cache.
     commits: BTreeMap<(String, String), String>,
-    /// The id of the project that a deploy root belongs to.
+    /// A deploy root and the id of the project that it belongs to.
     project: Option<(PathBuf, String)>,
 }
 
-/// The files of a commit on disk.
+/// The files of a fetched commit on disk.
 #[derive(Debug)]
 pub(super) struct Checkout {
     /// The folder of the module in the checkout.
@@ -51,12 +51,12 @@ pub(super) struct Checkout {
 }
 
 impl Repo {
-    /// Fetches the git sources of the modules that a profile selects. This may take minutes, so call it without holding
-    /// anything that others wait for. Calls `before_network` before it waits for another host.
+    /// Fetches the git sources of the modules that a profile selects. This may take minutes, so call it without
+    /// holding a lock that others wait for. Calls `before_network` each time before it waits for another host.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` if a branch does not exist, or if a repository is on this
-    /// machine in a folder that the user did not allow.
+    /// `E_NOT_FOUND` if the profile does not exist; `E_CONFIG_INVALID` if a branch does not exist, or if a repository
+    /// is in a local folder that the user did not allow.
     pub fn fetch(&self, profile: &str, cancelled: &CancellationToken, before_network: &dyn Fn()) -> Result<Checkouts> {
         let mut checkouts = Checkouts::default();
         for declared in select(self, profile, &mut Vec::new())? {
@@ -86,15 +86,15 @@ impl Repo {
 }
 
 impl Checkouts {
-    /// Stores the id of the project that `root` belongs to.
+    /// Records which project `root` belongs to.
     pub fn set_project(&mut self, root: PathBuf, id: String) {
         self.project = Some((root, id));
     }
 
-    /// Returns the id of the project that `root` belongs to.
+    /// Returns the recorded id of the project that `root` belongs to.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` if the id was stored for another root.
+    /// `E_PLAN_CHANGED` if the id was recorded for another root.
     pub fn project(&self, root: &Path) -> Result<String> {
         self.project.as_ref().filter(|(of, _)| of == root).map(|(_, id)| id.clone()).ok_or_else(|| {
             let why = "The deploy root changed while the plan was being made; nothing was written";
@@ -102,11 +102,10 @@ impl Checkouts {
         })
     }
 
-    /// Returns the files of the module `id`.
+    /// Returns the fetched files of the module `id`.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` if the source is not the one that was fetched; `E_CONFIG_INVALID` if the folder does not exist
-    /// in it.
+    /// `E_PLAN_CHANGED` if this source was not fetched; `E_CONFIG_INVALID` if the source does not contain the folder.
     pub(super) fn of(&self, repo: &Repo, id: &str, source: &GitSource, pin: Option<&Pin>) -> Result<Checkout> {
         let commit = self.commits.get(&(source.url.clone(), wanted(source, pin))).cloned().ok_or_else(|| {
             let why = format!("The source of module `{id}` changed while the plan was being made; nothing was written");
@@ -147,12 +146,12 @@ fn is_commit(wanted: &str) -> bool {
     matches!(wanted.len(), 40 | 64) && wanted.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// The folder with the commits of all repositories.
+/// Returns the cache folder of all repositories.
 fn cache(repo: &Repo) -> PathBuf {
     repo.home.join("cache/git")
 }
 
-/// The folder with the commits of one repository.
+/// Returns the cache folder of one repository. It contains a folder for each commit.
 fn of_url(repo: &Repo, source: &GitSource) -> PathBuf {
     cache(repo).join(sha256::hex(&source.url))
 }
@@ -161,10 +160,10 @@ fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {
     of_url(repo, source).join(commit)
 }
 
-/// Returns the address that git fetches from. A repository on this machine has to be in a folder that the user allowed.
+/// Returns the address to fetch from. A local repository must be in a folder that the user allowed.
 fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
     let Some(path) = local(repo.folder(), &source.url) else { return Ok(source.url.clone()) };
-    // A commit in the cache is used even if the repository no longer exists.
+    // A cached commit is used even if the repository no longer exists.
     let real = path.canonicalize().unwrap_or(path);
     let is_plain = !real.components().any(|part| part == Component::ParentDir);
     if let Some(path) = real.to_str().filter(|_| is_plain && repo.bounds.allows(&real)) {
@@ -178,20 +177,20 @@ fn address(repo: &Repo, id: &str, source: &GitSource) -> Result<String> {
     Err(bounds::allowable(Error::new(Code::ConfigInvalid, why).with_details(details), &real))
 }
 
-/// Returns the local path in a URL, if git would treat the URL as a path on this machine.
+/// Returns the local path of a URL that git would treat as a path on this machine.
 fn local(repo: &Path, url: &str) -> Option<PathBuf> {
     let scheme = url.split_once("://").map(|(scheme, path)| (scheme.to_ascii_lowercase(), path));
     let is_remote = |at: usize| !url[..at].contains('/');
     match scheme {
         Some((scheme, path)) if scheme == "file" => Some(Path::new("/").join(path)),
         Some(_) => None,
-        // `host:path` or `helper::address`
+        // A remote address: `host:path` or `helper::address`.
         None if url.find(':').is_some_and(is_remote) => None,
         None => Some(repo.join(url)),
     }
 }
 
-/// Asks the remote for the commit of a branch or tag.
+/// Asks the remote which commit a branch or tag points to.
 fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> Result<String> {
     let wanted = &source.reference;
     let (head, tag) = (format!("refs/heads/{wanted}"), format!("refs/tags/{wanted}"));
@@ -207,7 +206,7 @@ fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> 
     })
 }
 
-/// Fetches a commit into a temporary folder, which is renamed once it is complete.
+/// Fetches a commit into a temporary folder, then renames the folder once it is complete.
 fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
     let (of_url, whole) = (of_url(repo, source), place(repo, source, commit));
     let private = Fetching::begin(&cache(repo), &of_url)?;
@@ -216,7 +215,7 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
     match alone {
         Ok(true) => {}
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // Not every server can send a single commit.
+        // Some servers cannot send a single commit, so clone instead.
         Ok(false) | Err(_) => {
             tree = private.path().join("full");
             let clone = ["clone", "-q", "--no-checkout", "--no-local", "--template=", "--"].map(std::ffi::OsStr::new);
@@ -226,7 +225,7 @@ fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &
         }
     }
     match std::fs::rename(&tree, &whole) {
-        // Another process was faster and fetched the same files.
+        // Another process fetched the same files first.
         Err(_) if whole.is_dir() => Ok(()),
         renamed => renamed.map_err(|error| Error::file("write", &whole, error)),
     }

@@ -1,4 +1,4 @@
-//! Composes the modules that a profile selects: reads them, applies their overlays and checks them.
+//! Composes the modules that a profile selects: reads them, applies their overlays and checks the result.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,33 +18,32 @@ use super::validate::{self, Candidate};
 use crate::module::{About, Kind, Layer, Module, ModuleFile};
 use mcpkg_base::error::Result;
 
-/// The modules of a profile.
+/// The composed modules of a profile.
 #[derive(Debug)]
 pub struct Composed {
-    /// The modules by id, each once.
+    /// The modules, sorted by id and without duplicates.
     pub modules: Vec<Module>,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// The files of a module's source.
+/// The files of a module as its source contains them, before overlays.
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) folder: PathBuf,
-    /// The commit of a git source.
+    /// The commit, if the source is git.
     pub(super) commit: Option<String>,
-    /// The files by path.
+    /// The files by their path inside the module.
     pub(super) files: BTreeMap<String, Content>,
 }
 
 impl Repo {
-    /// Composes the modules of a profile: selects them, applies their overlays, and checks them. Git sources must have
-    /// been fetched.
+    /// Composes the modules of a profile: selects them, applies their overlays and checks the result. Fetch git
+    /// sources first.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for the profile; `E_CONFIG_INVALID` with module_id and path for a module or overlay that breaks a
-    /// rule; `E_LOCKFILE_INVALID` if a module differs from its pin; `E_PLAN_CHANGED` if a git source is not the one
-    /// that was fetched.
+    /// `E_NOT_FOUND` if the profile does not exist; `E_CONFIG_INVALID` with module_id and path if a module or overlay
+    /// breaks a rule; `E_LOCKFILE_INVALID` if a module differs from its pin; `E_PLAN_CHANGED` if a git source differs
+    /// from the fetched one.
     pub fn compose(&self, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
         self.bounds.begin();
         let mut warnings = self.manifest.warnings.clone();
@@ -96,7 +95,7 @@ fn module(
 }
 
 impl Upstream {
-    /// Returns the files before any overlay is applied.
+    /// Returns the files as drafts to which no overlay has been applied.
     pub(super) fn drafts(&self) -> BTreeMap<String, Draft> {
         let draft = |(path, content): (&String, &Content)| {
             (path.clone(), Draft { content: content.clone(), layer: Layer::Upstream })
@@ -105,8 +104,7 @@ impl Upstream {
     }
 }
 
-/// Reads a module's source, and compares a git source with its pin. If only deployed files are `wanted`, other files
-/// are not read.
+/// Reads a module's source and compares a git source with its pin. With `wanted`, reads only files that are deployed.
 pub(super) fn read(
     repo: &Repo,
     declared: &DeclaredModule,

@@ -1,4 +1,4 @@
-//! The checked content of a config repo's manifest: targets, profiles, modules and their sources.
+//! Holds the checked content of a config repo's manifest: targets, profiles, modules and their sources.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::module::Kind;
 use crate::targets::Target;
 
-/// The folders that a target writes to.
+/// Which folders a target writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -20,16 +20,16 @@ pub enum Scope {
     Both,
 }
 
-/// A target as the manifest declares it.
+/// A target, as declared in the manifest.
 #[derive(Clone, Debug)]
 pub struct DeclaredTarget {
     /// The folders that the target writes to.
     pub scope: Scope,
-    /// The target's options, unchanged from the file.
+    /// The target's options, exactly as in the file.
     pub options: Map<String, Value>,
 }
 
-/// A profile, which selects modules.
+/// A profile: selects modules by tag or id.
 #[derive(Debug, Default)]
 pub(super) struct Profile {
     pub(super) include_tags: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub(super) struct Profile {
     pub(super) exclude_modules: BTreeSet<String>,
 }
 
-/// The place that a module's files come from.
+/// Where a module's files come from.
 #[derive(Debug)]
 pub(super) enum ModuleSource {
     Local(PathBuf),
@@ -54,13 +54,13 @@ pub(super) struct GitSource {
 }
 
 impl GitSource {
-    /// Whether the reference is a commit, which does not move.
+    /// Whether the reference is a commit. Unlike a branch, it never moves.
     pub(super) fn is_commit(&self) -> bool {
         self.reference.len() == 40 && self.reference.bytes().all(|digit| digit.is_ascii_hexdigit())
     }
 }
 
-/// A module as the manifest declares it.
+/// A module, as declared in the manifest.
 #[derive(Debug)]
 pub(super) struct DeclaredModule {
     pub(super) id: String,

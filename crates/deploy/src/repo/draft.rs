@@ -1,4 +1,4 @@
-//! A file of a module that is being composed.
+//! Holds a file of a module that is being composed.
 
 use super::tree::Content;
 use crate::module::Layer;

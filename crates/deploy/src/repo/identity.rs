@@ -1,5 +1,5 @@
-//! Computes the ids of machines and of folders' projects. Overlays depend on both, so the ids are computed as in the
-//! original.
+//! Computes the ids of machines and projects. Overlays depend on these ids, so they are computed as in the original
+//! tool.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,11 +14,11 @@ pub use mcpkg_base::git::toplevel;
 pub use mcpkg_base::machine::{id as machine, normal};
 use mcpkg_base::sha256;
 
-/// The time limit for git to read its own configuration.
+/// How long git may take to read its own configuration.
 const CONFIGURATION: Duration = Duration::from_secs(10);
 
-/// Returns the id of the project that `root` belongs to: 16 hex digits of a hash. It is the
-/// hash of the URL of `origin`, so that all clones have the same id, or of the path if there is no origin.
+/// Returns the id of the project that `root` belongs to: 16 hex digits of a hash. It is the hash of the URL of
+/// `origin`, so that all clones have the same id. Without an origin, it is the hash of the path.
 ///
 /// # Errors
 /// `E_NOT_FOUND` or `E_FILE_FAILED` if the folder cannot be read.
@@ -31,7 +31,7 @@ pub fn project(root: &Path) -> Result<String> {
     Ok(sha256::hex(name)[..16].to_owned())
 }
 
-/// Returns the URL of `origin`. It runs git only if the configuration depends on more than its own file.
+/// Returns the URL of `origin`. Runs git only if the configuration depends on more than its own file.
 fn origin(toplevel: &Path) -> Option<String> {
     let config = git::folder(toplevel)?.join("config");
     let text = mcpkg_base::file::read_text(&config, mcpkg_base::file::TEXT).ok()?;
@@ -64,14 +64,13 @@ fn users_configs() -> Vec<PathBuf> {
     files
 }
 
-/// Whether a configuration neither includes other files nor rewrites URLs.
+/// Whether a git configuration neither includes other files nor rewrites URLs.
 fn is_plain(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     !text.contains("insteadof") && !text.lines().any(|line| line.trim_start().starts_with("[include"))
 }
 
-/// Returns the first URL of `origin` in the text of a git configuration. Fails if the text uses syntax that only git
-/// should parse.
+/// Returns the first URL of `origin` in a git configuration. Fails if the text has syntax that only git should parse.
 fn read_origin(text: &str) -> Result<Option<String>, ()> {
     let mut inside = false;
     for line in text.lines() {
@@ -93,7 +92,7 @@ fn read_origin(text: &str) -> Result<Option<String>, ()> {
     Ok(None)
 }
 
-/// Returns `host/path` for a repository's URL, so that clones over ssh and https have the same id.
+/// Converts a repository's URL to `host/path`, so that clones over ssh and https have the same id.
 fn normal_url(url: &str) -> String {
     const SCHEMES: [&str; 7] = ["ssh", "git", "http", "https", "git+ssh", "ssh+git", "git+https"];
     let url = url.trim().trim_end_matches('/');
@@ -108,7 +107,7 @@ fn normal_url(url: &str) -> String {
         }
         Some(_) => url.to_owned(),
         None => match url.split_once(':') {
-            // `host:path` as in scp, but not a drive on Windows.
+            // `host:path` as in scp, not a drive letter on Windows.
             Some((host, path)) if host.len() > 1 && !host.contains('/') => {
                 join(host.rsplit_once('@').map_or(host, |(_, host)| host), path)
             }

@@ -1,4 +1,4 @@
-//! `agentpack.lock.json`: reads the commits and hashes that modules are pinned to.
+//! Reads `agentpack.lock.json`: the commits and hashes that modules are pinned to.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) struct Lockfile {
     modules: BTreeMap<String, Locked>,
 }
 
-/// A module's entry in the file.
+/// A module's entry in the lockfile.
 #[derive(Debug, Deserialize)]
 struct Locked {
     id: String,
@@ -55,7 +55,7 @@ struct Raw {
 }
 
 impl Lockfile {
-    /// Reads the lockfile of the repo, if there is one.
+    /// Reads the repo's lockfile. Returns `None` if there is none.
     ///
     /// # Errors
     /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
@@ -96,10 +96,10 @@ impl Lockfile {
         Ok(Self { path, modules })
     }
 
-    /// Returns the commit that the module `id` is pinned to; `None` if it is not listed.
+    /// Returns the commit that the module `id` is pinned to. Returns `None` if the lockfile does not list the module.
     ///
     /// # Errors
-    /// `E_LOCKFILE_INVALID` with module_id if the pinned source is not the one in `agentpack.yaml`.
+    /// `E_LOCKFILE_INVALID` with module_id if the pinned source differs from the one in `agentpack.yaml`.
     pub(super) fn pin(&self, id: &str, source: &GitSource) -> Result<Option<&Pin>> {
         let Some(locked) = self.modules.get(id) else { return Ok(None) };
         let Some(pin) = &locked.resolved_source.git else {
@@ -122,7 +122,7 @@ impl Lockfile {
         Ok(Some(pin))
     }
 
-    /// Compares the files of the git module `id`, which were read from `from`, with the pinned hashes.
+    /// Compares the files of the git module `id` with the pinned hash. `from` is the folder that they were read from.
     ///
     /// # Errors
     /// `E_LOCKFILE_INVALID` with module_id, expected and actual.
@@ -132,7 +132,7 @@ impl Lockfile {
         if actual == locked.sha256.to_ascii_lowercase() {
             return Ok(());
         }
-        // The original does not hash links, but mcpkg follows them.
+        // The original tool skips links when it hashes, but mcpkg follows them.
         if files.values().any(|file| file.linked)
             && Hashes::of(files.iter().filter(|(_, file)| !file.linked)).tree == locked.sha256.to_ascii_lowercase()
         {

@@ -1,4 +1,4 @@
-//! `agentpack.yaml`: reads and checks profiles, targets and modules.
+//! Reads `agentpack.yaml` and checks its profiles, targets and modules.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -18,10 +18,10 @@ use mcpkg_base::file;
 
 pub const FILE: &str = "agentpack.yaml";
 
-/// The only version of the file.
+/// The only supported version of the file.
 const VERSION: u64 = 1;
 
-/// Targets of the original that mcpkg does not support.
+/// Targets of the original tool that mcpkg does not support.
 const ELSEWHERE: [&str; 3] = ["export_dir", "jetbrains", "zed"];
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Manifest {
     pub(super) profiles: BTreeMap<String, Profile>,
     pub(super) targets: BTreeMap<Target, DeclaredTarget>,
     pub(super) modules: BTreeMap<String, DeclaredModule>,
-    /// Warnings for the author about unknown keys.
+    /// Warnings about unknown keys, for the author of the file.
     pub(super) warnings: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ struct RawGit {
 }
 
 impl Manifest {
-    /// Reads and checks the file of the repo in `folder`.
+    /// Reads and checks `agentpack.yaml`. `folder` is the repo's folder as the user named it.
     pub(super) fn read(bounds: &Bounds, folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
         let bytes = match bounds.read(&bounds.own().join(FILE), file::TEXT) {
@@ -116,11 +116,11 @@ impl Manifest {
         Self::parse(&path, &text, bounds.has_allowed())
     }
 
-    /// Checks the text of the file `path`. With `outside`, a module may be outside the repo; such paths are checked
+    /// Checks the text of `agentpack.yaml`. With `outside`, modules may be outside the repo; their paths are checked
     /// later, when they are read.
     pub(super) fn parse(path: &Path, text: &str, outside: bool) -> Result<Self> {
         let raw: Known<Raw> = yaml::read(path, text).map_err(|error| {
-            // A later version may have other types. Then the error should be about the version.
+            // A later version may use other types. In that case, report the version instead of the type error.
             match yaml::read::<RawHead>(path, text).map(|head| head.version) {
                 Ok(Some(version)) => check_version(path, &version).err().unwrap_or(error),
                 _ => error,
@@ -130,7 +130,7 @@ impl Manifest {
         let warnings: Vec<String> = unknown(&raw).map(|unknown| unknown.warning(path)).collect();
         match check(path, raw.value, outside) {
             Ok(manifest) => Ok(Self { warnings, ..manifest }),
-            // A misspelt key may be the cause.
+            // A misspelt key may be the cause, so add the warnings as hints.
             Err(error) => Err(warnings.into_iter().fold(error, Error::hint)),
         }
     }
@@ -166,7 +166,7 @@ fn check(path: &Path, raw: Raw, outside: bool) -> Result<Manifest> {
     Ok(Manifest { profiles, targets, modules, warnings: Vec::new() })
 }
 
-/// Returns the error for a folder without the file.
+/// Returns the error for a folder that does not contain `agentpack.yaml`.
 pub(super) fn missing(folder: &Path) -> Error {
     let why = format!("`{}` is not a config repo: it has no {FILE}", folder.display());
     Error::new(Code::ConfigMissing, why)
@@ -289,7 +289,7 @@ fn git_source(path: &Path, place: Option<Location>, id: &str, raw: RawGit) -> Re
     let details = || json!({"module_id": id});
     let reference = raw.reference.unwrap_or_else(|| "main".to_owned());
     for (what, text) in [("url", &raw.url), ("ref", &reference)] {
-        // git would treat such a text as an option.
+        // Git would treat such a text as an option.
         if text.is_empty() || text.starts_with('-') || text.contains(['\0', '\n']) {
             let why = format!("the {what} `{}` of module `{id}` is invalid", text.escape_debug());
             return Err(refuse(path, place, &why, details()));
@@ -305,7 +305,7 @@ fn git_source(path: &Path, place: Option<Location>, id: &str, raw: RawGit) -> Re
     Ok(GitSource { url: raw.url, reference, subdir, shallow: raw.shallow.unwrap_or(true) })
 }
 
-/// Returns a path without `.` and `..`; `None` if it is relative and leads out of its starting folder.
+/// Returns a path without `.` and `..`. Returns `None` if a relative path leads out of its starting folder.
 fn inside(path: &str) -> Option<PathBuf> {
     let given = Path::new(path);
     if given.is_absolute() {

@@ -1,4 +1,4 @@
-//! Reads a config repo like the original agentpack: `agentpack.yaml`, its modules and their overlays.
+//! Reads a config repo as the original agentpack does: `agentpack.yaml`, its modules and their overlays.
 
 pub mod identity;
 pub mod taken_over;

@@ -1,4 +1,4 @@
-//! An opened config repo: its manifest, its lockfile, and the folders that it may read.
+//! Opens a config repo: its manifest, its lockfile, and the folders that it may read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub struct Repo {
     pub(super) lockfile: Option<Lockfile>,
 }
 
-/// Returns the home folder of contract 000's original, with its cache and its own repo: `AGENTPACK_HOME`, else
-/// `~/.agentpack`.
+/// Returns the home folder of contract 000's original tool: `AGENTPACK_HOME`, else `~/.agentpack`. It contains the
+/// tool's cache and its own repo.
 pub fn home_below(home: &Path) -> PathBuf {
     let given = std::env::var_os("AGENTPACK_HOME").map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
     match given {
@@ -30,8 +30,8 @@ pub fn home_below(home: &Path) -> PathBuf {
 }
 
 impl Repo {
-    /// Opens the config repo in `folder`, which may read below its own folder and those in `allowed`. Git sources are
-    /// cached in [`home_below`] the user's home folder.
+    /// Opens the config repo in `folder`. It may read files below this folder and below the folders in `allowed`. Git
+    /// sources are cached in the original tool's home folder ([`home_below`]).
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if a path in `allowed` is not a folder.
@@ -39,7 +39,7 @@ impl Repo {
         Self::open_with(folder, allowed, home_below(&disk::home()?))
     }
 
-    /// Opens the config repo in `folder`. Git sources are cached in `home`.
+    /// Like [`Repo::open`], but caches git sources in `home`.
     pub fn open_with(folder: &Path, allowed: &[PathBuf], home: PathBuf) -> Result<Self> {
         if !folder.is_dir() {
             return Err(manifest::missing(folder));
@@ -55,12 +55,12 @@ impl Repo {
         self.bounds.own()
     }
 
-    /// Whether the user allowed the real path `path` outside the repo.
+    /// Whether the user allowed reading the real path `path`, outside the repo.
     pub fn allows(&self, path: &Path) -> bool {
         self.bounds.allows(path)
     }
 
-    /// Returns the targets that the repo is configured for.
+    /// Returns the targets that the manifest configures.
     pub fn targets(&self) -> &BTreeMap<Target, DeclaredTarget> {
         &self.manifest.targets
     }

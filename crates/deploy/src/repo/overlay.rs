@@ -1,4 +1,4 @@
-//! Applies overlays: changes to modules by the repo's owner, for everything, one machine or one project.
+//! Applies overlays: the repo owner's changes to modules, for everything, one machine or one project.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::module::{fs_key, unbounded_fs_key};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 
-/// The overlays that apply: the folders of each layer, lowest first.
+/// The overlays that apply: one folder for each layer, lowest layer first.
 pub(super) struct Overlays<'r> {
     bounds: &'r Bounds,
     folders: Vec<Folder>,
@@ -29,7 +29,7 @@ struct Folder {
     names: HashSet<String>,
 }
 
-/// An overlay of a module.
+/// An overlay of one module.
 #[derive(Clone, Debug)]
 pub(super) struct Overlay<'r> {
     pub(super) bounds: &'r Bounds,
@@ -37,16 +37,16 @@ pub(super) struct Overlay<'r> {
     pub(super) folder: PathBuf,
 }
 
-/// The form of an overlay.
+/// How an overlay changes files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OverlayKind {
-    /// Files that replace others.
+    /// Complete files that replace others.
     Dir,
     Patch,
 }
 
-/// The file with an overlay's metadata.
+/// The name of the file with an overlay's metadata.
 const FILE: &str = "overlay.json";
 
 #[derive(Default, Deserialize)]
@@ -54,8 +54,8 @@ struct Meta {
     overlay_kind: Option<OverlayKind>,
 }
 
-/// Returns the folder of a layer's overlays, relative to the repo. Returns `None` for upstream, or if the machine's or
-/// project's name cannot be a folder name.
+/// Returns the folder of a layer's overlays, relative to the repo. Returns `None` for upstream, and if the name of the
+/// machine or project cannot be a folder name.
 pub(super) fn folder_of(layer: Layer, choice: &Choice<'_>) -> Option<PathBuf> {
     let plain = |name: &str| {
         let mut parts = Path::new(name).components();
@@ -70,10 +70,10 @@ pub(super) fn folder_of(layer: Layer, choice: &Choice<'_>) -> Option<PathBuf> {
 }
 
 impl<'r> Overlays<'r> {
-    /// Finds the overlays.
+    /// Finds the overlays that apply to `choice`.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` if their folder is a link that leads out of the repo.
+    /// `E_CONFIG_INVALID` if an overlay folder is a link that leads out of the repo.
     pub(super) fn open(bounds: &'r Bounds, choice: &Choice<'_>) -> Result<Self> {
         let mut folders = Vec::new();
         for layer in [Layer::Global, Layer::Machine, Layer::Project] {
@@ -98,8 +98,8 @@ impl<'r> Overlays<'r> {
         Ok(Self { bounds, folders })
     }
 
-    /// Returns the overlays of a module, lowest first. The original's old folder names are used if there is none with
-    /// the new name.
+    /// Returns the overlays of a module, lowest layer first. Older folder names of the original tool are used if there
+    /// is no folder with the new name.
     pub(super) fn of(&self, id: &str) -> Vec<Overlay<'r>> {
         if self.folders.is_empty() {
             return Vec::new();
@@ -155,12 +155,12 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns the overlay's kind from its own metadata.
+    /// Returns the overlay's kind, as its metadata declares it.
     pub(super) fn made(&self, id: &str) -> Result<OverlayKind> {
         Ok(self.meta(id)?.value.overlay_kind.unwrap_or(OverlayKind::Dir))
     }
 
-    /// Returns warnings about the overlay's metadata, for its author.
+    /// Returns warnings about the overlay's metadata, for the author of the overlay.
     pub(super) fn warnings(&self, id: &str) -> Result<Vec<String>> {
         let path = self.folder.join(META).join(FILE);
         Ok(self.meta(id)?.unknown.iter().map(|unknown| unknown.warning(&path)).collect())
@@ -176,7 +176,7 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns the patch files by the path of the file that they change.
+    /// Returns the patch files, by the path of the file that each one changes.
     fn patches(&self, id: &str) -> Result<BTreeMap<String, FoundFile>> {
         let folder = self.folder.join(META).join("patches");
         if !folder.is_dir() {
@@ -217,7 +217,7 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Refuses conflict markers, unless the file had them before.
+    /// Refuses conflict markers, unless the file already had them before the overlay.
     fn check_conflict(&self, id: &str, file: &Path, bytes: &[u8], below: Option<&Draft>) -> Result<()> {
         match has_conflict(bytes) && !below.is_some_and(|below| has_conflict(&below.content.bytes)) {
             true => Err(self
@@ -257,7 +257,7 @@ fn refuse(folder: &Path, why: &str) -> Error {
         .with_details(json!({"path": folder.display().to_string(), "error": why}))
 }
 
-/// Whether a text contains conflict markers: all three, in order.
+/// Whether a text contains all three conflict markers, in order.
 pub(super) fn has_conflict(bytes: &[u8]) -> bool {
     if memchr::memmem::find(bytes, b"<<<<<<< ").is_none() {
         return false;

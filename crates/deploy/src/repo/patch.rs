@@ -1,13 +1,13 @@
-//! Applies a unified diff of one file, exactly where git would apply it.
+//! Applies a unified diff to one file, exactly where git would apply it.
 
 use diffy::{Line, Patch};
 
 use mcpkg_base::diff;
 
-/// The reason why a patch was not applied.
+/// Why a patch was not applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The text is not a patch of exactly this file.
+    /// The text is not a patch of this file alone.
     Malformed(String),
     /// The file does not match the patch.
     Differs(String),
@@ -36,7 +36,7 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
     if parsed.hunks().is_empty() {
         return Err(malformed("it changes nothing"));
     }
-    // Lines that were inserted or matched are not matched again.
+    // Each line with a flag: inserted and already matched lines are not matched again.
     let mut image: Vec<(&str, bool)> = text.split_inclusive('\n').map(|line| (line, false)).collect();
     for (number, hunk) in (1..).zip(parsed.hunks()) {
         let before: Vec<&str> = hunk.lines().iter().filter_map(old).collect();
@@ -49,7 +49,7 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
     Ok(image.into_iter().map(|(line, _)| line).collect())
 }
 
-/// Returns the patch that turns `before` into `after`; `None` if they are equal.
+/// Returns the patch that turns `before` into `after`. Returns `None` if they are equal.
 pub(super) fn create(before: &str, after: &str, path: &str) -> Option<String> {
     let patch = diff::unified(before, after, &format!("a/{path}"), &format!("b/{path}"));
     (!patch.is_empty()).then_some(patch)
@@ -69,8 +69,8 @@ fn new<'a>(line: &Line<'a, str>) -> Option<&'a str> {
     }
 }
 
-/// Finds a hunk's lines in a file, nearest to the line that it states. As in git, a hunk for the first line must match
-/// at the beginning, and one without trailing context at the end.
+/// Finds where a hunk applies: the match nearest to the line number that the hunk states. As in git, a hunk for the
+/// first line must match at the beginning of the file, and a hunk without trailing context at the end.
 fn place(image: &[(&str, bool)], before: &[&str], hunk: &diffy::Hunk<'_, str>) -> Option<usize> {
     let last = image.len().checked_sub(before.len())?;
     let matches = |at: usize| {

@@ -1,4 +1,4 @@
-//! Proposes users' changes in deployed files to the repo, as overlays on a new branch.
+//! Proposes a user's changes in deployed files to the config repo, as overlays on a new branch.
 
 use std::collections::BTreeMap;
 
@@ -27,64 +27,61 @@ use mcpkg_base::inside::stays_inside;
 /// Files to propose as overlays.
 #[derive(Debug)]
 pub struct Proposal<'a> {
-    /// The choice that the files were deployed from.
+    /// The choice with which the files were deployed.
     pub choice: Choice<'a>,
     /// The git sources that were fetched for the deployed files.
     pub checkouts: &'a Checkouts,
-    /// The layer of the overlay to write: global, machine or project.
+    /// The layer of the overlay that the files are written to: global, machine or project.
     pub scope: Layer,
     pub files: Vec<ProposedFile>,
-    /// The branch's name. The default consists of scope, module and time.
+    /// The branch's name. By default, it is made of scope, module and time.
     pub branch: Option<&'a str>,
     pub now: Millis,
-    /// Cancelled to stop git.
+    /// Stops git when it is cancelled.
     pub cancelled: &'a CancellationToken,
 }
 
 #[derive(Clone, Debug)]
 pub struct ProposedFile {
-    /// The module that the file belongs to.
     pub module_id: String,
-    /// The path in the module, separated by `/`.
+    /// The path inside the module, separated by `/`.
     pub path: String,
     pub bytes: Vec<u8>,
-    /// Whether the file is executable.
     pub executable: bool,
 }
 
 #[derive(Debug)]
 pub struct Proposed {
     pub branch: String,
-    /// The layer of the overlay that the files went into.
+    /// The layer of the overlay that the files were written to.
     pub scope: Layer,
-    /// The files that were written, relative to the repo and separated by `/`.
+    /// The written files, relative to the repo and separated by `/`.
     pub files: Vec<String>,
-    /// Whether there is a new commit on a new branch; false if every file already had the proposed content.
+    /// Whether there is a new commit on a new branch. False if every file already has the proposed content.
     pub committed: bool,
-    /// The files that were left out.
+    /// The files that could not be proposed.
     pub skipped: Vec<SkippedFile>,
 }
 
 /// A file that cannot be proposed.
 #[derive(Clone, Debug)]
 pub struct SkippedFile {
-    /// The module that the file belongs to.
     pub module_id: String,
-    /// The path in the module.
+    /// The path inside the module.
     pub path: String,
-    /// The reason, and what to do.
+    /// The reason, and what the user can do.
     pub why: String,
 }
 
 impl Repo {
     /// Writes files into the overlays of a scope, in one commit on a new branch. The work tree, the index and the
-    /// current branch stay unchanged; no hook runs. Skips and lists files that a higher overlay would override, and
-    /// files that would make the module invalid.
+    /// current branch stay unchanged, and no hook runs. Files that a higher overlay would override and files that
+    /// would make the module invalid are skipped and listed.
     ///
     /// # Errors
     /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo;
-    /// `E_INVALID_ARGUMENT`, `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for a
-    /// file's path.
+    /// `E_INVALID_ARGUMENT` or `E_ALREADY_EXISTS` for the branch; `E_NOT_FOUND` for a module; `E_IO_INVALID_PATH` for
+    /// a file's path.
     pub fn propose(&self, proposal: &Proposal<'_>) -> Result<Proposed> {
         let Some(below) = overlay::folder_of(proposal.scope, &proposal.choice) else {
             return Err(Error::new(
@@ -124,7 +121,7 @@ impl Repo {
     }
 }
 
-/// The files to write, relative to the repo.
+/// The files to write so far. Paths are relative to the repo.
 #[derive(Default)]
 struct Written {
     below: String,
@@ -161,7 +158,7 @@ impl Work<'_> {
             own.lay(id, &mut whole)?;
         }
 
-        // A higher overlay could hide the change, or no longer apply after it.
+        // A higher overlay might hide the change, or might no longer apply after it.
         let mut trial = whole.clone();
         let mut hidden = BTreeMap::new();
         for overlay in higher() {
@@ -181,7 +178,7 @@ impl Work<'_> {
                 Content { from, bytes: file.bytes.as_slice().into(), executable: file.executable, linked: false };
             whole.insert((*path).to_owned(), Draft { content, layer: scope });
         }
-        // Files that would make the module invalid are not proposed.
+        // Do not propose files that would make the module invalid.
         if let Err(why) = self.try_out(&files, &lower, whole, higher()) {
             for path in files.keys() {
                 to.skip(id, path, why.message().to_owned());
@@ -220,7 +217,7 @@ impl Work<'_> {
         validate::check(&Candidate { id, kind: self.declared.kind, source, files: &whole }).map(|_| ())
     }
 
-    /// Proposes the changes as complete files.
+    /// Proposes the changes as complete files in the overlay.
     fn files(&self, own: Option<&Overlay<'_>>, files: &BTreeMap<&str, &ProposedFile>, to: &mut Written) -> Result<()> {
         let folder = self.folder(own, to)?;
         for (path, file) in files {
@@ -231,7 +228,7 @@ impl Work<'_> {
         self.describe(&folder, to)
     }
 
-    /// Proposes the changes as patches, for an overlay that consists of patches.
+    /// Proposes the changes as patches, because the overlay consists of patches.
     fn patches(
         &self,
         own: &Overlay<'_>,
@@ -266,7 +263,7 @@ impl Work<'_> {
         self.describe(&folder, to)
     }
 
-    /// Adds the overlay's metadata and its baseline, where they are missing.
+    /// Adds the overlay's metadata and its baseline if they are missing.
     fn describe(&self, folder: &str, to: &mut Written) -> Result<()> {
         let mut missing = |name: &str, text: String| {
             let path = format!("{folder}/{META}/{name}");
@@ -284,7 +281,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Returns the module's origin in the form that a baseline records.
+    /// Describes where the module comes from, in the form that a baseline records.
     fn origin(&self) -> Value {
         match &self.declared.source {
             ModuleSource::Git(git) => {
@@ -337,7 +334,7 @@ fn declared<'a>(repo: &'a Repo, id: &str) -> Result<&'a DeclaredModule> {
     })
 }
 
-/// Checks that a path is inside its module and is not one of the overlays' own files.
+/// Checks that a path stays inside its module and is not part of the overlay's own metadata.
 fn check_path(file: &ProposedFile) -> Result<()> {
     if stays_inside(&file.path) && !file.path.split('/').any(|part| part == META) {
         return Ok(());

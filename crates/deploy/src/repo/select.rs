@@ -1,4 +1,4 @@
-//! Selects the modules of a profile.
+//! Selects the modules that a profile names, by tag or by id.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::opened::Repo;
 use mcpkg_base::error::{Code, Error, Result, nearest};
 
 impl Repo {
-    /// Returns the ids of the modules of a profile, without reading them.
+    /// Returns the ids of a profile's modules, without reading the modules.
     ///
     /// # Errors
     /// `E_NOT_FOUND` if the profile does not exist.
@@ -16,7 +16,7 @@ impl Repo {
     }
 }
 
-/// Returns the modules of a profile, by id.
+/// Returns the declared modules of a profile, sorted by id.
 ///
 /// # Errors
 /// `E_NOT_FOUND` if the profile does not exist.

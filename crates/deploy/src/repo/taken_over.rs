@@ -1,4 +1,5 @@
-//! Takes over files that the original wrote, from its own manifests, so that users who switch keep their files.
+//! Takes over files that contract 000's original tool wrote: its manifests list them. Users who switch keep their
+//! files.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -8,12 +9,12 @@ use serde_json::Value;
 
 use crate::targets::Target;
 
-/// A file that the original wrote.
+/// A file that the original tool wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOver {
-    /// The absolute path.
+    /// The absolute path of the file.
     pub path: PathBuf,
-    /// The SHA-256 of the file when it was written.
+    /// The SHA-256 that the file had when it was written.
     pub sha256: [u8; 32],
     /// The modules that the file came from.
     pub module_ids: Vec<String>,
@@ -21,7 +22,7 @@ pub struct TakenOver {
 
 const VERSION: u64 = 1;
 
-/// The name of the manifest in older versions of the original, which had one for all targets.
+/// The manifest's name in older versions of the original tool, which had one manifest for all targets.
 const LEGACY: &str = ".agentpack.manifest.json";
 
 #[derive(Deserialize)]
@@ -39,7 +40,7 @@ struct Entry {
     module_ids: Option<Vec<String>>,
 }
 
-/// Returns the files that the original wrote into `root` for `target`, and warnings about unusable entries.
+/// Returns the files that the original tool wrote below `root` for `target`, and warnings about unusable entries.
 pub fn read(root: &Path, target: Target) -> (Vec<TakenOver>, Vec<String>) {
     let own = root.join(format!(".agentpack.manifest.{}.json", target.name()));
     let legacy = root.join(LEGACY);
@@ -68,7 +69,7 @@ fn parse(root: &Path, path: &Path, bytes: &[u8], target: Target, is_legacy: bool
         return unusable(format!("its version is {}", manifest.schema_version));
     }
     if manifest.tool != target.name() {
-        // The old file name was the same for all targets, so a manifest of another target is not an error.
+        // The old name is the same for all targets, so a manifest of another target is not an error.
         return if is_legacy { Default::default() } else { unusable(format!("it belongs to `{}`", manifest.tool)) };
     }
     let mut warnings = Vec::new();

@@ -12,29 +12,29 @@ use mcpkg_base::hex;
 use mcpkg_base::inside::is_gits;
 use mcpkg_base::sha256;
 
-/// The folder in an overlay that contains its metadata.
+/// The folder in an overlay that contains the overlay's metadata.
 pub(super) const META: &str = ".agentpack";
 
-/// Whether a name is never part of a module: git's own files, and overlay metadata.
+/// Whether a file or folder with this name never belongs to a module: git's own files and overlay metadata.
 fn is_private(name: &str) -> bool {
     name == META || is_gits(name)
 }
 
-/// The maximum number of files and folders in a module. Links that lead to each other could produce more than a disk
-/// can hold.
+/// The maximum number of files and folders in a module. With links that lead to each other, a module could have more
+/// files than a disk can hold.
 const MOST: usize = 50_000;
 
-/// The maximum depth of nested folders.
+/// The maximum nesting depth of folders.
 const DEEPEST: usize = 64;
 
 /// A file that was found but not read.
 #[derive(Debug)]
 pub(super) struct FoundFile {
-    /// The path to show to a person.
+    /// The path to show to the user.
     pub(super) from: PathBuf,
-    /// The path with links resolved.
+    /// The path with all links resolved.
     real: PathBuf,
-    /// Whether a link leads to the file.
+    /// Whether the file was reached through a link.
     linked: bool,
 }
 
@@ -44,19 +44,18 @@ pub(super) struct Content {
     /// The path on disk.
     pub(super) from: PathBuf,
     pub(super) bytes: Arc<[u8]>,
-    /// Whether the file is executable.
     pub(super) executable: bool,
-    /// Whether a link leads to the file.
+    /// Whether the file was reached through a link.
     pub(super) linked: bool,
 }
 
-/// Finds the files of `root`, a folder or one file, by their path below it. `root` itself may be a link to a readable
-/// path. Links in it are followed if they stay inside or lead to a path that the user allowed. Errors name the module
-/// `whose`.
+/// Finds the files of `root`, which is a folder or one file. Returns them by their path below `root`. `root` itself
+/// may be a link to a path that may be read. Links below it are followed if they stay inside or lead to a path that
+/// the user allowed. `whose` is the module that errors name.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is
-/// not UTF-8, too many files, or folders nested too deeply.
+/// `E_CONFIG_INVALID` with module_id and path if nothing is there, if a link leads out of the folder, in a circle or
+/// nowhere, if a name is not UTF-8, if there are too many files, or if folders are nested too deeply.
 pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, FoundFile>> {
     let (real, metadata) = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
     let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
@@ -75,15 +74,15 @@ struct Walk<'a> {
     whose: &'a str,
     bounds: &'a Bounds,
     root: &'a Path,
-    /// The root with links resolved.
+    /// The root's path with all links resolved.
     real: &'a Path,
-    /// The real paths of the folders that links led to on the way to the current folder, to detect cycles.
+    /// The real paths of the linked folders on the way to the current folder, to detect cycles.
     above: Vec<PathBuf>,
     entries: usize,
     found: BTreeMap<String, FoundFile>,
 }
 
-/// The folder that the walk is in.
+/// The folder that is being searched.
 struct At {
     shown: PathBuf,
     real: PathBuf,
@@ -121,7 +120,7 @@ impl Walk<'_> {
             } else if kind.is_file() {
                 self.found.insert(path, FoundFile { from, real, linked: at.linked });
             }
-            // Anything else, such as a socket, has no content.
+            // Skip everything else, such as sockets: it has no content.
         }
         Ok(())
     }
@@ -130,7 +129,7 @@ impl Walk<'_> {
         let Ok(target) = link.canonicalize() else {
             return Err(refuse(self.whose, &link, "is a broken or circular link"));
         };
-        // Only the path below counts, because the repo's own home is called `.agentpack` too.
+        // Check only the part below the root: the original tool's home folder is called `.agentpack` too.
         let below = target.strip_prefix(self.real).ok();
         let is_hidden = |below: &Path| below.iter().any(|part| is_private(&part.to_string_lossy()));
         if below.is_none_or(is_hidden) && !self.bounds.allows(&target) {
@@ -160,10 +159,10 @@ fn refuse(whose: &str, path: &Path, why: &str) -> Error {
 }
 
 impl FoundFile {
-    /// Reads the file.
+    /// Reads the content of a found file.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` if it is too large or no longer a file.
+    /// `E_CONFIG_INVALID` if it is too large or no longer a regular file.
     pub(super) fn read(self, whose: &str, bounds: &Bounds) -> Result<Content> {
         let read = bounds.read_real(&self.real, FILE);
         let (bytes, metadata) =
@@ -173,7 +172,7 @@ impl FoundFile {
     }
 }
 
-/// Reads the files that were found.
+/// Reads the content of found files.
 pub(super) fn read(
     whose: &str,
     bounds: &Bounds,
@@ -182,7 +181,7 @@ pub(super) fn read(
     found.into_iter().map(|(path, found)| Ok((path, found.read(whose, bounds)?))).collect()
 }
 
-/// The SHA-256 of each file and of all of them together, as in the original's lockfiles and baselines.
+/// The SHA-256 of each file and of the whole tree, computed as in the original tool's lockfiles and baselines.
 #[derive(Debug)]
 pub(super) struct Hashes {
     pub(super) tree: String,

@@ -1,4 +1,4 @@
-//! Checks the files of a module of each kind.
+//! Checks that a module has the files that its kind requires.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use crate::module::Kind;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_content::skills::check;
 
-/// The file of an instructions module.
+/// The file name of an instructions module.
 pub(super) const INSTRUCTIONS: &str = "AGENTS.md";
 
-/// The file that makes a folder a skill.
+/// The file name that makes a folder a skill.
 const SKILL: &str = "SKILL.md";
 
 /// A module to check.
 pub(super) struct Candidate<'a> {
     pub(super) id: &'a str,
     pub(super) kind: Kind,
-    /// The path of the module's source; errors name it if a file is missing.
+    /// The path of the module's source. Errors show it if a file is missing.
     pub(super) source: String,
     pub(super) files: &'a BTreeMap<String, Draft>,
 }
 
-/// Checks a composed module. Returns a warning for its author, if there is one.
+/// Checks a composed module. May return a warning for the module's author.
 ///
 /// # Errors
 /// `E_CONFIG_INVALID` with module_id and path, and with missing, field, expected or error.
@@ -103,7 +103,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// Checks that a command which runs a shell allows it in its front matter.
+    /// Checks that a command that runs a shell allows this in its front matter.
     fn bash(&self, path: &str, text: &str, matter: &Map<String, Value>) -> Result<Option<String>> {
         let said = match matter.get("allowed-tools") {
             Some(Value::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! Tests git sources with repositories in a temporary folder.
+//! Tests git sources, with repositories in a temporary folder.
 
 use super::*;
 use mcpkg_base::git;
@@ -29,7 +29,7 @@ fn with(url: &str, more: &str) -> String {
     format!("git: {{url: '{url}', subdir: skills/a{more}}}")
 }
 
-/// Composes a repo with sources in a neighbouring folder on this machine.
+/// Composes a repo that is allowed to read the repository `upstream` on this machine.
 fn compose(scratch: &Scratch, upstream: &Path) -> Result<Composed> {
     composed(&scratch.open_allowing(&[upstream.to_path_buf()]), &CHOICE)
 }
@@ -100,7 +100,7 @@ fn a_pin_holds_and_what_differs_from_it_is_refused() {
     assert_eq!(super::files(&composed, "prompt:p")[0].1, "edited since");
     assert!(composed.warnings.is_empty() && !super::files(&composed, "skill:a")[0].1.contains("two"));
 
-    // From here on the repository is gone, and the cache must be enough.
+    // From here on, the repository is gone and the cache must be enough.
     std::fs::rename(&folder, folder.with_extension("away")).unwrap();
     let above = scratch.folder.path().to_path_buf();
     compose(&scratch, &above).unwrap();

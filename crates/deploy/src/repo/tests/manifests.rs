@@ -1,4 +1,4 @@
-//! Tests what `agentpack.yaml` may contain, and the errors for anything else.
+//! Tests what `agentpack.yaml` may contain, and the errors for everything else.
 
 use serde_json::{Value, json};
 
@@ -61,11 +61,11 @@ fn d36_unknown_keys_are_warnings_with_position_and_suggestion() {
             "`agentpack.yaml:16:40`: unknown key `depth` is ignored; the known keys are url, ref, subdir, shallow",
         ]
     );
-    // If a missing key is only misspelt, the error suggests it.
+    // If a required key is only misspelt, the error suggests the right one.
     let (code, message, _) = refused("version: 1\nprofils:\n  default: {}\n");
     assert_eq!(code, Code::ConfigInvalid);
     assert!(message.contains("no profile `default`") && message.contains("did you mean `profiles`?"), "{message}");
-    // An unknown value is an error, since there is no safe default.
+    // An unknown value is an error, because there is no safe default.
     let (_, message, details) = refused(&format!("{HEAD}modules:\n  - id: a\n    type: skil\n"));
     assert!(message.contains("unknown value `skil`") && message.contains("did you mean `skill`"), "{message}");
     assert_eq!((&details["line"], &details["did_you_mean"]), (&json!(7), &json!("skill")));

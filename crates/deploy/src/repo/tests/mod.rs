@@ -1,4 +1,4 @@
-//! Tests whole repos in a temporary folder.
+//! Tests whole config repos in a temporary folder.
 
 mod git_sources;
 mod manifests;
@@ -21,7 +21,7 @@ fn target(name: &str) -> Target {
     Target::named(name).unwrap()
 }
 
-/// A config repo that a test writes.
+/// A temporary config repo.
 struct Scratch {
     folder: tempfile::TempDir,
 }
@@ -33,7 +33,7 @@ impl Scratch {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// Creates a repo with these modules, each `id: source`, all with the tag `base`.
+    /// Creates a repo with these modules, given as `(id, source)`. All modules have the tag `base`.
     fn with(modules: &[(&str, &str)]) -> Self {
         let scratch = Self::new();
         let mut text = "version: 1\nprofiles: {default: {include_tags: [base]}}\nmodules:\n".to_owned();
@@ -61,12 +61,12 @@ impl Scratch {
         self.open_allowing(&[])
     }
 
-    /// Opens the repo, which may also read these folders.
+    /// Opens the repo and allows it to read these folders too.
     fn open_allowing(&self, allowed: &[PathBuf]) -> Repo {
         Repo::open_with(&self.path(), allowed, self.home()).unwrap()
     }
 
-    /// Returns the files of a folder next to the repo or in it.
+    /// Returns the files of a folder. The path is relative to the repo.
     fn files(&self, folder: &str) -> BTreeMap<String, tree::Content> {
         let bounds = Bounds::new(self.folder.path(), &[]).unwrap();
         tree::read("m", &bounds, tree::find("m", &bounds, &self.path().join(folder)).unwrap()).unwrap()
@@ -91,7 +91,7 @@ fn write(path: &Path, text: &str) -> PathBuf {
     path.to_path_buf()
 }
 
-/// Returns the files of a module: path, text and layer.
+/// Returns the path, text and layer of each file of a module.
 fn files<'a>(composed: &'a Composed, id: &str) -> Vec<(&'a str, &'a str, Layer)> {
     let module = composed.modules.iter().find(|module| module.id == id).unwrap();
     let file = |file: &'a crate::module::ModuleFile| {

@@ -1,4 +1,4 @@
-//! Tests what overlays change, and when they are refused.
+//! Tests how overlays change modules, and which overlays are refused.
 
 use super::*;
 use crate::module::fs_key;
@@ -99,7 +99,7 @@ fn d37_conflict_markers_are_refused() {
     let error = scratch.compose().unwrap_err();
     assert_eq!(error.code(), Code::ConfigInvalid);
     says(&error, "n.txt` contains conflict markers");
-    // A module may itself be about merging, so conflict markers in its own text are allowed.
+    // A module may be about merging, so its own text may contain conflict markers.
     scratch.write("s/n.txt", text);
     std::fs::write(overlay, format!("{text}more\n")).unwrap();
     scratch.compose().unwrap();

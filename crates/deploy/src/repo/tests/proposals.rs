@@ -1,4 +1,4 @@
-//! Tests what a proposal writes to its branch, and what it leaves unchanged.
+//! Tests what a proposal writes to its branch, and what it does not change.
 
 use super::*;
 use crate::module::fs_key;
@@ -49,7 +49,7 @@ fn propose(scratch: &Scratch, scope: Layer, files: Vec<ProposedFile>, branch: Op
 #[test]
 fn d15_a_proposal_is_a_branch_that_deploys_what_was_proposed() {
     let scratch = repo();
-    // Hooks, signing and an unknown user must not prevent a proposal.
+    // A proposal must work despite hooks and signing, and without a known user.
     scratch.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     git(&scratch, &["config", "commit.gpgsign", "true"]);
     git(&scratch, &["config", "user.useConfigOnly", "true"]);
