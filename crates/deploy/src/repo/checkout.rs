@@ -43,7 +43,7 @@ pub struct Checkouts {
 /// The files of a fetched commit on disk.
 #[derive(Debug)]
 pub(super) struct Checkout {
-    /// The folder of the module in the checkout.
+    /// The module's folder inside the checkout.
     pub(super) folder: PathBuf,
     pub(super) commit: String,
     /// The folders that may be read.
