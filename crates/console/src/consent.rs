@@ -84,8 +84,8 @@ pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     (what.to_owned(), effect(word))
 }
 
-/// Returns the name to type to approve a destructive request: the last part of the address that it acts on, if that
-/// part is an argument, else the name of the command.
+/// Returns the name to type to approve a destructive request: the last part of the address if it is an argument, else
+/// the command's name.
 fn name_to_type(data: &Value) -> String {
     let arguments = &data["inputs"]["arguments"];
     let address = texts(data, "effects").first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();

@@ -12,7 +12,7 @@ use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::snapshots::File;
 use mcpkg_store::{Db, blobs};
 
-/// Progress is reported every this many files; below that, no progress is shown.
+/// The number of files between two progress reports. With fewer files, no progress is shown.
 const TOLD_EACH: usize = 64;
 
 /// Stores the contents and returns the journal's rows: first changed files, then files that are only claimed, then

@@ -53,8 +53,8 @@ impl Journal {
         })
     }
 
-    /// Returns the names of the two temporary files for file `seq`: one for its new bytes until they are moved into
-    /// place, and one that keeps the old file until the apply ends.
+    /// Returns the names of the two temporary files for file `seq`. The first contains its new bytes until they are
+    /// moved into place. The second keeps the old file until the apply ends.
     pub fn beside(&self, seq: usize) -> (OsString, OsString) {
         let key = self.uuid.simple().to_string();
         let name = |ending: &str| OsString::from(format!(".mcpkg-{}-{seq}.{ending}", &key[16..]));

@@ -136,7 +136,7 @@ impl LeftOut {
     }
 }
 
-/// Records the modules whose text cannot be written, for each of the `selected` targets that they are for.
+/// Records the modules whose text cannot be written, for each `selected` target that they are meant for.
 pub fn add_broken(left_out: &mut Vec<LeftOut>, broken: &[Broken], selected: &[Target]) {
     for Broken { id, targets, why: _ } in broken {
         let of = selected.iter().filter(|target| targets.is_empty() || targets.contains(target));

@@ -45,8 +45,7 @@ pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8
     Ok(of_image(db, applied)?.and_then(|block| sections::mend(text, &block)))
 }
 
-/// Returns a file without any of the changes that its place made: the block is removed, and text that the block
-/// replaced is restored.
+/// Returns a file without mcpkg's changes: the block is removed, and text that the block replaced is restored.
 pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let back_to = touches.iter().position(|touch| touch.before == row.pristine);
@@ -54,8 +53,8 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     undo(db, found, &touches[..count])
 }
 
-/// Removes the block that a file had before this place wrote to it. A block always belongs to mcpkg, even if another
-/// program wrote it.
+/// Removes a block that was in the file before mcpkg first deployed to it. A block always belongs to mcpkg, even if
+/// another program wrote it.
 pub fn taken_out(file: After) -> After {
     match file {
         After::File { bytes, mode, .. } if sections::find(&bytes).is_some() => {

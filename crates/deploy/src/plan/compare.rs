@@ -24,7 +24,7 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed, Image};
 
-/// Progress is reported every this many files; below that, no progress is shown.
+/// The number of files between two progress reports. With fewer files, no progress is shown.
 const TOLD_EACH: u64 = 64;
 
 /// Compares the files on disk with the desired state. Deployed files of a `broken` module stay unchanged.
@@ -186,7 +186,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// Returns how safe it is to overwrite a file that another place manages or nobody does.
+    /// Returns how safe it is to overwrite a file that another place manages, or that mcpkg does not manage at all.
     fn of_others(&mut self, desired: &Desired, path: &Path, sha256: &Sha) -> Result<Safety> {
         if let Some(row) = deploys::at(self.db, &self.site.place.machine, &path.to_string_lossy())? {
             let key = deploys::place_key(self.db, row.place)?;

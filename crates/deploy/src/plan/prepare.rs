@@ -33,8 +33,7 @@ pub struct Prepared {
     pub kinds: HashMap<String, Kind>,
     /// The git sources that were fetched.
     pub checkouts: Checkouts,
-    /// Fingerprint of the source. A plan is applied only if the source still has it; the apply checks it again in its
-    /// transaction.
+    /// The source's fingerprint. A plan is applied only if it is unchanged. The apply checks that in its transaction.
     pub fingerprint: Option<sha256::Sha>,
     /// The SHA-256 of everything that an apply would do, in hex.
     pub hash: String,

@@ -111,7 +111,7 @@ impl Bounds {
         self.allowed.iter().any(|root| path.strip_prefix(&root.path).is_ok_and(|below| !is_private(below)))
     }
 
-    /// Returns the real path of `path` and its metadata. Fails if it may not be read.
+    /// Returns the real path of `path` and its metadata. Fails if these bounds do not allow reading it.
     pub(super) fn real(&self, path: &Path) -> Result<(PathBuf, Metadata), Refusal> {
         if let Some(looked) = self.without_links(path) {
             return Ok(looked);
@@ -146,7 +146,7 @@ impl Bounds {
         Some((at, looked?))
     }
 
-    /// Reads the file `path`. It may be a link to a file that may be read.
+    /// Reads the file `path`, or the file that it links to, if these bounds allow it.
     pub(super) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, Refusal> {
         let (real, metadata) = self.real(path)?;
         // Check the file type first: opening a device may already have an effect.

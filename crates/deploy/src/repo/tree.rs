@@ -50,8 +50,8 @@ pub(super) struct Content {
 }
 
 /// Finds the files of `root`, which is a folder or one file. Returns them by their path below `root`. `root` itself
-/// may be a link to a path that may be read. Links below it are followed if they stay inside or lead to a path that
-/// the user allowed. `whose` is the module that errors name.
+/// may be a link to any path that `bounds` allows. Links below it are followed if they stay inside or lead to a path
+/// that the user allowed. `whose` is the module that errors name.
 ///
 /// # Errors
 /// `E_CONFIG_INVALID` with module_id and path if nothing is there, if a link leads out of the folder, in a circle or

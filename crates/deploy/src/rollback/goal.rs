@@ -72,7 +72,7 @@ impl Goal {
     }
 }
 
-/// Finds a snapshot by its id or a unique prefix of it.
+/// Finds a snapshot by its id or a unique prefix of the id.
 pub fn find(context: &Context, id: &str) -> Result<Snapshot> {
     let missing = || {
         Error::new(Code::SnapshotNotFound, format!("Snapshot '{}' does not exist", id.escape_debug()))

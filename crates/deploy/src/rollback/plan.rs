@@ -183,7 +183,7 @@ fn goes_back_exactly(touches: &[snapshots::File]) -> bool {
 }
 
 impl Goal {
-    /// Returns the targets to roll back: those of the snapshot that the user also chose.
+    /// Returns the targets to roll back: the snapshot's targets, limited to those that the user chose.
     pub fn targets(&self, site: &Site) -> Vec<String> {
         let selected = plan::names(&site.selected);
         match &self.snapshot {

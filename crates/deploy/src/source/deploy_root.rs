@@ -18,8 +18,8 @@ use mcpkg_store::projects::{self, Selection};
 const SHARED_FOLDERS: [&str; 3] = [".agents", ".config", ".agentpack"];
 
 /// Returns the deploy root: the folder that the user names, else the folder bound to the project, else the git
-/// repository that contains the folder where the command or server was started. The home folder and agents' own
-/// folders are used only if the user names them.
+/// repository that contains the start folder of the command or server. The home folder and agents' own folders are
+/// used only if the user names them.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the named root is not a folder.

@@ -27,7 +27,7 @@ use mcpkg_store::projects::Project;
 #[derive(Debug)]
 pub struct Site {
     pub source: Source,
-    /// The key that snapshots, deployed files and tokens refer to.
+    /// The place: source, machine and root. Snapshots, deployed files and tokens refer to it.
     pub place: PlaceKey,
     /// The base folders of the relative paths that files are deployed to.
     pub bases: Bases,

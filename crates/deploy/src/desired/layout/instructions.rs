@@ -168,8 +168,8 @@ fn rule(builder: &mut Builder, target: Target, rules: Rules, module: &Module, ro
     builder.rule(&[target], &folder, &name, module, &head.unwrap_or_default())
 }
 
-/// Finds the target whose format a rule's front matter uses to say that the rule applies only to some files. If
-/// several targets have such a format, the last one by name wins.
+/// Whether a rule's front matter says, in some target's format, that the rule applies only to some files. Returns that
+/// target. If several formats match, the last target by name wins.
 ///
 /// This matters only for a config repo: a project records when each module applies.
 fn scoped_to(module: &Module) -> Option<(Target, Rules)> {

@@ -1,4 +1,4 @@
-//! `mcpkg module add`: makes a resource a module that is not one by default, so that it is deployed.
+//! `mcpkg module add`: turns a resource into a module, so that it is deployed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

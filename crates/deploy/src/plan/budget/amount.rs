@@ -48,7 +48,7 @@ impl Listed {
     }
 }
 
-/// An agent's limit, and how many bytes of it the deploy uses.
+/// An agent's limit, and how close the deploy comes to it.
 #[derive(Debug)]
 pub(super) struct Limit {
     /// The maximum number of bytes that the agent loads.

@@ -23,7 +23,7 @@ use mcpkg_store::modules::Applies;
 
 const AGENTS_MD: &str = "AGENTS.md";
 
-/// The maximum size in bytes of a user's file that is parsed. A larger file is not parsed; all its bytes count.
+/// A user's file with more bytes than this is not parsed; all its bytes count.
 const MAX_LOOKED_INTO: u64 = 1 << 20;
 
 /// The files as they are now, or as they will be after the deploy.
