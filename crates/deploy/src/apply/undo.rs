@@ -70,8 +70,8 @@ fn finish_one(context: &Context, journal: &Journal) -> Result<()> {
     Ok(())
 }
 
-/// Undoes an apply that failed while it wrote its file number `begun`. Returns an error that reports the state of the
-/// files.
+/// Undoes an apply that failed. `begun` is the number of files that it had begun to write. Returns an error that
+/// reports the state of the files.
 pub fn after(
     context: &Context,
     _right: &Applying,
@@ -182,8 +182,8 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     if !is_before {
         bring_back(context, &folder, name, file, (&new, &old))?;
     }
-    // If the hard link and the file are the same file, the rename did nothing and left both names, so remove one. A
-    // newly created file has no old version.
+    // Remove the hard link: if it was the same file, the rename did nothing and left both names. A newly created file
+    // has no old version.
     if file.before != Image::Absent {
         folder.remove(&old)?;
     }

@@ -38,7 +38,7 @@ pub struct ModuleFile {
     pub layer: Layer,
     /// Facts about a command's arguments that its file does not contain.
     pub arguments: Arc<[Argument]>,
-    /// The original file of a command that was imported from another agent than Claude Code.
+    /// The original file of a command that was imported from an agent other than Claude Code.
     pub own: Option<Arc<[u8]>>,
 }
 

@@ -37,7 +37,7 @@ pub fn is_untouched(db: &Db<'_>, row: &Deployed, text: &[u8]) -> Result<bool> {
     Ok(of_image(db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end()))
 }
 
-/// Restores a missing marker line of a block. Returns `None` if both markers are there or the file has no such block.
+/// Repairs a block that lost one of its two marker lines. Returns `None` if there is nothing to repair.
 pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8>>> {
     if sections::find(text).is_some() {
         return Ok(None);

@@ -327,7 +327,7 @@ impl Comparing<'_> {
     fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
         if let Found::File { bytes, .. } = found {
             let (targets, module_ids) = (self.targets(output), output.module_ids());
-            // mcpkg deleted its file, and the user then created a new one there: the new file belongs to the user.
+            // If mcpkg deleted its file and the user then created a new one there, the new file belongs to the user.
             let written = row.written && row.applied != Image::Absent;
             let row = Deployed { targets, module_ids, written, applied: image_of(found), stat: None, ..row.clone() };
             self.row_changes.push(RowChange::Follow(row, bytes.as_slice().into()));

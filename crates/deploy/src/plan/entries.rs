@@ -90,8 +90,7 @@ pub fn undo_in(
     let (was, is) = (Slots::of(dialect, before.unwrap_or_default()), Slots::of(dialect, after.unwrap_or_default()));
     let text = text.unwrap_or_default();
     let Ok(mut edited) = String::from_utf8(text.clone()) else { return Some(text) };
-    // If the file already held entries before the change, that part is the user's and stays, even if nothing is left
-    // in it.
+    // If the file already had a section for entries before the change, the section stays, even if it is now empty.
     let held = before.and_then(|before| std::str::from_utf8(before).ok());
     let held = held.is_some_and(|before| dialect.document.holds(before).unwrap_or(true));
     for (slot, value) in was.changed_from(&is) {

@@ -11,7 +11,7 @@ use mcpkg_base::error::Result;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{Deployed, Image};
 
-/// What a plan does with such a file.
+/// What a plan does with a file that none of the selected targets needs.
 pub enum Unwanted {
     /// The plan does nothing, because the file was deleted before.
     Nothing,

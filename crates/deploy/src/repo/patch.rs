@@ -36,7 +36,7 @@ pub(super) fn apply(text: &str, patch: &str, path: &str) -> Result<String, Failu
     if parsed.hunks().is_empty() {
         return Err(malformed("it changes nothing"));
     }
-    // Each line with a flag: inserted and already matched lines are not matched again.
+    // The flag marks lines that were inserted or matched. They are not matched again.
     let mut image: Vec<(&str, bool)> = text.split_inclusive('\n').map(|line| (line, false)).collect();
     for (number, hunk) in (1..).zip(parsed.hunks()) {
         let before: Vec<&str> = hunk.lines().iter().filter_map(old).collect();

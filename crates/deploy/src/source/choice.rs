@@ -1,4 +1,4 @@
-//! The arguments that choose what is deployed, and where.
+//! Defines the arguments that choose what is deployed, and where.
 
 use std::path::PathBuf;
 

@@ -15,7 +15,7 @@ pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     }
 }
 
-/// Returns the targets of all projects without a choice of their own.
+/// Returns the targets for projects that have no choice of their own.
 pub fn of_all(db: &Db<'_>) -> Result<Vec<Target>> {
     Ok(match targets::chosen(db, Of::All)? {
         Some(names) => known(&names),

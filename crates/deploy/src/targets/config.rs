@@ -7,7 +7,7 @@ use super::target::Target;
 /// Which table of paths applies to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// The paths that contract 000's original tool writes to. Config repos were made for it.
+    /// The paths that contract 000's original tool writes to. Config repos expect these paths.
     Original,
     /// The paths that agents read today.
     Current,

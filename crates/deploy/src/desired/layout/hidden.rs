@@ -12,8 +12,8 @@ pub struct Hidden {
     pub text: Vec<u8>,
 }
 
-/// Returns the first of these files that hides AGENTS.md, in the root or in a folder above it. The user's own files in
-/// the home folder do not count.
+/// Returns the first of `files` that hides AGENTS.md, in the root or in a folder above it. The user's own files in the
+/// home folder do not count.
 pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     if let Some(hidden) = in_folder(root, files)? {
         return Ok(Some(hidden));
@@ -34,7 +34,7 @@ pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     Ok(None)
 }
 
-/// Returns the first of these files that hides the AGENTS.md of this folder.
+/// Returns the first of `files` that hides the AGENTS.md of `folder`.
 pub fn in_folder(folder: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     for file in files {
         let path = folder.join(file);

@@ -180,7 +180,7 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
             Err(reason) => builder.leave_out(module, target, reason),
         }
     }
-    // Pairs of a target's own rule and another target's rule that the target reads too. Its own rule is then not
+    // Pairs (own rule, other rule): the target of the own rule also reads the other rule, so its own rule is not
     // written.
     let twice: Vec<(usize, usize)> = (0..written.len())
         .filter_map(|at| {

@@ -20,8 +20,8 @@ const MAX_FILES: usize = 256;
 /// The maximum size in bytes of a file in a proposed skill.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// Finds skill folders next to deployed skills that neither mcpkg wrote nor the project has. Adds a warning for each
-/// skill that cannot be proposed.
+/// Finds skills that mcpkg did not write, next to deployed skills. A skill that is invalid, or that the project
+/// already has, only adds a warning.
 pub(super) fn find(prepared: &Prepared, found: &mut Candidates) {
     let mut ours = BTreeSet::new();
     let mut folders = BTreeSet::new();

@@ -44,8 +44,7 @@ pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> 
     written(db, project, row)
 }
 
-/// Returns the module after the write. Fails if another module has the same id: then the list does not contain this
-/// one.
+/// Returns the module after the write. Fails if another module has the same id, because the list then omits this one.
 pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {

@@ -15,7 +15,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::modules::Applies;
 
-/// When instructions apply that have no globs.
+/// When instructions without globs apply.
 #[derive(Clone, Copy, Debug, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 enum When {

@@ -53,11 +53,11 @@ impl Listed {
 pub(super) struct Limit {
     /// The maximum number of bytes that the agent loads.
     pub(super) bytes: u64,
-    /// The number of bytes that the agent loads on its way from the root to one folder, for the folder with the most.
+    /// The total bytes of the files from the root down to one folder: the folder with the largest total.
     pub(super) used: u64,
-    /// The last file on that way. The agent cuts it first.
+    /// The deepest of these files. The agent cuts it first.
     pub(super) at: PathBuf,
-    /// The largest modules on that way, largest first.
+    /// The largest modules in these files, largest first.
     pub(super) modules: Vec<String>,
 }
 

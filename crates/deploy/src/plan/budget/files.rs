@@ -198,13 +198,12 @@ impl<'p> Files<'p> {
                 }
             }
         }
-        // Sort, so that the same one of two files with the same name counts every time.
+        // Sort, so that if two files have the same name, the same one counts every time.
         found.sort_unstable();
         self.found.insert((top, ending), found.clone());
         found
     }
 
-    /// The folders that places are relative to.
     pub(super) fn bases(&self) -> &'p Bases {
         &self.prepared.site.bases
     }
@@ -234,8 +233,8 @@ impl<'p> Files<'p> {
         }
     }
 
-    /// Like [`Files::content`], for a file at `path` in a folder. A folder that was listed before is not asked again
-    /// for a missing file.
+    /// Like [`Files::content`], for a file at `path` in a folder. If the folder was listed before, a missing file is
+    /// noticed without asking the disk.
     pub(super) fn content_in(&self, folder: &Path, path: &str) -> Option<Cow<'p, [u8]>> {
         let (first, file) = (path.split('/').next().unwrap_or(path), folder.join(path));
         let is_written =
@@ -260,8 +259,8 @@ impl<'p> Files<'p> {
         over.filter(|file| self.size(file) > 0).unwrap_or_else(|| folder.join(AGENTS_MD))
     }
 
-    /// Measures how close a target comes to a limit: finds the folder for which the files from the root down are
-    /// largest.
+    /// Measures how close a target comes to a limit. Uses the folder for which the files from the root down have the
+    /// largest total.
     fn limit(&mut self, target: Target, root: &Path, bytes: u64) -> Option<Limit> {
         let real_root = self.folders.of(root);
         let outputs = &self.prepared.plan.desired.outputs;

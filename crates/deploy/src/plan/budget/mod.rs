@@ -28,7 +28,7 @@ pub fn lines(budgets: &[Budget]) -> String {
     format!("Loaded in each session:{}", budgets.iter().map(one).collect::<String>())
 }
 
-/// Measures what each chosen target loads, sorted by name.
+/// Measures what each chosen target loads.
 pub fn of(prepared: &Prepared, when: When) -> Result<Vec<Budget>> {
     let site = &prepared.site;
     let mut files = Files::at(prepared, when);
