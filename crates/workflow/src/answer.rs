@@ -1,4 +1,4 @@
-//! Shared parts of the answers of contract 004's tools: the version field, cursors, page limits and shortened text.
+//! Parts that all answers of contract 004's tools share: the version field, cursors, page limits and shortened text.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -58,22 +58,22 @@ pub fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
     String::deserialize(deserializer).map(|text| vec![text])
 }
 
-/// Whether a query is as short as an id or a few words. Such a search takes microseconds.
+/// Whether a query is as short as an id or a few words. Such queries are answered in microseconds.
 pub fn is_short(asked: &[String]) -> bool {
     asked.iter().map(String::len).sum::<usize>() <= SHORT
 }
 
-/// Returns the size of a page: the requested number if it is from 1 to `most`, else `usual`.
+/// Returns the size of a page: `asked`, or else `usual`. A size of 0 or more than `most` is an error.
 pub fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<usize> {
     op::limit(asked, usual as usize, most as usize)
 }
 
-/// Returns the cursor for the rows after this place in `list`.
+/// Encodes a place in `list` as a cursor. The next page begins after this place.
 pub fn cursor(list: &str, place: &impl Serialize) -> Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(data(&(list, place))?.to_string()))
 }
 
-/// Returns the place that a cursor of `list` encodes. A cursor of another list is an error.
+/// Decodes the place in a cursor of `list`. The cursor of another list is an error.
 pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result<T> {
     let parsed = (|| {
         let (of, place) = serde_json::from_slice::<(String, T)>(&URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;

@@ -1,4 +1,4 @@
-//! An argument of a command, either a flag or a placeholder of the path: which values it takes, and the workflow input for it.
+//! An argument of a command: a flag or a placeholder of the path. Checks its values, and makes workflow inputs of arguments.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub struct Argument<'s> {
     pub forms: &'s [Form],
     /// Whether it accepts null.
     pub nullable: bool,
-    /// Where the request carries it, such as `in a header`, if that place cannot express null.
+    /// The place in the request that carries the argument, such as `in a header`, if null cannot be sent there.
     pub no_null: Option<&'static str>,
     /// Whether it is part of an HTTP request.
     pub in_request: bool,
@@ -41,7 +41,7 @@ pub fn all(spec: &CommandSpec) -> impl Iterator<Item = Argument<'_>> {
     spec.positionals.iter().map(Argument::from).chain(flags)
 }
 
-/// Returns where a request carries a flag, if that place cannot express null. Only JSON can.
+/// Returns the place in the request that carries a flag, if null cannot be sent there. Only JSON has null.
 fn no_null(flag: &Flag, body: Option<&Body>) -> Option<&'static str> {
     match flag.r#in? {
         _ if flag.style == Some(Style::Json) => None,
@@ -61,7 +61,7 @@ impl Argument<'_> {
         self.r#type == SECRET
     }
 
-    /// Returns why a value is invalid, as the rest of a sentence that begins with the argument.
+    /// Returns why a value is invalid, as the end of a sentence that starts with the argument: `is required`.
     pub fn refuses(&self, value: &Value) -> Option<Refused> {
         if value.is_null() {
             return self.refuses_null().map(Refused::Type);
@@ -76,8 +76,8 @@ impl Argument<'_> {
         (!lists(self.values, value)).then_some(Refused::Value)
     }
 
-    /// Returns why null is invalid. If the request cannot express null, dropping the argument is not an option: the request must
-    /// be the one that was approved.
+    /// Returns why null is invalid. Where null cannot be sent, it is not silently dropped: the request that is sent must be
+    /// exactly the one that was approved.
     fn refuses_null(&self) -> Option<String> {
         if let Some(place) = self.no_null {
             return Some(format!("is sent {place}, which cannot express null; leave it out"));
@@ -86,7 +86,7 @@ impl Argument<'_> {
         match self.in_request {
             _ if self.nullable || takes_any => None,
             true => Some(format!("takes {}, not null", self.takes())),
-            // Operations, tools and plugins get null as it is; most treat it as an absent argument.
+            // Operations, tools and plugins receive the null. Most of them treat it as an absent argument.
             false => self.required.then(|| "is required".to_owned()),
         }
     }
@@ -103,7 +103,8 @@ impl Argument<'_> {
         }
     }
 
-    /// Returns a workflow input for this argument. Its provider is kept only if the provider needs no arguments.
+    /// Returns a workflow input for this argument. The input gets the argument's provider only if the provider needs no
+    /// arguments.
     pub fn input(&self, commands: &dyn Commands) -> Result<Input> {
         let provider = match self.provider {
             Some(id) => commands.provider(id)?.filter(|contract| contract.args.is_empty()),
@@ -134,7 +135,7 @@ impl Argument<'_> {
 /// Why an argument does not accept a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The type is wrong, or the value is null. The text continues a sentence that begins with the argument.
+    /// The type is wrong, or the value is null. The text is the end of a sentence that starts with the argument.
     Type(String),
     /// The value is not one of the allowed values.
     Value,

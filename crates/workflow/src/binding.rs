@@ -1,5 +1,5 @@
-//! Binds the arguments of a provider: to what the input says, else to a field with matching tags, else to a field of the same
-//! name.
+//! Decides where the arguments of a provider get their values: from what the input states, else from a field with matching tags,
+//! else from a field of the same name.
 
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub enum Source {
     Template(String),
 }
 
-/// The source of an argument's value, and the reason for that choice.
+/// Where an argument gets its value, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
     /// The source; `None` if nothing fits.
@@ -55,12 +55,12 @@ impl Wanted {
         })
     }
 
-    /// Whether a value with these tags is acceptable. If either side has no tags, it is.
+    /// Whether a value with these tags is acceptable. Without tags on either side, every value is.
     pub fn takes(&self, tags: &[String]) -> bool {
         self.accepts.is_empty() || tags.is_empty() || tags.iter().any(|tag| self.accepts.contains(tag))
     }
 
-    /// Whether a value with these tags is acceptable but not preferred.
+    /// Whether a value with these tags is acceptable, but the preferred tag is a different one.
     pub fn prefers_another(&self, tags: &[String]) -> bool {
         let preferred = self.prefer.as_ref().is_some_and(|prefer| tags.contains(prefer));
         self.prefer.is_some() && !preferred && !tags.is_empty() && self.takes(tags)
@@ -103,7 +103,7 @@ fn of_template(definition: &Definition, text: &str) -> Source {
     found.unwrap_or_else(|| Source::Template(text.to_owned()))
 }
 
-/// Binds an argument of an input's provider. `before` are the steps that have run by then, the last one first.
+/// Binds an argument of an input's provider. `before` lists the steps that have run by then, latest first.
 pub fn bind(
     definition: &Definition,
     input: &Input,
@@ -175,7 +175,7 @@ pub fn tags(source: &Source, contracts: &Contracts<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// Returns the arguments of the provider's contract, followed by those that only the input names.
+/// Returns the arguments of the provider's contract, followed by those that appear only in the input.
 pub fn args<'a>(contract: &'a ProviderContract, given: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
     let more = given.keys().filter(|arg| !contract.args.contains_key(*arg));
     contract.args.keys().chain(more).map(String::as_str)

@@ -29,12 +29,12 @@ static INDEXES: Cache<(PathBuf, SourceKind, String), Arc<Index>> = Cache::new(8)
 /// The most recently used specs, by database, source, validator and id.
 static SPECS: Cache<(PathBuf, SourceKind, String, String), Arc<CommandSpec>> = Cache::new(64);
 
-/// Returns a view of the commands that the caller may use. It reads nothing until it is queried.
+/// Returns the commands that the caller may use. The database is read only when they are queried.
 pub fn reachable(context: &Context) -> Reachable<'_> {
     Reachable { context }
 }
 
-/// Returns what a command would do with these arguments, one line each, if the arguments alone do not make it clear.
+/// Predicts what a command would do with these arguments, one line each. Returns nothing if the arguments alone make it clear.
 pub fn foresee(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Vec<String>> {
     let source = SOURCES.iter().find(|source| source.kind() == spec.source);
     source.map_or(Ok(Vec::new()), |source| source.foresee(context, spec, with))
@@ -63,7 +63,7 @@ impl Reachable<'_> {
         sources.map(|source| self.index(*source)).collect()
     }
 
-    /// Returns the commands that match a word of the query and pass the filter, unsorted.
+    /// Returns the commands that match a word of the query and pass the filter, in no particular order.
     pub fn search<'i>(&self, indexes: &'i [Arc<Index>], query: &str, takes: impl Fn(&Brief) -> bool) -> Vec<Found<'i>> {
         let indexes: Vec<&Index> = indexes.iter().map(|index| &**index).collect();
         index::search(&indexes, query, |brief| self.reaches(brief.effect) && takes(brief))
@@ -94,7 +94,7 @@ impl Reachable<'_> {
         Ok(None)
     }
 
-    /// Returns a text that changes whenever any command changes for this caller.
+    /// Returns a text that changes whenever one of this caller's commands changes.
     pub fn validator(&self) -> Result<String> {
         let validators = SOURCES.iter().map(|source| source.validator(self.context)).collect::<Result<Vec<_>>>()?;
         Ok(format!("{validators:?} {}", self.context.surface.read_only))
@@ -124,7 +124,7 @@ impl Reachable<'_> {
         INDEXES.get_or(key, || Ok(Arc::new(Index::new(source.briefs(self.context)?))))
     }
 
-    /// Whether the caller may use commands with this effect. Sources check groups and names themselves.
+    /// Whether the caller may use commands with this effect. The sources themselves check groups and names.
     fn reaches(&self, effect: CommandEffect) -> bool {
         effect == CommandEffect::Read || !self.context.surface.read_only
     }

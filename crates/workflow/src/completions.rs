@@ -5,7 +5,7 @@ use mcpkg_core::op::{Name, Names};
 use mcpkg_store::page::Page;
 use mcpkg_store::{drafts, workflows};
 
-/// The built-in groups; groups of imports are not included.
+/// The built-in command groups. Groups of catalogs and plugins are not completed.
 pub const GROUPS: Names = Names::Known(|_| [operations::GROUP, tools::GROUP].map(str::to_owned).into());
 
 pub const IDS: Names = Names::Known(operations::ids);

@@ -10,14 +10,14 @@ use super::from_schema::LISTS;
 use super::spec::{CommandSpec, OutputField, ProviderContract, SourceKind};
 use super::words::{snake, stem};
 
-/// The tag of the field that people recognize a list element by, such as a name.
+/// The tag of the field by which people recognize a list element, such as its name.
 pub const DISPLAY: &str = "display";
 
-/// Suffixes of arguments that identify a resource, in order of preference.
+/// Suffixes of arguments that identify a resource, such as `app_id`, in order of preference.
 const KEYS: [&str; 3] = ["id", "name", "slug"];
 
-/// Fills in everything that depends on all commands of a source: the tags of answers, the accepted and preferred tags of
-/// arguments, and providers. Tags and providers that are already set stay.
+/// Fills in what can be derived only from all commands of a source together: the tags of answers, the accepted and preferred tags
+/// of arguments, and providers. Tags and providers that are already set stay.
 pub fn complete(specs: &mut [CommandSpec]) {
     for spec in &mut *specs {
         tag(spec);
@@ -141,7 +141,7 @@ fn is_placeholder(segment: &str) -> bool {
     segment.starts_with('{')
 }
 
-/// Tags the fields of an answer, such as `app_id`, unless they have tags.
+/// Tags the fields of an answer, such as `app_id`. Fields that already have tags keep them.
 fn tag(spec: &mut CommandSpec) {
     let resource = resource(spec);
     for OutputField { name, tags, .. } in &mut spec.output_contract.fields {
@@ -164,7 +164,7 @@ fn tag(spec: &mut CommandSpec) {
     }
 }
 
-/// Sets the accepted tags of an argument, unless it has some. Only tags that some command returns count.
+/// Sets the tags that an argument accepts, unless it already has some. A tag that no command returns is left out.
 fn accept(argument: ArgumentMut<'_>, known: &BTreeSet<String>) {
     if !argument.accepts.is_empty() || !argument.is_open {
         return;
@@ -190,7 +190,7 @@ struct List {
     needs: Vec<(String, Vec<String>)>,
 }
 
-/// Sets the provider of each argument, and the arguments that each list provides for.
+/// Sets the provider of each argument, and for each list the arguments that it provides.
 fn assign(specs: &mut [CommandSpec]) {
     let mut lists: HashMap<String, Vec<List>> = HashMap::new();
     for spec in specs.iter().filter(|spec| spec.is_provider()) {
@@ -203,7 +203,7 @@ fn assign(specs: &mut [CommandSpec]) {
     for spec in &mut *specs {
         let wanted = wanted(spec);
         let (id, group) = (spec.id.clone(), spec.group.clone());
-        // The arguments so far, which can supply the arguments of a provider.
+        // The arguments so far. Their values can be passed to the provider of the next one.
         let mut earlier: Vec<(String, Vec<String>)> = Vec::new();
         for (argument, resource) in arguments_mut(spec).zip(wanted) {
             if argument.provider.is_none() && argument.is_open {
@@ -222,7 +222,8 @@ fn assign(specs: &mut [CommandSpec]) {
     }
 }
 
-/// Returns the resource of each argument. For a placeholder, it is the segment before it: `app` in `/apps/{id}`.
+/// Returns the resource that each argument identifies. A placeholder identifies the path segment before it: `app` in
+/// `/apps/{id}`.
 fn wanted(spec: &CommandSpec) -> Vec<String> {
     let path: Vec<&str> = spec.path.iter().flat_map(|path| segments(path)).collect();
     let before =
@@ -241,8 +242,8 @@ fn wanted(spec: &CommandSpec) -> Vec<String> {
     wanted
 }
 
-/// Returns the best list whose required arguments can be supplied by earlier ones. A list that takes such arguments is
-/// preferred, because its results are narrower.
+/// Returns the best list whose required arguments can all be taken from earlier arguments. The list that requires most of them
+/// wins, because its results are narrower.
 fn best(lists: &[&List], earlier: &[(String, Vec<String>)]) -> Option<String> {
     let can_be_given = |(name, accepts): &(String, Vec<String>)| {
         earlier.iter().any(|(known, tags)| known == name || tags.iter().any(|tag| accepts.contains(tag)))

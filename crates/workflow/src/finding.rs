@@ -197,7 +197,7 @@ pub struct Finding {
     /// The change that fixes the problem, if it is certain to be right.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
-    /// Additional details: if the value comes from an alias, `defined_at` is the place of its definition.
+    /// Additional details. For a value from an alias, `defined_at` is the place of its definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }

@@ -74,13 +74,13 @@ fn list_of(schema: &Value) -> Option<String> {
     }
 }
 
-/// Appends the leaf fields of an object, named by path. A value that is not an object becomes the field `.`.
+/// Appends the leaf fields of an object, each named by its path. A value that is not an object becomes the field `.`.
 fn leaves(schema: &Value, path: &str, depth: usize, fields: &mut Vec<OutputField>) {
     let properties = schema["properties"].as_object().filter(|properties| !properties.is_empty() && depth <= DEPTH);
     let Some(properties) = properties else {
         let name = if path.is_empty() { "." } else { path };
         let r#type = type_of(schema).map(str::to_owned);
-        // Without a schema, nothing is known about the answer.
+        // At the top, an object without known properties says nothing about the answer.
         if !path.is_empty() || r#type.as_deref().is_some_and(|kind| kind != "object") {
             let is_secret = schema["format"] == passwords::FORMAT;
             let tags = is_secret.then(|| passwords::TAG.to_owned()).into_iter().collect();

@@ -7,8 +7,8 @@ use super::definition::{Definition, Input, InputType, Join, Mode};
 use super::limits::MAX_PATTERN;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Validates the given values against the inputs, including choices and rules, and joins lists into one text where an input has
-/// `join`. The error names the first invalid or unknown input.
+/// Validates the given values against the inputs, including choices and rules. If an input has `join`, its list is joined into
+/// one text. The error names the first invalid or unknown input.
 pub fn taken(definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
     let mut taken = Map::new();
     for (name, value) in given {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Nodes and their dependencies, by index.
+/// Nodes and their dependencies. A node is an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     needs: Vec<BTreeSet<usize>>,
@@ -72,7 +72,7 @@ impl Graph {
         }
         let mut circles = Vec::new();
         for start in 0..self.needs.len() {
-            // The current path from `start`: each node, with its dependencies that are still to be visited.
+            // The current path from `start`: each node, with those of its dependencies that are not visited yet.
             let mut way: Vec<(usize, Vec<usize>)> = Vec::new();
             let mut on_way = BTreeSet::new();
             let mut next = (!done[start]).then_some(start);

@@ -7,12 +7,12 @@ use super::source::Brief;
 use super::words::{asked, indexed, singular, synonyms};
 use mcpkg_store::search::is_spaceless;
 
-/// Weights of a word by its place in the command.
+/// Weights of a matching word, by where it occurs in the command.
 const ID: f32 = 8.0;
 const SUMMARY: f32 = 6.0;
 const ARGUMENTS: f32 = 2.0;
 
-/// Weights of a match by its kind.
+/// Weights of a match, by how the word matches.
 const WHOLE: f32 = 1.0;
 const STEM: f32 = 0.95;
 const SYNONYM: f32 = 0.9;
@@ -31,7 +31,7 @@ const SHORT: usize = 5;
 /// The index of one source.
 pub struct Index {
     briefs: Vec<Brief>,
-    /// Number of words in each command's id.
+    /// Number of words in the id of each command.
     lengths: Vec<f64>,
     words: Vec<Word>,
     /// Positions in `words`, by stem.
@@ -99,7 +99,7 @@ impl Index {
             for (found, weight) in [(of_id, ID), (indexed(&brief.summary), SUMMARY), (of_arguments, ARGUMENTS)] {
                 for word in found {
                     let commands = of_words.entry(word).or_default();
-                    // The places with higher weights come first, so the first weight of a word is kept.
+                    // Places with higher weights come first, so keep the first weight of a word.
                     if commands.last().is_none_or(|(last, _)| *last != command) {
                         commands.push((command, weight));
                     }
@@ -201,8 +201,8 @@ impl<'a> Meeting<'a> {
     }
 }
 
-/// Returns the commands that match a word of the query and are admitted, unsorted. An empty query returns all admitted
-/// commands.
+/// Returns the commands that match a word of the query and are admitted, in no particular order. An empty query returns all
+/// admitted commands.
 pub fn search<'a>(indexes: &[&'a Index], query: &str, admits: impl Fn(&Brief) -> bool) -> Vec<Found<'a>> {
     let asked = asked(query);
     let mut matched: Vec<Vec<usize>> = indexes.iter().map(|index| vec![0; index.briefs.len()]).collect();

@@ -62,11 +62,11 @@ use mcpkg_store::runs;
 
 pub const GROUP: &str = "workflow";
 
-/// The tools answer with objects that contain the contract's version.
+/// Every tool answers with an object that contains the contract's version.
 pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
 
-/// The tools of a server that implements contract 004: those of the contract, plus two that it lacks. Without them, a draft
-/// would never reach a person, and a long run could not be read.
+/// The tools of a server that implements contract 004: those of the contract, plus `propose_workflow` and `list_runs`. Without
+/// these two, no draft would reach a person, and nobody could follow a long run.
 pub const CONTRACT: &[&str] = &[
     "search_commands",
     "get_command_spec",

@@ -19,10 +19,10 @@ pub const GROUP: &str = "mcpkg";
 const CURSOR: &str = "cursor";
 const NEXT_CURSOR: &str = "next_cursor";
 
-/// The operations that agents may use as a tool or a command, limited to those that the caller may use.
+/// The operations that agents may use as tools or commands. Each caller gets only those that its permissions allow.
 pub struct Operations;
 
-/// Commands by the caller's permissions. Few servers have keys with many different permissions.
+/// Commands by the caller's permissions. The cache is small, because few servers have keys with many different permissions.
 static SPECS: Cache<Surface, Arc<Vec<CommandSpec>>> = Cache::new(8);
 
 impl CommandSource for Operations {
@@ -50,8 +50,8 @@ impl CommandSource for Operations {
                 if !is_offered(entry) {
                     return None;
                 }
-                // Leave out the user words of tools that are always listed: nobody needs to search for them, and those of
-                // `search_commands` describe other commands.
+                // Skip the user words of tools that are always listed. Nobody needs to search for these tools, and the user words
+                // of `search_commands` describe other commands.
                 if !entry.always_listed {
                     brief.words = format!("{} {}", brief.words, entry.user_words);
                 }
@@ -106,7 +106,7 @@ fn named(domains: Domains) -> impl Iterator<Item = (&'static Entry, String)> {
     })
 }
 
-/// Whether the caller could call the same operation as a tool without anybody's consent.
+/// Whether the caller could call the same operation as a tool without anyone's consent.
 pub fn is_free(context: &Context, spec: &CommandSpec) -> bool {
     let is_free = |entry: &Entry| {
         entry.faces.tool()

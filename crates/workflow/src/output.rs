@@ -6,7 +6,7 @@ use super::definition::Step;
 use super::expression::Segment;
 use super::spec::{CommandSpec, OutputContract, OutputField};
 
-/// What a path into an output leads to.
+/// The result of looking up a path in an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found<'c> {
     /// The output itself, or an object inside it.
@@ -14,15 +14,15 @@ pub enum Found<'c> {
     Field(&'c OutputField),
     /// A place inside a field whose structure is unknown.
     Inside,
-    /// No field: the contract is complete and does not have it.
+    /// Nothing: the contract is complete and has no such field.
     Missing,
-    /// A field of list elements, but the path has no index.
+    /// A field of list elements, but the path lacks the index, as in `items.id`.
     NoIndex,
     /// Possibly a field: the contract is incomplete.
     Unknown,
 }
 
-/// Returns the output contract of a step: its command's contract with the step's own changes.
+/// Returns the output contract of a step: the command's contract, with the changes that the step declares.
 pub fn contract<'c>(spec: &'c CommandSpec, step: &Step) -> Cow<'c, OutputContract> {
     let Some(own) = &step.output_contract else { return Cow::Borrowed(&spec.output_contract) };
     let mut contract = spec.output_contract.clone();
@@ -43,7 +43,7 @@ pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c>
             rest = match rest.split_first() {
                 None => return Found::Whole,
                 Some((Segment::Key(given), rest)) if given == key => rest,
-                // Nothing is known about fields next to the list.
+                // The contract says nothing about fields next to the list.
                 Some(_) => return Found::Unknown,
             };
         }

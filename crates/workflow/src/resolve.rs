@@ -128,7 +128,7 @@ fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -
 mod tests {
     use super::*;
 
-    /// Finds no command, only suggestions.
+    /// A stub that knows no commands, only suggestions.
     struct Unsure(Vec<String>);
 
     impl Commands for Unsure {

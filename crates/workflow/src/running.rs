@@ -48,7 +48,7 @@ pub struct Failed {
     pub status: Option<u16>,
     /// The response, if there was one.
     pub answer: Option<Refusal>,
-    /// Whether the command may have taken effect anyway, because nothing says that it did not.
+    /// Whether the command may have taken effect despite the error.
     pub may_be_done: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Refusal {
 }
 
 impl Failed {
-    /// Returns a failure without doubt about the outcome: the command changed nothing, or its error says what it did.
+    /// Returns a failure whose outcome is certain: the command changed nothing, or the error says what it changed.
     pub fn known(error: Error) -> Self {
         Self { error, status: None, answer: None, may_be_done: false }
     }

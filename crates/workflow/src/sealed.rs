@@ -17,7 +17,7 @@ pub struct Sealed {
 }
 
 impl Known {
-    /// Remembers a string or number that was sent.
+    /// Remembers a string or number as a secret.
     pub fn learn(&mut self, value: &Value) {
         match value {
             Value::String(text) => self.0.learn(text),
@@ -37,8 +37,8 @@ impl Known {
         redact(&self.0.hidden_at_cut(text, "").0)
     }
 
-    /// Removes the secrets from an answer: values that a field's name, tag or form marks as secret, and known secrets. The
-    /// removed values become known secrets.
+    /// Removes the secrets from an answer: known secrets, fields with a secret name or tag, and values that look like a secret,
+    /// such as access tokens. The removed values become known secrets.
     pub fn seal(&mut self, value: &Value, contract: &OutputContract) -> Sealed {
         let tagged: Vec<&str> = contract
             .fields
@@ -56,7 +56,7 @@ impl Known {
         Sealed { value: sealed, at }
     }
 
-    /// Removes known secrets, and values whose field name or form marks them as secret.
+    /// Removes known secrets, fields with a secret name, and values that look like a secret.
     pub fn shown(&mut self, value: &Value) -> Value {
         self.seal(value, &OutputContract::default()).value
     }
@@ -92,7 +92,7 @@ impl Known {
     }
 }
 
-/// Collects the strings that are secret because of their field's name or tag, or because of their form.
+/// Collects the strings in fields with a secret name or tag, and the parts of strings that look like a secret.
 fn find(value: &Value, path: &str, leaf: &str, inside: bool, tagged: &[&str], found: &mut Vec<String>) {
     match value {
         Value::String(text) => {

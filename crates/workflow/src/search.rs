@@ -23,7 +23,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, Identity, Operation, Rate, Re
 const USUAL: u32 = 8;
 const MOST: u32 = 100;
 
-/// How many groups to suggest for an unknown one.
+/// Maximum number of groups to suggest for an unknown one.
 const SUGGESTED: usize = 8;
 
 /// The list's name in cursors.
@@ -120,7 +120,7 @@ impl Hit {
 }
 
 /// A position in the results: deprecated, number of matching words, score, id. The score is stored as bits, because a float may
-/// not survive the round trip through text.
+/// change on its way through text.
 #[derive(Serialize, Deserialize)]
 struct Place(bool, usize, u64, String);
 
@@ -136,8 +136,8 @@ impl Place {
     }
 }
 
-/// Returns the command whose id or alias is the whole query. A single word does not count: `status` may be the name of one
-/// command and the topic of others.
+/// Returns the command whose id or alias is the whole query. A single word does not count: `status` can be both the name of a
+/// command and a word in the summaries of others.
 fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Option<String> {
     let query = query.trim();
     let is_word = query.chars().all(char::is_alphanumeric);
@@ -147,7 +147,7 @@ fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Optio
     }
 }
 
-/// Whether the agent may not run any command that needs `execute`. A server of contract 004 lists such commands even then,
+/// Whether the agent is not allowed to run any command that needs `execute`. A server of contract 004 lists such commands anyway,
 /// because its agents write workflows without running them.
 fn runs_none(context: &Context) -> bool {
     !context.is_shell()
@@ -246,7 +246,7 @@ impl Operation for Search {
         }
         let more = found.len() > limit;
         if more {
-            // Select before sorting: most commands match only one word and need no order.
+            // Select before sorting: most commands match only one word, and are not worth sorting.
             found.select_nth_unstable_by(limit - 1, Found::order);
             found.truncate(limit);
         }

@@ -21,7 +21,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape
 /// Maximum number of output fields shown without `detail: full`.
 const FIELDS: usize = 60;
 
-/// The keys of the contract that come first, in this order.
+/// The keys that come first, in the order of contract 004.
 const FIRST: [&str; 8] = ["id", "group", "name", "path", "method", "flags", "positionals", "output_contract"];
 
 /// Shows a command.
@@ -53,7 +53,7 @@ pub enum Detail {
 /// The JSON of the most recently shown commands.
 static TOLD: Cache<(Same, Detail), Arc<str>> = Cache::new(64);
 
-/// A spec, compared by address: reading the command again gives a different one.
+/// A spec that is compared by address. A command that is read again gets a new address.
 #[derive(Clone)]
 struct Same(Arc<CommandSpec>);
 

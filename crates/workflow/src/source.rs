@@ -9,7 +9,7 @@ use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-/// A source of commands. Reading it only queries the database; it starts and connects to nothing.
+/// A source of commands. Looking commands up only queries the database, and never starts a program or opens a connection.
 pub trait CommandSource: Sync {
     fn kind(&self) -> SourceKind;
 
@@ -26,7 +26,8 @@ pub trait CommandSource: Sync {
 
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
 
-    /// Returns what a command would do with these arguments, one line each, if the arguments alone do not make it clear.
+    /// Predicts what a command would do with these arguments, one line each. Returns nothing if the arguments alone make it
+    /// clear.
     ///
     /// Fails if something prevents the command from running.
     fn foresee(&self, _context: &Context, _spec: &CommandSpec, _with: &Map<String, Value>) -> Result<Vec<String>> {
@@ -87,12 +88,12 @@ pub trait Commands {
         Ok(true)
     }
 
-    /// Whether the secrets of a command are configured; of several alternatives, one is enough. True if unknown.
+    /// Whether the secrets that a command needs are configured. One of several alternatives is enough. True if unknown.
     fn has_secrets(&self, _command: &CommandSpec) -> Result<bool> {
         Ok(true)
     }
 
-    /// Returns the value of a variable that the project allows workflows to read, never one of mcpkg's own environment.
+    /// Returns the value of a variable that the project allows workflows to read. mcpkg's own environment is never read.
     fn variable(&self, _name: &str) -> Result<Option<String>> {
         Ok(None)
     }
@@ -104,6 +105,6 @@ pub enum Resolved {
     One(Arc<CommandSpec>),
     /// The text is ambiguous: the ids of all matching commands.
     Several(Vec<String>),
-    /// No command matches: at most three similar ids.
+    /// No command matches. Holds at most three similar ids.
     None(Vec<String>),
 }

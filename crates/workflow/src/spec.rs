@@ -86,7 +86,7 @@ impl Clone for Hashed {
     }
 }
 
-/// The cache does not matter when specs are compared.
+/// All caches are equal, so that comparing specs ignores them.
 impl PartialEq for Hashed {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -125,7 +125,7 @@ impl CommandSpec {
         }
     }
 
-    /// Returns the required flags. If any flag of an optional body is given, they include the flags that the body requires.
+    /// Returns the required flags. If a flag of an optional body is given, the flags that this body requires count too.
     pub fn needed(&self, is_given: impl Fn(&str) -> bool) -> impl Iterator<Item = &Flag> {
         let goes_there = |flag: &Flag| flag.r#in == Some(Place::Body);
         let has_body = self.flags.iter().any(|flag| goes_there(flag) && is_given(&flag.name));
@@ -181,7 +181,7 @@ pub enum CommandEffect {
 }
 
 impl CommandEffect {
-    /// Returns the word for people: what a command with this effect does.
+    /// Returns a word for people that says what a command with this effect does.
     pub fn does(self) -> &'static str {
         Effect::from(self).does()
     }

@@ -18,7 +18,7 @@ pub const GROUP: &str = "tool";
 /// How many tools to read at once.
 const PAGE: usize = 100;
 
-/// The stored tools of all domains, limited to those that the caller may also call directly.
+/// The stored tools of all domains. Each caller gets only those that it may also call directly.
 pub struct Tools;
 
 /// The most recently used commands, by database and validator.

@@ -70,8 +70,8 @@ pub fn indexed(text: &str) -> Vec<String> {
     words(&search::cut(text))
 }
 
-/// Returns the distinct words of a query without stop words, unless there are only stop words. Of a long query, only the first
-/// words count.
+/// Returns the distinct words of a query. Stop words are dropped, unless there is nothing else. Only the first words of a long
+/// query count.
 pub fn asked(query: &str) -> Vec<String> {
     let mut asked: Vec<String> = Vec::new();
     for word in words(&search::asked(query).0) {

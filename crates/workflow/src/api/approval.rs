@@ -1,5 +1,6 @@
-//! A catalog is used only if this user imported or approved it on this machine in its current form. Otherwise mcpkg does not
-//! read its document, call its API or send it secrets: it may have arrived with somebody else's database.
+//! Decides whether a catalog may be used: only if this user imported or approved it on this machine in its current form.
+//! Otherwise mcpkg does not read its document, call its API or send it secrets, because the catalog may have arrived with
+//! somebody else's database.
 
 use serde_json::{Value, json};
 

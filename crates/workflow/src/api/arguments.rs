@@ -12,7 +12,7 @@ use crate::spec::{Body, Flag, Form, Place, Positional, Style};
 /// Maximum length of a description, in characters.
 pub const LONGEST: usize = 1_000;
 
-/// Headers that OpenAPI forbids as parameters. Requests set them anyway.
+/// Headers that OpenAPI does not allow as parameters: the request sets them itself.
 const NO_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
 /// The header that lets a server recognize a repeated request.
@@ -38,7 +38,6 @@ struct Parameter<'d> {
     value: &'d Value,
 }
 
-/// Returns the arguments of an operation.
 pub fn of<'d>(
     references: References<'d>,
     path: &str,
@@ -195,8 +194,7 @@ fn shape_of<'d>(references: References<'d>, parameter: &'d Value) -> Result<(Sha
     Ok((shape.transpose()?.unwrap_or_default(), media.is_some()))
 }
 
-/// Returns the places of passwords in a parameter. They come from its schema, or are the whole parameter if it is marked as
-/// secret.
+/// Returns the places of passwords in a parameter: those that its schema marks, or the whole parameter if it is marked as secret.
 fn passwords_of<'d>(references: References<'d>, parameter: &'d Value) -> Places {
     let media = || parameter["content"].as_object()?.values().next()?.get("schema");
     let mut places =
@@ -207,8 +205,8 @@ fn passwords_of<'d>(references: References<'d>, parameter: &'d Value) -> Places 
     places
 }
 
-/// Marks the places of passwords in a flag. A flag that is a password as a whole gets the password format, unless it already has
-/// a format.
+/// Marks the places of passwords in a flag. If the whole flag is a password, it gets the password format, unless it already has a
+/// format.
 pub(crate) fn marked(flag: Flag, places: &Places) -> Flag {
     let passwords = match flag.format.as_deref() {
         Some(FORMAT) => Vec::new(),

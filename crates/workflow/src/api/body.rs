@@ -15,7 +15,7 @@ use crate::spec::{Body, Flag, Form, Place, Style};
 pub const WHOLE: &str = "body";
 
 impl Arguments {
-    /// Adds the arguments of a request body, in the best of its media types.
+    /// Adds the arguments of a request body. If it has several media types, the best one is used.
     pub(super) fn take_body<'d>(&mut self, references: References<'d>, body: &'d Value) -> Result<(), Fault<'d>> {
         let content = body["content"].as_object();
         let best = content.into_iter().flatten().min_by_key(|(media, _)| Media::of(media));
@@ -84,8 +84,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns the style of a form key from its `encoding`. If `encoding` has a style field, that decides; otherwise its media
-    /// type does, and objects are JSON by default.
+    /// Returns the style of a form key. The style fields of its `encoding` decide, or else the media type. Objects are JSON by
+    /// default.
     fn encoding(&mut self, name: &str, encoding: &Value) -> Option<Style> {
         let is_styled = ["style", "explode", "allowReserved"].iter().any(|key| encoding.get(*key).is_some());
         if !is_styled {

@@ -23,7 +23,7 @@ use mcpkg_base::sha256;
 use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::Context;
 
-/// How many characters of an answer an error shows.
+/// Maximum length of the excerpt of an answer in an error, in characters.
 const EXCERPT: usize = 300;
 
 #[derive(Clone, Copy, Debug)]
@@ -131,8 +131,8 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
     Ok(())
 }
 
-/// Returns a secret of the catalog for use as an argument. mcpkg reads the secret only if the command goes to the origin that
-/// the secret is stored for.
+/// Returns a secret of the catalog for use as an argument. mcpkg reads the secret only if the command calls the origin that the
+/// secret is stored for.
 pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: &str) -> Result<Secret> {
     catalog.require(context)?;
     let base = spec.base_url.as_deref().and_then(Url::parse);
@@ -154,8 +154,8 @@ pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: 
     reference.parse::<Reference>()?.resolve(&context.cancelled)
 }
 
-/// Sets a header unless it has a value already. Headers set by a person thus win over those of schemes, and the first scheme
-/// wins.
+/// Sets a header unless it already has a value. Headers of a person are set first and win over those of schemes. Of several
+/// schemes, the first wins.
 fn put(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
     headers.entry(name).or_insert(value);
 }
@@ -200,7 +200,7 @@ fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     }
 }
 
-/// Returns what the caller should do about a status where sending the same request again would not help.
+/// Returns the next step for the caller if sending the same request again would not help, else `None`.
 pub fn next_step(status: u16) -> Option<&'static str> {
     match status {
         408 | 425 | 429 => None,

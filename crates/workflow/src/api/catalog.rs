@@ -93,7 +93,7 @@ impl Catalog {
         })
     }
 
-    /// Returns the columns of its row.
+    /// Returns the catalog as a database row.
     pub fn facts(&self) -> Facts {
         Facts {
             name: self.name.clone(),
@@ -230,8 +230,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the command of a row in the form that is shown and run, with the catalog's settings and the person's
-    /// corrections.
+    /// Returns the command of a row as it is shown and run: with the catalog's settings and the person's corrections.
     pub fn command(&self, row: &CommandRow) -> Result<CommandSpec> {
         let mut spec: CommandSpec = read(&row.spec, &row.given)?;
         call(&mut spec, &row.given);
@@ -240,18 +239,18 @@ impl Catalog {
         Ok(spec)
     }
 
-    /// Whether mcpkg can run a command as the document defines it.
+    /// Whether mcpkg can run a command of the document, without a person's corrections.
     pub fn runs(&self, spec: &CommandSpec) -> bool {
         spec.runnable && !matches!(self.served(spec), Some([own, base]) if self.is_beyond(&own, &base))
     }
 
-    /// Whether a command's server has a different origin than the catalog, and nobody has allowed it.
+    /// Whether a command's server has a different origin than the catalog, and no person has allowed that origin.
     fn is_beyond(&self, own: &Url, base: &Url) -> bool {
         !own.has_origin_of(base) && !self.allows(own)
     }
 
-    /// Sets the base URL of a command. If its server has a different origin than the catalog, the command cannot run until a
-    /// person allows that origin, because secrets are sent only to the origin they are meant for.
+    /// Sets the base URL of a command. If the command's server has a different origin than the catalog, the command cannot run
+    /// until a person allows that origin: secrets are sent only to the origin they are meant for.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {
@@ -277,12 +276,11 @@ impl Catalog {
     }
 }
 
-/// Returns a person's corrections to a command.
 pub fn patch(row: &CommandRow) -> Result<Patch> {
     row.patch.as_deref().map_or_else(|| Ok(Patch::default()), |patch| read(patch, &row.given))
 }
 
-/// Returns the row of a command, with the corrections applied to the columns that search uses.
+/// Makes the row of a command. The columns that search uses contain the corrections.
 pub fn row(command: &Command, patch: &Patch) -> CommandRow {
     let given = command.spec.id.clone();
     let mut spec = Cow::Borrowed(&command.spec);
@@ -312,7 +310,7 @@ pub fn row(command: &Command, patch: &Patch) -> CommandRow {
     }
 }
 
-/// Returns the command of a row without corrections, as the document defines it.
+/// Returns the command of a row as the document defines it, without corrections.
 pub fn unpatched(row: &CommandRow) -> Result<Command> {
     let mut spec: CommandSpec = read(&row.spec, &row.given)?;
     call(&mut spec, &row.given);
@@ -329,7 +327,7 @@ pub const fn effect_word(effect: CommandEffect) -> &'static str {
 
 /// Parses arguments `NAME=REF`, where `REF` says where a secret is kept. An empty `REF` removes the secret, if `may_go` is set.
 ///
-/// Errors never repeat the value: someone may have passed a secret instead of a reference.
+/// Errors never repeat the value, because someone may have passed a secret instead of a reference.
 pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<(String, String)>> {
     let one = |argument: &String| {
         let split = argument.split_once('=').map(|(name, reference)| (name.trim(), reference));

@@ -81,7 +81,7 @@ impl CommandSource for Catalogs {
     }
 }
 
-/// Adds a body, given as one value, to the arguments: as the single body argument, or split into its keys.
+/// Adds a body that is given as one value to the arguments: as the single body argument, or split into its keys.
 fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>) -> Result<()> {
     let no_body = |why: &str| Error::new(Code::InvalidArgument, format!("Invalid body for '{}': {why}", spec.id));
     let mut flags = spec.flags.iter().filter(|flag| flag.r#in == Some(Place::Body));
@@ -105,8 +105,8 @@ fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>
     Ok(())
 }
 
-/// Converts an error to a failure that holds what is known about the answer, and whether the command may have taken effect
-/// anyway.
+/// Converts an error to a failure. The failure contains what the error says about the answer, and whether the command may have
+/// taken effect anyway.
 fn failed(error: Error) -> Failed {
     let details = error.details();
     let status = details.and_then(|details| details["status"].as_u64()).and_then(|status| u16::try_from(status).ok());
@@ -120,7 +120,7 @@ fn failed(error: Error) -> Failed {
     Failed { error, status, answer, may_be_done }
 }
 
-/// Reads what an error's details contain about the answer.
+/// Reads the part of an error's details that describes the answer.
 fn refusal(details: &Value) -> Option<Refusal> {
     let sha256 = hex::decode(details["sha256"].as_str()?)?.try_into().ok()?;
     Some(Refusal { bytes: details["bytes"].as_u64()?, sha256, excerpt: details["excerpt"].as_str()?.to_owned() })
@@ -134,8 +134,8 @@ pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
     call::argument(context, &catalog, &spec, name)
 }
 
-/// Whether the secrets that a command needs are configured. One scheme is enough, because a document lists schemes as
-/// alternatives. A header that a person set may replace them.
+/// Whether the secrets that a command needs are configured. One scheme is enough, because the schemes of a document are
+/// alternatives. A header that a person has set can replace them.
 pub fn has_secrets(context: &Context, id: &str) -> Result<bool> {
     let Some((catalog, spec)) = find(context, id)? else { return Ok(true) };
     let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {

@@ -145,7 +145,7 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
     found
 }
 
-/// Returns a command without what mcpkg derives from the other commands of the document: accepted values and providers.
+/// Returns a command without the tags and providers that mcpkg derives from the other commands of the document.
 fn alone(mut spec: CommandSpec) -> CommandSpec {
     spec.provider_for.clear();
     for flag in &mut spec.flags {

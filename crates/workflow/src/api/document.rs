@@ -1,7 +1,6 @@
 //! Reads an OpenAPI document, and keeps its text so that errors can point to lines.
 //!
-//! The document stays a plain JSON value. Types of our own would not fit: real documents omit required fields and have unknown
-//! ones.
+//! The document stays a plain JSON value. Rust types would not fit: real documents omit required fields and have unknown ones.
 
 use std::path::Path;
 
@@ -26,8 +25,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a document. `from` names it in messages. If it is a file, mcpkg also reads the files that it refers to, provided
-    /// that they are in its folder or below.
+    /// Reads a document. `from` is its name in messages. If it is a file, mcpkg also reads the files that it refers to, as far as
+    /// they are in its folder or below.
     pub fn read(from: &str, bytes: Vec<u8>, path: Option<&Path>) -> Result<Self> {
         let refused = |violation: Violation| invalid(from, &[violation]);
         let (text, format, value) = parse(bytes).map_err(refused)?;

@@ -27,7 +27,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Parses a place that a user named: a URL, or a file, whose path is made absolute.
+    /// Parses a URL or the path of a file. The path is made absolute.
     pub fn of(text: &str) -> Result<Self> {
         if text.contains("://") {
             return Url::parse(text).filter(Url::is_private).map(Self::Url).ok_or_else(|| {
@@ -40,7 +40,7 @@ impl Place {
         Ok(Self::File(real))
     }
 
-    /// Returns the place as it is stored and shown.
+    /// Returns the URL or path for storage and display.
     pub fn text(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -56,7 +56,7 @@ impl Place {
         }
     }
 
-    /// Reads the document. Redirects are followed only within the same origin, and no secret is sent.
+    /// Reads the document without sending any secret. Redirects are followed only within the same origin.
     pub fn read(&self, context: &Context, reach: Reach) -> Result<Vec<u8>> {
         match self {
             Self::File(path) => file::read(path, MOST_JSON as u64).map_err(|error| match error.kind() {

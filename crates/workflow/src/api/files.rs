@@ -46,7 +46,7 @@ pub fn gather(document: &mut Value, path: &Path) -> Vec<Part> {
 struct Files {
     folder: PathBuf,
     folders: Folders,
-    /// Where each requested file is embedded in the document; `None` if it cannot be read.
+    /// Where each file is embedded in the document. `None` if the file cannot be read.
     known: HashMap<PathBuf, Option<String>>,
     parts: Vec<Part>,
     values: Vec<Value>,

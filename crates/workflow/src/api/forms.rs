@@ -23,7 +23,8 @@ impl spec::Form {
     }
 }
 
-/// Returns the forms that a schema itself names, and whether it accepts null. A schema that accepts only null has no forms.
+/// Returns the forms that `type`, `enum` and `const` of a schema allow, and whether it accepts null. A schema that accepts only
+/// null has no forms.
 pub fn own(schema: &Value) -> (Vec<Form<'_>>, bool) {
     let mut nullable = schema["nullable"] == true || schema["x-nullable"] == true;
     let mut forms = vec![Form::default()];
@@ -102,7 +103,7 @@ fn common<'d>(one: &Form<'d>, other: &Form<'d>) -> Option<Form<'d>> {
     let kind = match (one.kind, other.kind) {
         (None, kind) | (kind, None) => kind,
         (Some(one), Some(other)) if one == other => Some(one),
-        // The values happen to be whole, but the type is still number.
+        // The integers are listed values that happen to be whole, so the type stays number.
         (Some("number"), Some("integer")) if !other.values.is_empty() => Some("number"),
         (Some("integer"), Some("number")) if !one.values.is_empty() => Some("number"),
         (Some("number"), Some("integer")) | (Some("integer"), Some("number")) => Some("integer"),
@@ -181,7 +182,7 @@ mod tests {
             (json!({ "allOf": [{ "enum": ["a", "b"] }, { "enum": ["b", "c"] }] }), "string [\"b\"]"),
             (json!({ "type": "number", "enum": [1, 2] }), "number [1,2]"),
             (json!({ "type": "object", "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] }), "object"),
-            // YAML often has unquoted numbers for a string type. Filtering by type would leave no values.
+            // Unquoted numbers for a string type are common in YAML. If the values were filtered by type, none would be left.
             (json!({ "type": "string", "enum": [1, 2] }), "string"),
         ] {
             assert_eq!(taken(&schema), expected, "{schema}");

@@ -32,7 +32,7 @@ pub struct Wanted {
     pub url: Option<Url>,
     /// The group of all commands. If empty, the first segment of each path is the group.
     pub prefix: String,
-    /// Without a prefix: the group of commands whose path has no segment.
+    /// The group of commands whose path has no segment, if there is no prefix.
     pub fallback: String,
     /// Ids of known commands by method and path; they stay the same.
     pub kept: HashMap<(String, String), String>,
@@ -188,7 +188,7 @@ fn operation<'d>(references: References<'d>, value: &'d Value) -> Result<&'d Val
     Err(Fault { rule: Rule::RefUnknown, message, at: value.get("$ref").unwrap_or(value) })
 }
 
-/// Returns the command of an operation, still without its id.
+/// Makes the command of an operation. It gets its id later.
 fn command<'d>(
     references: References<'d>,
     root: &'d Value,
@@ -323,8 +323,7 @@ pub fn call(spec: &mut CommandSpec, id: &str) {
     (spec.id, spec.group, spec.name) = (id.to_owned(), group.to_owned(), name.to_owned());
 }
 
-/// Sorts the commands by id, and fills in what depends on all of them, such as which command provides values for which
-/// argument.
+/// Sorts the commands by id, and fills in what depends on all of them, such as the providers of arguments.
 fn finished(mut commands: Vec<Command>) -> Vec<Command> {
     commands.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
     let (places, mut specs): (Vec<_>, Vec<_>) =

@@ -19,7 +19,7 @@ struct Part {
     bytes: Vec<u8>,
 }
 
-/// Returns a multipart body of these arguments, and its media type with the boundary. Each argument comes with its field name.
+/// Returns a multipart body of these arguments, and its media type with the boundary. Each argument is given with its field name.
 pub fn body(arguments: &[(&Flag, &str, &Value)], media: &str) -> Result<(Vec<u8>, String)> {
     let mut parts = Vec::new();
     for (flag, name, value) in arguments {

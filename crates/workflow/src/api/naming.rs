@@ -12,12 +12,12 @@ pub struct Unnamed<'a> {
     pub operation_id: Option<&'a str>,
 }
 
-/// Options that names depend on.
+/// Settings for the names of commands.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
     /// The group of all commands. If empty, the first segment of each path is the group.
     pub prefix: String,
-    /// Without a prefix: the group of commands whose path has no segment.
+    /// The group of commands whose path has no segment, if there is no prefix.
     pub fallback: String,
     /// Ids of known commands by method and path; they stay the same.
     pub kept: HashMap<(String, String), String>,
@@ -27,8 +27,8 @@ pub struct Scheme {
 
 /// Returns the id of each operation, in the order of the operations.
 ///
-/// If several operations want the same id, the one with the fewest placeholders gets it; then path and method decide. The others
-/// are named after the last part of their `operationId`, or after their method.
+/// If several operations want the same id, the one with the fewest placeholders gets it. Ties are resolved by path and method.
+/// The other operations are named after the last part of their `operationId`, or after their method.
 pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
     let shared = shared(operations);
     let patched: HashSet<&str> =
@@ -41,7 +41,7 @@ pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
         let Unnamed { method, path, .. } = operations[*n];
         (path.matches('{').count(), path, method)
     });
-    // All first choices come first, so that nobody's second choice takes one of them.
+    // Give out all first choices before any second choice. Otherwise a second choice could take another operation's first.
     let candidates: HashMap<usize, Vec<String>> =
         order.iter().map(|n| (*n, candidates(&operations[*n], shared, &patched, scheme))).collect();
     for choice in 0..3 {
@@ -183,8 +183,8 @@ pub fn kebab(text: &str) -> String {
     made.trim_matches(['-', '.']).to_owned()
 }
 
-/// Returns the placeholders of a path, each with the name of its argument. `/apps/{id}` gives `app_id` for `id`, unless another
-/// placeholder has that name.
+/// Returns the placeholders of a path, each with the name of its argument. In `/apps/{id}`, the argument for `id` is `app_id`,
+/// unless another placeholder has that name.
 pub fn placeholders(path: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut before = "";

@@ -1,4 +1,4 @@
-//! Reads the `registry.json` of oatty, as far as its settings have a counterpart in mcpkg.
+//! Reads the `registry.json` of oatty. Settings without a counterpart in mcpkg are ignored.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub struct Entry {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kept {
     Variable(String),
-    /// In a variable, which follows the word `Bearer`.
+    /// In a variable. The header is `Bearer` and the variable's value.
     Bearer(String),
     /// A mix of text and variables.
     Mixed,

@@ -12,10 +12,10 @@ use crate::spec::{OutputContract, OutputField};
 /// The success statuses, in order of preference.
 const STATUSES: [&str; 4] = ["200", "201", "202", "204"];
 
-/// Property names of lists, for answers with several arrays.
+/// Properties that usually hold the list, if an answer has several arrays.
 const LISTS: [&str; 6] = ["items", "results", "data", "values", "entries", "list"];
 
-/// Returns the output contract of an operation. `lists` says whether an object may count as a wrapped list.
+/// Returns the output contract of an operation. `lists` says whether a list inside an object counts too, as in `{"items": []}`.
 pub fn contract<'d>(
     references: References<'d>,
     responses: &'d Value,

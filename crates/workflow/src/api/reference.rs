@@ -60,7 +60,7 @@ impl<'d> References<'d> {
     }
 }
 
-/// Returns a reference as it is written in its own file.
+/// Removes the place of an embedded file from a reference: `#/x-mcpkg-files/0/a` becomes `/a`.
 fn shown(reference: &str) -> &str {
     let in_file = reference.strip_prefix('#').and_then(|pointer| pointer.strip_prefix('/')?.strip_prefix(KEY));
     let after = in_file.and_then(|rest| rest[1..].find('/').map(|at| &rest[1 + at..]));

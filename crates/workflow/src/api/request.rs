@@ -14,7 +14,7 @@ use crate::spec::{Body, CommandSpec, Flag, Place, Style};
 use mcpkg_base::error::{Code, Error, Result, nearest};
 use mcpkg_base::http::{Outgoing, Url};
 
-/// Headers that arguments must not set: requests set them anyway, or they belong to the connection.
+/// Headers that arguments must not set: the request sets them itself, or they belong to the connection.
 pub const OWN: [&str; 11] = [
     "accept-encoding",
     "connection",
@@ -29,15 +29,16 @@ pub const OWN: [&str; 11] = [
     "upgrade",
 ];
 
-/// Returns the request of a command. `base` alone decides where it goes: no argument can change the host or leave the base
-/// path.
+/// Returns the request of a command. No argument can change the host or leave the base path: only `base` decides where the
+/// request goes.
 pub fn request(base: &Url, spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<Outgoing> {
     let (Some(template), Some(method), true) = (&spec.path, &spec.method, spec.runnable) else {
         let why = spec.why_not.as_deref().unwrap_or("its method or path is missing");
         return Err(Error::new(Code::HttpRefused, format!("The command '{}' cannot be run: {why}", spec.id)));
     };
     check_names(spec, arguments)?;
-    // In a path, `#...` only tells operations apart and is never sent. A query in the path belongs to the operation.
+    // A fragment (`#...`) only distinguishes operations with the same path, and is never sent. A query in the path is always
+    // sent.
     let template = template.split('#').next().unwrap_or_default();
     let (template, own) = template.split_once('?').map_or((template, None), |(path, own)| (path, Some(own)));
     let mut query: Vec<String> = own.map(|own| filled(spec, own, arguments)).transpose()?.into_iter().collect();
@@ -100,7 +101,8 @@ fn given<'a>(
     flags.filter_map(|flag| Some((flag, arguments.get(&flag.name)?)))
 }
 
-/// Refuses objects whose keys would be sent as other arguments: keys that become pairs of their own, or contain brackets.
+/// Refuses objects with keys that a server would read as other arguments: keys that become pairs of their own, or that contain
+/// brackets.
 fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) -> Result<()> {
     let mut names: Vec<&str> = spec.flags.iter().filter(|flag| flag.r#in == Some(place)).map(key).collect();
     for (flag, value) in given(spec, arguments, place) {
@@ -144,7 +146,7 @@ fn bracketed(value: &Value) -> Option<&str> {
     }
 }
 
-/// Returns how a value is written in the query or a form, or `None` for one pair per element and key. In a form, an object is
+/// Returns how a value is written in the query or in a form, or `None` for one pair per element and key. In a form, objects are
 /// sent as JSON unless the document says otherwise.
 fn style_of(flag: &Flag, value: &Value, place: Place) -> Option<Style> {
     match (flag.style, place, value) {
@@ -154,7 +156,7 @@ fn style_of(flag: &Flag, value: &Value, place: Place) -> Option<Style> {
     }
 }
 
-/// Returns the name of an argument in the request.
+/// Returns the name of an argument in the request, which may differ from the argument's own name.
 fn key(flag: &Flag) -> &str {
     flag.key.as_deref().unwrap_or(&flag.name)
 }
@@ -211,7 +213,7 @@ fn segment(name: &str, value: &Value) -> Result<String> {
     }
 }
 
-/// Returns the URL of a path below a base. The URL must be exactly the assembled text.
+/// Returns the URL of a path below a base. It must be exactly the text that was put together here.
 fn address(base: &Url, path: &str, query: &[String]) -> Result<Url> {
     let mut text = format!("{}{path}", super::servers::base(base));
     if !query.is_empty() {

@@ -74,7 +74,8 @@ impl<'d> Shape<'d> {
         self.kind.unwrap_or("any")
     }
 
-    /// Merges a schema, and returns the forms that it accepts. `required` counts only if the schema always applies.
+    /// Merges a schema, and returns the forms that it accepts. Its `required` counts only if the schema `holds`, that is, always
+    /// applies. A part of `anyOf` does not.
     fn take(
         &mut self,
         references: References<'d>,
@@ -223,7 +224,7 @@ mod tests {
             },
             "required": ["id"],
         });
-        // The order is: own, `allOf`, `oneOf`.
+        // The schema's own properties come first, then those of `allOf`, then those of `oneOf`.
         assert_eq!(outlined(&root), expected);
     }
 

@@ -1,4 +1,4 @@
-//! Reads the security schemes of a document, which say how callers authenticate.
+//! Reads the security schemes of a document, which define how callers authenticate.
 
 use std::collections::BTreeMap;
 
@@ -70,8 +70,8 @@ pub struct Required {
     pub why_not: Option<String>,
 }
 
-/// Returns the authentication for an operation: its own list, or else that of the document. Unsupported alternatives are left
-/// out.
+/// Returns the authentication for an operation: its own alternatives, or else those of the document. Unsupported alternatives are
+/// left out.
 pub fn required(root: &Value, operation: &Value, schemes: &BTreeMap<String, Scheme>) -> Required {
     let alternatives = operation.get("security").unwrap_or(&root["security"]).as_array();
     let mut required = Required::default();

@@ -52,7 +52,7 @@ fn servers(root: &Value) -> Value {
 }
 
 fn item(references: References<'_>, root: &Value, value: &Value) -> Value {
-    // A broken reference stays; it is reported when the operations are read.
+    // A broken reference stays unchanged, and is reported when the operations are read.
     let Some(fields) = references.follow(value).ok().and_then(Value::as_object) else { return value.clone() };
     let shared = fields.get("parameters").unwrap_or(&Value::Null);
     let mut made = Map::new();
@@ -88,7 +88,7 @@ fn operation(references: References<'_>, root: &Value, value: &Value, shared: &V
     }
     if let Some(responses) = value["responses"].as_object() {
         let produces = media("produces");
-        // The default media type is JSON.
+        // Swagger's default media type is JSON.
         let json = produces.iter().find(|media| is_json(media)).or(produces.first()).unwrap_or(&"application/json");
         let one = |(status, value): (&String, &Value)| (status.clone(), response(references, value, json));
         made.insert("responses".to_owned(), Value::Object(responses.iter().map(one).collect()));
@@ -96,7 +96,7 @@ fn operation(references: References<'_>, root: &Value, value: &Value, shared: &V
     Value::Object(made)
 }
 
-/// Returns the parameters of a list. A broken reference stays, and is reported when it is followed.
+/// Returns the parameters of a list. A broken reference stays unchanged, and is reported later.
 fn list<'d>(references: References<'d>, list: &'d Value) -> Vec<&'d Value> {
     list.as_array().into_iter().flatten().map(|one| references.follow(one).unwrap_or(one)).collect()
 }

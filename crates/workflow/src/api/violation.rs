@@ -40,7 +40,7 @@ impl Rule {
     }
 }
 
-/// A violation that still refers to the value, before its line is known.
+/// A violation that refers to the value in memory. Its line is found out later.
 #[derive(Clone, Debug)]
 pub struct Fault<'d> {
     pub rule: Rule,

@@ -36,7 +36,7 @@ pub fn path(text: &str) -> String {
     utf8_percent_encode(text, NO_PATH).to_string()
 }
 
-/// Whether a value contains a null that would be lost when it is sent. Only JSON can express null.
+/// Whether a value contains a null that cannot be sent in this style. Only JSON has null.
 pub fn loses_null(value: &Value, style: Option<Style>) -> bool {
     let goes_on = |value: &Value| style == Some(Style::Deep) && loses_null(value, style);
     match value {
@@ -95,7 +95,8 @@ fn deep(name: &str, value: &Value) -> Vec<String> {
         Value::Object(fields) => {
             fields.iter().flat_map(|(key, value)| deep(&format!("{name}[{key}]"), value)).collect()
         }
-        // Servers parse repeated names as one value, so nested elements need indexed brackets to keep their keys apart.
+        // Nested elements need an index in the brackets, as in `a[0][b]=1`. Without it, servers mix up the keys of different
+        // elements.
         Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
             values.iter().enumerate().flat_map(|(n, value)| deep(&format!("{name}[{n}]"), value)).collect()
         }

@@ -24,9 +24,9 @@ pub struct Hit {
     pub draft: Option<String>,
     /// Removed commands that it uses.
     pub removed: Vec<String>,
-    /// Commands that it uses and that have a breaking change.
+    /// Commands with a breaking change that it uses.
     pub breaking: Vec<String>,
-    /// Commands that it uses and that have any other change.
+    /// Commands with any other change that it uses.
     pub changed: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ impl Hit {
     }
 }
 
-/// Resolves names of commands to ids, each only once.
+/// Resolves names of commands to ids, and remembers the results.
 struct Ids<'a> {
     context: &'a Context,
     known: BTreeMap<String, Option<String>>,

@@ -39,7 +39,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<remove::Remove>(),
 ];
 
-/// A change of catalogs does not change any list that MCP clients see.
+/// Changing a catalog does not change any list that MCP clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
 /// Maximum number of notes of one kind in a reply.
@@ -75,8 +75,8 @@ impl Read {
         Ok(Self { place, document, sha256 })
     }
 
-    /// Converts the document to commands, and consumes the document to free its memory. Known operations keep their ids. Ids
-    /// that a person has set stay reserved.
+    /// Converts the document to commands, and consumes it to free its memory. Known operations keep their ids. Ids that a person
+    /// has set stay reserved.
     fn commands(self, name: &str, prefix: &str, before: &[CommandRow]) -> Result<(Imported, Origin)> {
         let kept = before.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
         let taken = before.iter().map(|row| row.id.clone()).collect();
@@ -151,7 +151,7 @@ fn base_url(text: &str) -> Result<String> {
     })
 }
 
-/// Returns hints about the settings that are missing before all commands of a catalog can run.
+/// Returns hints about missing settings that some commands of the catalog need.
 fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     let mut hints = Vec::new();
     let name = &catalog.name;

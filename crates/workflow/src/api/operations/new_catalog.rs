@@ -36,7 +36,7 @@ pub(super) struct NewCatalog {
 }
 
 impl NewCatalog {
-    /// Reads a document and makes a catalog of it.
+    /// Reads a document, and makes a catalog from it.
     pub fn read(context: &Context, asked: Asked) -> Result<Self> {
         for name in asked.prefix.iter().filter(|prefix| !prefix.is_empty()).chain(&asked.name) {
             groups::check(name, "group of commands")?;

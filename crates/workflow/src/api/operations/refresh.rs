@@ -119,7 +119,7 @@ impl News {
         Ok(Self { after, imported, rows, difference, lost, hits })
     }
 
-    /// Stores the new version unless it equals the stored one. Returns whether anything was written.
+    /// Stores the new version, unless it equals the stored one. Returns whether it was stored.
     fn write(&self, context: &Context, before: &Catalog, stored: &[CommandRow]) -> Result<bool> {
         let is_same =
             Catalog { refreshed_at: before.refreshed_at, ..self.after.clone() } == *before && self.rows == stored;

@@ -1,7 +1,7 @@
 //! `mcpkg catalog import --from-oatty`: imports the catalogs of oatty's registry.
 //!
-//! Each document is imported again from its source, by the usual rules; what oatty derived from it is ignored. A catalog that
-//! cannot be imported is reported with the reason and the command to import it later.
+//! Each document is read again from its source, and imported by the usual rules. What oatty derived from the document is ignored.
+//! A catalog that cannot be imported is reported with the reason and the command to import it later.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use mcpkg_base::shell;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Reply};
 
-/// An imported catalog. All of them are stored in one transaction.
+/// An imported catalog that is not stored yet. All of them are stored in one transaction.
 struct Taken {
     entry: Entry,
     made: NewCatalog,
