@@ -13,7 +13,7 @@ use super::fields::{is_default, is_empty_map, is_unsaid, scalar};
 /// The inputs, in the author's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
-    /// The original form, which is kept when the workflow is written out.
+    /// The form that the inputs have in the text. It is kept when the workflow is written out.
     pub form: Form,
     pub list: Vec<NamedInput>,
 }
@@ -201,7 +201,7 @@ pub struct Validate {
     pub max_length: Option<u32>,
 }
 
-/// The source that an argument of a provider is bound to.
+/// What an argument of a provider is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bound<'a> {
     /// A literal value or a template.
@@ -229,7 +229,7 @@ pub enum OnMissing {
     /// Omit the argument.
     Skip,
     Fail,
-    /// Not specified: fail if the argument is required, else omit it.
+    /// Not specified: a required argument fails, and any other is omitted.
     Unsaid,
 }
 
@@ -254,13 +254,13 @@ impl<'a> Bound<'a> {
 }
 
 impl DefaultValue {
-    /// Returns the name of the source.
+    /// Returns the value if it is text, such as the name of a variable.
     pub fn text(&self) -> Option<&str> {
         self.value.as_ref().and_then(Value::as_str)
     }
 
-    /// For a default from a workflow's output: returns the workflow and the path in its output. An empty path means the whole
-    /// output.
+    /// Splits the default of an input that comes from another workflow's output into the workflow and the path: `deploy.app.id`
+    /// gives `deploy` and `app.id`. An empty path means the whole output.
     pub fn output(&self) -> Option<(&str, &str)> {
         self.text().map(|text| text.split_once('.').unwrap_or((text, "")))
     }

@@ -1,4 +1,4 @@
-//! A summary of what a plan does, for the person who approves it.
+//! Summarizes what a plan does, for the person who approves it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::spec::CommandEffect;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Effects {
-    /// How many steps read, write and destroy, without steps that are known to be skipped.
+    /// How many steps read, write and destroy. Steps that are certainly skipped do not count.
     pub counts: BTreeMap<&'static str, usize>,
     /// The hosts that requests go to.
     pub hosts: BTreeSet<String>,
@@ -20,7 +20,7 @@ pub struct Effects {
     pub requests: BTreeSet<String>,
     /// The names of the secrets that are sent.
     pub secrets: BTreeSet<String>,
-    /// The steps that may or may not run.
+    /// The steps that may be skipped, depending on values that are not known yet.
     pub unknown: Vec<String>,
 }
 

@@ -41,19 +41,19 @@ pub struct Plan {
     /// The workflow's output, as far as it is known before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub final_output: Option<Value>,
-    /// The values of the inputs that are known before the run.
+    /// The values of the inputs, as far as they are known before the run.
     #[serde(skip)]
     pub inputs: Map<String, Value>,
     /// The project's variables that the workflow reads.
     #[serde(skip)]
     pub env: Map<String, Value>,
     /// SHA-256 of everything that determines what the run does: definition, inputs, variables, commands with their addresses and
-    /// effects, and project. Empty if only a part can be planned, which cannot be run.
+    /// effects, and project. Empty for a workflow with errors, which cannot be run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plan_hash: String,
 }
 
-/// Plans a checked workflow. Does no network requests, starts no programs and writes nothing.
+/// Plans a checked workflow. It makes no network requests, starts no programs and writes nothing.
 ///
 /// # Errors
 /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an invalid input value, or an output of an unknown step.
@@ -76,11 +76,11 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
     Ok(plan)
 }
 
-/// Plans what can be planned of a workflow with errors.
+/// Plans the valid part of a workflow with errors.
 pub fn planned_in_part(checked: &Checked, commands: &dyn Commands, given: &Given) -> Result<Option<Plan>> {
     let Some((sound, places)) = plannable(checked, commands)? else { return Ok(None) };
     let mut inputs = given::taken(&sound.definition, &given.inputs)?;
-    // A default may be one of the errors.
+    // An invalid default may be one of the errors, so go on without the defaults.
     if let Err(error) = defaults(&sound, commands, &mut inputs)
         && error.code() != Code::InvalidArgument
     {
@@ -155,7 +155,7 @@ fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Val
                 Some(name) => commands.variable(name)?.map(|text| given::typed(&sound.definition, &named.id, &text)),
                 None => None,
             },
-            // These depend on earlier runs, so they are filled in when the run begins.
+            // These come from earlier runs, so they are filled in when the run begins.
             Origin::History | Origin::WorkflowOutput => None,
         };
         known.extend(value.map(|value| (named.id.clone(), value)));
@@ -178,7 +178,7 @@ fn variables(sound: &Sound, commands: &dyn Commands) -> Result<Map<String, Value
     Ok(read)
 }
 
-/// Returns the inputs that the caller must pass: no value, no default, and nothing to derive the value from.
+/// Returns the inputs that the caller must pass: they have no value, no default, and nothing to derive a value from.
 fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
     let open = sound.definition.inputs.list.iter().filter(|named| {
         let is_derived = named
@@ -191,7 +191,7 @@ fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
     open.map(|named| named.id.clone()).collect()
 }
 
-/// Everything that determines what a run does, to be hashed.
+/// Everything that determines what a run does. It is hashed.
 #[derive(Serialize)]
 struct Decides<'a> {
     definition: &'a Definition,

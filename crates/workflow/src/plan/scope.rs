@@ -1,4 +1,4 @@
-//! The values of expression paths before the run.
+//! Looks up the values of expression paths before the run.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub(super) struct Before<'a> {
     pub(super) commands: &'a dyn Commands,
     /// Input values, already validated.
     pub(super) inputs: &'a Map<String, Value>,
-    /// The passwords to hide; `None` if values are evaluated instead of shown.
+    /// The passwords to hide. `None` if the values are evaluated and not shown.
     pub(super) hides: Option<&'a Sources>,
     /// Outputs of steps that the caller supplied.
     pub(super) outputs: &'a Map<String, Value>,
@@ -25,7 +25,7 @@ pub(super) struct Before<'a> {
 }
 
 impl Before<'_> {
-    /// Returns the paths without a known value since the last call.
+    /// Returns the paths that were looked up since the last call and have no known value.
     pub(super) fn take_unresolved(&self) -> Vec<String> {
         std::mem::take(&mut *self.unresolved.borrow_mut()).into_iter().collect()
     }
@@ -42,7 +42,7 @@ impl Before<'_> {
         match &path.root {
             Root::Input(name) => {
                 let Some(input) = self.definition.inputs.get(name) else { return Outcome::Missing };
-                // A secret is shown by the name of its input.
+                // A secret is shown as the name of its input.
                 if input.r#type == InputType::Secret && self.inputs.contains_key(name) {
                     return Outcome::Known(Value::String(format!("inputs.{name}")));
                 }

@@ -18,7 +18,7 @@ use mcpkg_base::error::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WillRun {
     Yes,
-    /// The condition is false, or that of a step that this one depends on.
+    /// The condition is false, or this step depends on one that does not run.
     No,
     /// The condition depends on values that are not known before the run.
     Unknown,
@@ -53,9 +53,9 @@ pub struct PlannedStep {
     pub will_run: WillRun,
     /// The steps that it depends on, whether stated or implied by a reference.
     pub depends_on: Vec<String>,
-    /// The arguments with known values filled in. Unknown values stay templates, and secrets are shown by name.
+    /// The arguments, with known values filled in. Unknown values stay templates, and secrets are shown by name.
     pub with: Map<String, Value>,
-    /// The request body. As in `with`, known values are filled in, and secrets are shown by name.
+    /// The request body, filled in like `with`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// The bindings of provider arguments, keyed by `PROVIDER.ARGUMENT`.
@@ -68,8 +68,8 @@ pub struct PlannedStep {
     pub line: Option<usize>,
 }
 
-/// Plans the step at `at` in the order. Conditions use the values of `before`; `shown` has the same values without passwords.
-/// `uses` are the templates of the step. `will_run` says whether the steps before it run.
+/// Plans the step at position `at` of the execution order. Conditions use the values of `before`, and arguments use those of
+/// `shown`, which has no passwords. `uses` are the templates of the step. `will_run` says which earlier steps run.
 pub(super) fn plan(
     sound: &Sound,
     [before, shown]: [&Before<'_>; 2],

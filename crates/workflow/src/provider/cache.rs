@@ -15,24 +15,23 @@ use mcpkg_store::projects;
 /// Maximum number of cached lists.
 const MOST: usize = 256;
 
-/// The cache key: database, project, command, hash of the command's spec, and arguments.
+/// Identifies a list: database, project, command, hash of the command's spec, and arguments.
 pub(super) type Key = (PathBuf, String, String, String, String);
 
-/// A list with the time when it was fetched; `None` while it is fetched for the first time.
+/// A list with the time when it was fetched. `None` until it has been fetched for the first time.
 type Answer = Mutex<Option<(Millis, Arc<Vec<Value>>)>>;
 
 static ANSWERS: Cache<Key, Arc<Answer>> = Cache::new(MOST);
 
-/// When a cached list may be used.
+/// Which cached lists may be used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     /// Maximum age in milliseconds.
     pub(super) ttl: Millis,
-    /// Whether to use an older list if fetching fails.
+    /// Whether to use a list that is too old if fetching fails.
     pub(super) or_older: bool,
 }
 
-/// Returns the cache key of a call.
 pub(super) fn key(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Key> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let project = project.map(|project| project.name).unwrap_or_default();
@@ -41,7 +40,7 @@ pub(super) fn key(context: &Context, spec: &CommandSpec, with: &Map<String, Valu
     Ok((context.database().to_owned(), project, spec.id.clone(), spec.hash(), with.to_string()))
 }
 
-/// Returns the cached list, or fetches it if it is missing or too old. Concurrent callers with the same key wait for one fetch.
+/// Returns the cached list, or fetches it if it is missing or too old. Concurrent callers with the same key share one fetch.
 pub(super) fn get(
     key: Key,
     now: Millis,
@@ -60,7 +59,7 @@ fn get_of<K: Ord + Clone>(
 ) -> Result<Arc<Vec<Value>>> {
     let answer = answers.get_or_put(key, Arc::default());
     let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
-    // If the clock was set back, a list from the future counts as expired.
+    // A list with a time in the future counts as expired: the clock was set back.
     if let Some((at, elements)) = &*answer
         && (*at..at.saturating_add(asked.ttl)).contains(&now)
     {
@@ -104,7 +103,7 @@ mod tests {
             fetches.load(Ordering::Relaxed)
         };
         assert_eq!((get(0, 0, ASKED), get(0, 59_999, ASKED), get(0, 60_000, ASKED)), (1, 1, 2));
-        // A shorter maximum age, and a clock that was set back.
+        // First a shorter maximum age, then a clock that was set back.
         assert_eq!((get(0, 60_500, Asked { ttl: 100, ..ASKED }), get(0, 100, ASKED)), (3, 4));
         for key in 1..=MOST {
             get(key, 100, ASKED);

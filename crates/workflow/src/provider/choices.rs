@@ -1,4 +1,4 @@
-//! Turns the elements of a provider's list into choices: which field is the value, and which is the label.
+//! Turns the elements of a provider's list into choices, each with a value and a label.
 
 use std::collections::HashSet;
 
@@ -16,8 +16,8 @@ pub struct Choice {
     pub label: String,
 }
 
-/// Returns the distinct values of a provider's elements; `None` if the field of the value is unclear. The input's `select`
-/// decides first, then the `wanted` tags, then a field named `id` or `name`.
+/// Returns the distinct choices among a provider's elements. The input's `select` decides which field is the value, then the
+/// `wanted` tags, then a field named `id` or `name`. `None` if no field is found.
 pub(super) fn of(
     elements: &[Value],
     input: &Input,
@@ -49,7 +49,7 @@ pub(super) fn of(
     Some(elements.iter().filter_map(choice).collect())
 }
 
-/// Returns the first field with one of the tags, in the order of the tags.
+/// Returns the field with the first of these tags that any field has.
 fn tagged(contract: &OutputContract, tags: &[String]) -> Option<String> {
     let has = |field: &&OutputField, tag: &String| field.tags.contains(tag);
     tags.iter().find_map(|tag| contract.fields.iter().find(|field| has(field, tag))).map(|field| field.name.clone())

@@ -1,6 +1,6 @@
 //! Offers values for an input: fetches the provider's list page by page, and caches it for a while.
 //!
-//! Providers are called only when a person at a shell runs something. Searches, checks and plans never call them.
+//! Providers are called only when a person at a shell runs something, never in searches, checks and plans.
 
 mod bound;
 mod cache;
@@ -31,13 +31,13 @@ pub enum Offer {
     None,
     /// The provider's id, and its values.
     Values(String, Vec<Choice>),
-    /// No values, for this reason: the person has to type one.
+    /// No values, with the reason. The person has to type a value.
     Unknown(String),
 }
 
-/// Returns the values that an input's provider offers, given the values of other inputs.
+/// Returns the values that an input's provider offers. They may depend on the values of other inputs.
 ///
-/// If the input's `on_error` is `fail`, a failure of the provider is an error. It is also an error if a person has to enter an
+/// A failure of the provider is an error if the input's `on_error` is `fail`. It is also an error if a person has to enter an
 /// argument but there is no terminal.
 pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Value>) -> Result<Offer> {
     let Some(input) = sound.definition.inputs.get(name) else { return Ok(Offer::None) };
@@ -93,7 +93,7 @@ fn fetched(
     Ok((spec, elements))
 }
 
-/// Returns the tags that the arguments accept for which this input is used, preferred tags first.
+/// Returns the tags that are accepted where this input is used as an argument, preferred tags first.
 fn wanted_by(sound: &Sound, name: &str) -> Vec<String> {
     let mut tags = Vec::new();
     for used in sound.uses.iter().filter(|used| used.is_whole) {

@@ -78,8 +78,8 @@ fn number(spec: &CommandSpec, with: &Map<String, Value>, name: &str) -> Option<u
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Returns the command's arguments in the query of a URL. The host and path are ignored: the next page is requested with the
-/// same command.
+/// Returns the arguments of the command in the query of a URL. The rest of the URL is ignored, because the next page is requested
+/// with the same command.
 fn query(spec: &CommandSpec, address: &str) -> Vec<(String, Value)> {
     let query = address.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();

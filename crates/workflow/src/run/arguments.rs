@@ -27,8 +27,8 @@ impl FromStr for Typed {
     }
 }
 
-/// Parses typed arguments. An argument that takes no text is parsed as JSON. If it takes text and other types, JSON is tried
-/// first.
+/// Parses typed arguments. Arguments of type string are taken literally, and all others are parsed as JSON. If an argument takes
+/// both, JSON is tried first.
 pub fn read(spec: &CommandSpec, typed: &[Typed]) -> Result<Map<String, Value>> {
     let mut with = Map::new();
     for Typed { name, value } in typed {
@@ -47,7 +47,7 @@ fn read_one(argument: &Argument<'_>, typed: &str) -> Result<Value> {
     let text = || Value::String(typed.to_owned());
     match argument.r#type {
         SECRET => Ok(text()),
-        // For text that may be null: `null` means null, and `"null"` means the text.
+        // If the text may be null, `null` means null, and `"null"` means the text.
         "string" if argument.nullable && matches!(typed, "null" | "\"null\"") => {
             Ok(if typed == "null" { Value::Null } else { "null".into() })
         }

@@ -1,4 +1,4 @@
-//! Asks a person at a terminal for missing inputs. They choose from the values that a provider offers, or type a value.
+//! Asks a person at a terminal for missing inputs. The person chooses one of the provider's values, or types a value.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use crate::provider::{self, Choice, Offer};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Confirmation, Context};
 
-/// How many times a person may try.
+/// How many times a person may try to enter a valid value.
 const TRIES: usize = 5;
 
 /// Maximum number of choices shown.
@@ -42,7 +42,7 @@ pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     while !missing.is_empty() {
         let waits =
             |name: &String| provider::needs(sound, name).iter().any(|need| missing.iter().any(|other| other == need));
-        // If all remaining inputs depend on each other, ask in the order of the text.
+        // If all remaining inputs wait for each other, ask for the first one in the text.
         let next = missing.iter().position(|name| !waits(name)).unwrap_or(0);
         let name = missing.remove(next);
         let value = value(context, sound, &name, &inputs)?;
@@ -82,7 +82,7 @@ fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Valu
     }))
 }
 
-/// Returns the lines to show before the question, and the choices.
+/// Returns the lines to show above the question, and the choices.
 fn offered(input: &Input, offer: Offer) -> (Vec<String>, Vec<Choice>) {
     let mut lines: Vec<String> = input.description.iter().chain(&input.hint).cloned().collect();
     let choices = match offer {
@@ -122,7 +122,7 @@ fn question(name: &str, input: &Input, choices: usize) -> String {
     format!("Value of '{name}' ({how}):")
 }
 
-/// Interprets what was typed: the number of a choice, or else a value.
+/// Interprets what a person typed: the number of a choice, or a value. `=5` is the value 5, not the fifth choice.
 fn read(input: &Input, choices: &[Choice], typed: &str) -> Value {
     let one = |typed: &str| {
         let chosen = typed.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));

@@ -1,4 +1,4 @@
-//! Runs a workflow that an agent calls as a tool, like `execute` runs a workflow.
+//! Runs an exposed workflow that an agent calls as a tool, just as `execute` would.
 
 use std::time::Instant;
 
@@ -13,12 +13,12 @@ use mcpkg_core::consent::nonce::Held;
 use mcpkg_core::op::{Context, Reply};
 use mcpkg_store::workflows::{self, exposed};
 
-/// The nonce argument of the tool, which is not an input of the workflow.
+/// The argument of the tool for the nonce. It is not an input of the workflow.
 pub const NONCE: &str = "nonce";
-/// The argument that says how long to wait, which is not an input of the workflow.
+/// The argument of the tool for how long to wait. It is not an input of the workflow.
 pub const WAIT: &str = "wait_s";
 
-/// Starts an exposed workflow with an agent's arguments. The checks are the same as for `execute`, in the same order.
+/// Starts an exposed workflow with an agent's arguments. It makes the same checks as `execute`, in the same order.
 pub fn start(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     let mut inputs = match arguments {
         Value::Object(inputs) => inputs,
@@ -27,7 +27,7 @@ pub fn start(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     let nonce: Option<String> = own(&mut inputs, NONCE)?;
     let until = reply::until(gates::wait(own(&mut inputs, WAIT)?)?);
     gates::policy(context)?;
-    // Read it again: the workflow may have been changed or unexposed after the agent listed the tools.
+    // Read the workflow again: it may have been changed or unexposed since the agent listed the tools.
     let text = context.read(|db, project| {
         let workflow = workflows::get(db, project, name)?;
         match exposed::find(db, &context.selection, name)? {
@@ -41,7 +41,7 @@ pub fn start(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     start::start(context, plan, nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, left)), until)
 }
 
-/// Rewords missing inputs as missing arguments.
+/// Changes the hint about missing inputs: for this tool, inputs are arguments.
 fn as_arguments(error: Error) -> Error {
     if error.code() != Code::InputsRequired {
         return error;
@@ -52,7 +52,7 @@ fn as_arguments(error: Error) -> Error {
         .hint("pass the missing inputs as arguments of this tool")
 }
 
-/// Removes an argument that is not an input of the workflow.
+/// Takes an argument that is not an input of the workflow out of the arguments.
 fn own<T: for<'de> Deserialize<'de>>(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<T>> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),

@@ -1,4 +1,4 @@
-//! Records what a plan depends on besides its definition, and finds out what has changed when the run is resumed.
+//! Records what a plan depends on besides its definition, and compares the records when a run is resumed.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use mcpkg_base::redact::redact;
 /// The key of a run's record that holds the plan's dependencies.
 const MADE_OF: &str = "made_of";
 
-/// A difference between a run's start and now.
+/// Something that has changed since a run started.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// The kind: `definition`, `project`, `input`, `env` or `command`.
@@ -73,7 +73,7 @@ fn made_of(plan: &Plan) -> Value {
     })
 }
 
-/// Returns the properties of a command whose change a person wants to know, and a hash of the rest.
+/// Returns the properties of a command that a person wants to see if they change, and a hash of the others.
 fn command(spec: &CommandSpec) -> Value {
     json!({
         "effect": spec.effect,

@@ -78,7 +78,7 @@ impl Operation for Run {
     }
 }
 
-/// Runs one of mcpkg's own read-only commands directly, and formats its answer as usual. No run is recorded.
+/// Runs one of mcpkg's own read-only commands directly. No run is recorded.
 pub fn read(context: &Context, spec: &CommandSpec, with: serde_json::Map<String, serde_json::Value>) -> Result<Reply> {
     arguments::check(context, spec, &with)?;
     let running = Running { spec, with: &with, body: None, key: None };

@@ -1,4 +1,4 @@
-//! Looks up defaults that come from earlier runs. From then on they are part of the plan.
+//! Looks up defaults that come from earlier runs. Once looked up, they are part of the plan.
 
 use serde_json::{Map, Value};
 

@@ -11,17 +11,17 @@ use mcpkg_base::plural::{count as counted, first};
 use mcpkg_base::quote;
 use mcpkg_base::redact::{HIDDEN, redact};
 
-/// How many characters of a URL the question shows.
+/// Maximum length of a URL in the question, in characters.
 const ADDRESS: usize = 120;
 
-/// How many characters of an argument in that URL the question shows, so that a long one does not hide the end of the path.
+/// Maximum length of an argument in that URL, in characters. A longer one would hide the end of the path.
 const ARGUMENT: usize = 40;
 
-/// How many hosts the question names; the rest are counted.
+/// Maximum number of hosts that the question names; the rest are only counted.
 const HOSTS: usize = 3;
 
-/// Returns the question: `what`, with the effect, method and URL of what is sent. These belong to the question itself, so that
-/// no text shown before it can pretend to be them.
+/// Returns the question: `what`, followed by the effect, method and URL of the request. They are part of the question itself, so
+/// that no text above it can fake them.
 pub fn asked(what: &str, program: &Program) -> String {
     if program.steps.is_empty() {
         return what.to_owned();
@@ -60,7 +60,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns the description. Arguments are shown in full, because a person would approve a cut part unread.
+/// Returns the description. Arguments are shown in full, because a person would approve a hidden part without having read it.
 pub fn of(program: &Program) -> Vec<String> {
     let mut lines = Vec::new();
     if program.steps.len() > 1 {
@@ -112,10 +112,10 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     lines
 }
 
-/// What a step sends, and the same without passwords.
+/// The arguments and the body of a step: as they are sent, and without passwords.
 struct Kept<'s> {
     with: &'s Map<String, Value>,
-    /// The names of the arguments that are secrets; their values are references.
+    /// The names of the arguments that are secrets. Their values are references.
     secrets: &'s [String],
     kept: Map<String, Value>,
     body: Option<Value>,
@@ -135,7 +135,7 @@ impl<'s> Kept<'s> {
         Self { with, secrets, kept, body }
     }
 
-    /// Returns an argument for the URL, if it is known and holds no secret.
+    /// Returns an argument that can be shown in the URL: its value is known and contains no secret.
     fn open(&self, name: &str) -> Option<&Value> {
         let value = self.kept.get(name).filter(|_| !self.secrets.iter().any(|secret| secret == name))?;
         let text = value.to_string();

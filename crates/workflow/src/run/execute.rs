@@ -97,7 +97,7 @@ impl Operation for Execute {
         if let Some(id) = &self.command {
             let spec = require(&reachable(context), id)?;
             let with = self.args.clone().unwrap_or_default();
-            // The server also offers this as a tool, so no consent is needed. A server of contract 004 has no such tool and
+            // The server also offers this read as a tool, so it needs no consent. A server of contract 004 has no such tool and
             // always asks.
             if plan::is_own_read(&spec) && context.caller.identity() != Identity::Assistant {
                 return command::read(context, &spec, with);
@@ -114,7 +114,7 @@ impl Operation for Execute {
 }
 
 impl Execute {
-    /// Refuses arguments that contradict each other, rather than ignore some of them.
+    /// Refuses arguments that contradict each other. Ignoring some of them would run something else than the agent expects.
     fn check(&self) -> Result<()> {
         let texts = [self.workflow.is_some(), self.yaml.is_some(), self.draft_id.is_some()];
         let texts = texts.into_iter().filter(|said| *said).count();

@@ -1,4 +1,4 @@
-//! Checks before a run: whether the policy forbids it, and whether a person has consented to the plan.
+//! The checks before a run: the policy must allow it, and a person must have consented to the plan.
 
 use std::time::Duration;
 
@@ -25,8 +25,7 @@ pub const WAIT: u32 = 25;
 /// How many seconds a caller may wait at most.
 pub const LONGEST_WAIT: u32 = 50;
 
-/// Refuses to run anything if the server, the access key, the user who started this process, or the project's policy forbids
-/// it.
+/// Fails if the server, the access key, the user who started this process or the policy of the project forbids running anything.
 pub fn policy(context: &Context) -> Result<()> {
     let denied = |by: &str, message: String| {
         Err(Error::new(Code::ExecuteDenied, message).with_details(json!({ "denied_by": by })))
@@ -48,7 +47,6 @@ pub fn policy(context: &Context) -> Result<()> {
     }
 }
 
-/// Returns how long a caller waits.
 pub fn wait(seconds: Option<u32>) -> Result<Duration> {
     let seconds = seconds.unwrap_or(WAIT);
     if seconds > LONGEST_WAIT {
@@ -84,7 +82,7 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
             Err(Error::new(Code::ConfirmRequired, format!("{} needs to be confirmed. Nothing was run", plan.summary))
                 .hint("confirm with --yes"))
         }
-        // Nobody has reviewed this text, so `--yes` is not enough and a person must answer.
+        // Nobody has reviewed this text, so a person has to answer, and `--yes` is not enough.
         (true, _) => request::ask(context, &need).map_err(|error| match plan.program.kind {
             Kind::Workflow if error.code() == Code::ConsentRequired => error.hint(
                 "--yes can only run a saved workflow that you have approved with `mcpkg draft approve` or saved at a terminal with \
@@ -95,10 +93,10 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
     }
 }
 
-/// Whether a plan is a single command that the caller may also call as a tool without consent. A server of contract 004 has no
+/// Whether a plan is a single command that the caller can also call as a tool without consent. A server of contract 004 has no
 /// such tool, so it always asks.
 fn is_free(context: &Context, plan: &Plan) -> bool {
-    // Resuming a run with an unknown past never counts as such a call.
+    // Resuming a run that may have done more than is recorded needs consent even for such a command.
     let is_command = plan.program.kind == Kind::Command && plan.may_be_confirmed;
     let mut steps = plan.program.steps.iter();
     context.caller.identity() != Identity::Assistant
@@ -106,7 +104,7 @@ fn is_free(context: &Context, plan: &Plan) -> bool {
         && steps.all(|step| operations::is_free(context, &step.spec))
 }
 
-/// Returns the caller's consent to all reads of a catalog, if the plan only reads from one catalog.
+/// Returns the consent that the caller already has to all reads of a catalog, if the plan only reads from that catalog.
 fn consented_reads(context: &Context, plan: &Plan) -> Result<Option<Consent>> {
     let mut catalog: Option<(String, Option<String>)> = None;
     for step in &plan.program.steps {
@@ -114,7 +112,7 @@ fn consented_reads(context: &Context, plan: &Plan) -> Result<Option<Consent>> {
             return Ok(None);
         }
         let Some((found, spec)) = catalogs::find(context, &step.spec.id)? else { return Ok(None) };
-        // The consent covers only the catalog's own origin, not origins that are allowed later.
+        // The consent covers only the catalog's own origin, and no other origins that a person has allowed.
         if !spec.base_url.as_deref().and_then(Url::parse).is_some_and(|url| found.is_own(&url)) {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Prepares the definition of a plan for storage: removes passwords.
+//! Removes passwords from the definition of a plan, so that it can be stored.
 
 use serde_json::{Value, json};
 
@@ -11,10 +11,10 @@ use crate::runner::program::Program;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::redact::HIDDEN;
 
-/// The key that marks a definition with hidden values.
+/// The key that marks a stored definition with hidden values.
 pub const IS_HIDDEN: &str = "is_hidden";
 
-/// Marks a stored definition that lacks some values: no plan can be made from it again.
+/// Marks a stored definition if some of its values are hidden. A marked definition cannot be planned again.
 pub fn hidden(definition: &Value, mut kept: Value) -> Value {
     if kept != *definition {
         kept[IS_HIDDEN] = true.into();
@@ -22,7 +22,7 @@ pub fn hidden(definition: &Value, mut kept: Value) -> Value {
     kept
 }
 
-/// Returns the definition of a workflow's plan for storage. If only one step runs, it includes the outputs of `earlier` steps.
+/// Returns the definition of a workflow's plan for storage. For a run of a single step, it contains the `earlier` outputs.
 pub fn of_workflow(sound: &Sound, program: &Program, definition: &Value) -> Result<Value> {
     let mut kept = definition.clone();
     let workflow = without_literals(sound);
@@ -52,7 +52,7 @@ fn without_literals(sound: &Sound) -> Definition {
     definition
 }
 
-/// Returns the outputs that were passed to a single step, without their secrets, and where the secrets were.
+/// Returns the outputs that were passed to a single step. Their secrets are removed, and their places recorded.
 fn answers(sound: &Sound, program: &Program) -> Vec<Earlier> {
     let mut known = program.known();
     let sealed = program.earlier.iter().map(|earlier| {

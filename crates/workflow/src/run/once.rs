@@ -1,4 +1,4 @@
-//! The text of a workflow to run, which is checked once however often the run is planned.
+//! The text of a workflow to run. It is checked only once, however often the run is planned.
 
 use std::cell::OnceCell;
 
@@ -20,7 +20,7 @@ impl Text {
 
     pub fn checked(&self, context: &Context) -> Result<&Checked> {
         if self.checked.get().is_none() {
-            // Nobody else sets it: the text belongs to one thread.
+            // This cannot fail: only this thread uses the text.
             let _ = self.checked.set(check::checked(&self.text, &reachable(context))?);
         }
         self.checked.get().ok_or_else(|| Error::internal("the checked text is missing"))

@@ -23,7 +23,7 @@ use mcpkg_store::projects;
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub program: Program,
-    /// The definition that the program was built from, so that a resume can build it again. Passwords are left out.
+    /// The definition that the program was built from, without passwords. A resume builds the program from it again.
     pub definition: Value,
     /// SHA-256 of everything that determines what the run does, in hex.
     pub hash: String,
@@ -33,7 +33,7 @@ pub struct Plan {
     pub effects: Vec<String>,
     /// Name of the project; empty if there is none.
     pub project: String,
-    /// Whether `--yes` is enough to run it without a terminal.
+    /// Whether `--yes` is enough to run it, without a question at a terminal.
     pub may_be_confirmed: bool,
 }
 
@@ -72,7 +72,7 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     })
 }
 
-/// A valid workflow, planned with the given values.
+/// A valid workflow, and its plan with the given values.
 pub(super) struct Looked<'w> {
     pub(super) sound: &'w Sound,
     pub(super) planned: Planned,
@@ -82,8 +82,8 @@ pub(super) struct Looked<'w> {
     pub(super) project: String,
 }
 
-/// Plans a workflow with its input values, and with outputs of steps that are already known. Unlike [`of_text`], it accepts
-/// missing inputs.
+/// Plans a workflow with its input values, and with the outputs of steps that are already known. Unlike in [`of_text`], inputs
+/// may be missing.
 pub(super) fn looked<'w>(
     context: &Context,
     text: &'w Text,
@@ -148,7 +148,7 @@ fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) 
     Ok(())
 }
 
-/// Whether a command is one of mcpkg's own read-only ones, which are also tools that need no consent.
+/// Whether a command is a read of mcpkg's own data. These commands are also tools, and need no consent.
 pub fn is_own_read(spec: &CommandSpec) -> bool {
     spec.source == SourceKind::Operations && spec.idempotency == Idempotency::Safe
 }

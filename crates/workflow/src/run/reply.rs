@@ -1,4 +1,4 @@
-//! Builds the reply to the caller of a run: its progress or its output.
+//! Builds the reply to the caller of a run: its output, or its progress so far.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use mcpkg_core::op::{Body, Context, Reply, cell};
 use mcpkg_store::runs::steps::{self, Step};
 use mcpkg_store::runs::{self, Run, State, StepState, attempts};
 
-/// Works on a run, and returns its state: at a shell when the run stops, to an agent at `until` at the latest.
+/// Works on a run, and returns its state. A shell gets the state when the run stops, an agent gets it at `until` at the latest.
 ///
 /// # Errors
 /// `E_STEP_FAILED` or `E_STEP_UNCERTAIN` if the run ended that way.
@@ -41,7 +41,6 @@ pub fn until(wait: Duration) -> Instant {
     Instant::now() + wait
 }
 
-/// Returns the reply about a run.
 fn of(context: &Context, run: Uuid) -> Result<Reply> {
     let (run, data) = context.store.read(|db| {
         let run = runs::get(db, run)?.ok_or_else(|| missing(&run.to_string()))?;
@@ -63,7 +62,7 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
         }
         state => {
             let reply = Reply::new(body(context, &run, &data), data);
-            // At a shell, a run that stopped early counts as a failure.
+            // At a shell, it is a failure if the run stopped early.
             let failed = context.is_shell() && matches!(state, State::Canceled | State::Paused | State::Interrupted);
             let reply = Reply { failed, ..reply };
             let reply = match first(context, &run, StepState::Uncertain)? {
@@ -81,20 +80,21 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
     }
 }
 
-/// Adds the hint how to follow a run that has not ended. Only agents get a reply before the end, and they read the JSON.
+/// Adds the hint that says how to follow a run that has not ended. Only agents can get a reply that early, and they read the
+/// JSON.
 fn going_on(context: &Context, mut reply: Reply, run: Uuid) -> Reply {
     reply.data["hint"] = json!(goes_on(context, run));
     reply
 }
 
-/// Formats the run for people: its output, or else its progress.
+/// Formats the run for people: its output, or else its progress so far.
 fn body(context: &Context, run: &Run, data: &Value) -> Body {
     if !context.is_shell() {
         return Body::Text(String::new());
     }
     match (run.state, data.get("final_output")) {
         (State::Succeeded, Some(Value::String(text))) => Body::Text(format!("{text}\n")),
-        // If a command's output is only text, show that text.
+        // If a command returns nothing but text, show the text.
         (State::Succeeded, Some(Value::Object(output)))
             if output.len() == 1 && output.get("text").is_some_and(Value::is_string) =>
         {
@@ -138,7 +138,7 @@ fn failed(context: &Context, run: &Run) -> Result<Error> {
 fn answer(context: &Context, run: &Run, step: &Step) -> Result<Option<(i64, String)>> {
     let last = context.store.read(|db| attempts::last(db, run.id, step.seq))?;
     let ended = last.and_then(|last| last.ended);
-    // If the body was empty, the excerpt is only the error message that the reason already contains.
+    // If the body was empty, the excerpt only repeats the reason.
     let ended = ended.filter(|ended| ended.bytes.is_some_and(|bytes| bytes > 0) && ended.outcome != "ok");
     Ok(ended.and_then(|ended| Some((ended.status?, ended.excerpt?))))
 }

@@ -1,4 +1,4 @@
-//! The MCP resource `mcpkg://run/{id}`: the progress of a run, updated as its steps end.
+//! The MCP resource `mcpkg://run/{id}`: the progress of a run, which changes whenever a step ends.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -31,8 +31,8 @@ fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
     let Some(run) = find(asked)? else { return Ok(false) };
     let mut told = json!({ "schema_version": VERSION });
     if let Some(told) = told.as_object_mut() {
-        // Whether a process still works on the run is not shown: a lock has no row, and its release raises no event. list_runs
-        // shows it.
+        // This does not show whether a process still works on the run: releasing a lock raises no event, so subscribers would not
+        // learn of it. list_runs shows it.
         told.extend(whole(asked.db, &run, run.state, Detail::Attempts)?);
     }
     contents.text(RUN.mime_type, &told.to_string(), &|| format!("mcpkg workflow runs {} --json", run.uuid))?;

@@ -139,7 +139,7 @@ impl Operation for Resume {
     }
 }
 
-/// Resumes a run for an agent. This needs a person's consent to the rest of the run.
+/// Resumes a run for an agent, after a person has consented to the rest of the run.
 pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -> Result<Reply> {
     let resumable = resume::take(context, run, false)?;
     let mut plan = again(context, &resumable.definition)?;
@@ -159,13 +159,13 @@ pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -
     go_on(context, resumable, plan, until)
 }
 
-/// Whether the run's rows show everything that it did.
+/// Whether everything that the run did is recorded in the database.
 fn is_known(context: &Context, resumable: &Resumable, plan: &Plan) -> Result<bool> {
     begin::is_known(context, &plan.program, resumable.run.uuid, &resumable.run.plan_hash, &resumable.generation)
 }
 
-/// Requires a person's decision about a run that may have done more than its rows show: only a person can judge what may be
-/// repeated.
+/// Changes the plan of a run that may have done more than is recorded: a person has to decide, because only a person can judge
+/// what may be repeated.
 fn of_unknown_past(mut plan: Plan) -> Plan {
     let what = "this run may have done more than is recorded here: it was started on another machine, or the database was restored from \
         a backup. Some steps may run twice";
@@ -181,12 +181,12 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
         holder.write(&context.store, |db| runs::set_plan_hash(db, run.id, &plan.hash))?;
     }
     begin::record(context, &plan.program, run.uuid, &plan.hash, &generation);
-    // The project may have been deleted in the meantime, and the run with it.
+    // The run may have been deleted in the meantime, together with its project.
     let taken = context.store.read(|db| Taken::read(db, run.uuid))?.ok_or_else(|| missing(&run.uuid.to_string()))?;
     reply::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
 }
 
-/// Returns a person's decisions, by step.
+/// Returns a person's decision for each step.
 fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decision)>> {
     let done = words.iter().filter(|word| word.what == What::Done).count();
     if output.is_some() && done != 1 {
@@ -212,7 +212,7 @@ fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decis
     Ok(words.iter().map(decision).collect())
 }
 
-/// Asks the person at the terminal to accept what the run would do now.
+/// Asks the person at the terminal to accept a plan that has changed since the run started.
 fn accept(context: &Context, plan: &Plan, changes: &[Change]) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
         let why = "Only a person at a terminal can accept changes to a run; --yes cannot skip this confirmation";

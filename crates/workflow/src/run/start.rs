@@ -1,4 +1,4 @@
-//! Starts a run: obtains consent, begins the run, and works on it.
+//! Starts a run: asks for consent, begins the run, and works on it.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::consent::nonce::Held;
 use mcpkg_core::op::{Context, Reply};
 
-/// Runs a plan after a person has consented to it. Returns its state at `until` at the latest.
+/// Runs a plan after a person has consented to it. Returns the state of the run at `until` at the latest.
 pub fn start(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
     let consent = gates::consent(context, &plan, held)?;
     let record = changes::record(&plan);

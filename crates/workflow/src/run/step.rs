@@ -1,4 +1,4 @@
-//! Runs a single step of a workflow. The outputs of other steps are given, or come from an earlier run.
+//! Plans a run of a single step of a workflow. The outputs of other steps are given, or come from an earlier run.
 
 use std::collections::BTreeSet;
 
@@ -73,11 +73,11 @@ fn unless_missing(sound: &Sound, step: usize, inputs: &Map<String, Value>, outpu
                         no_input.insert(name.clone());
                     }
                 }
-                // The step's own output will be known when it is used.
+                // The step's own output is used only after the step has run.
                 Root::Step(id) if *id == sound.definition.steps[step].id => {}
                 Root::Step(id) => {
                     let found = outputs.get(id).and_then(|output| value_at(output, &path.segments));
-                    // In a condition, a missing field of an output is null, just as in a full run.
+                    // In a condition, a missing field counts as null, just as in a full run.
                     let is_lax = matches!(used.slot, Slot::If(_) | Slot::Until(_)) && outputs.contains_key(id);
                     if found.is_none() && !is_lax {
                         no_output.insert(path.to_string());

@@ -1,4 +1,4 @@
-//! Selects the workflow to run, and optionally one step: from a text, a saved workflow, a draft or an earlier run.
+//! Determines what to run: a workflow from a text, a saved workflow, a draft or an earlier run, or a single step of one.
 
 use serde_json::{Map, Value};
 
@@ -21,7 +21,7 @@ use mcpkg_store::{Db, blobs};
 pub struct Wanted {
     pub text: Text,
     pub inputs: Map<String, Value>,
-    /// The single step to run; `None` runs all.
+    /// The single step to run. `None` runs all steps.
     pub alone: Option<Alone>,
 }
 
@@ -40,7 +40,7 @@ impl Wanted {
         Self { text: Text::new(text), inputs, alone: None }
     }
 
-    /// Selects one step of this text. `outputs` are the outputs of other steps; they override those of an earlier `run`.
+    /// Selects one step of this text. `outputs` are the outputs of other steps. They override the outputs of an earlier `run`.
     pub fn step(self, context: &Context, step: &str, outputs: Map<String, Value>, run: Option<&Run>) -> Result<Self> {
         let before = run.map(|run| context.store.read(|db| of_run(db, run))).transpose()?;
         let (of_run, mut earlier) = before.unwrap_or_default();
@@ -74,7 +74,7 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
     earlier.extend(own);
     let mut inputs = definition["inputs"].as_object().cloned().ok_or_else(|| blobs::damaged_value(NO_DEFINITION))?;
     if definition[IS_HIDDEN] == true {
-        // The placeholder of a password must never be sent, so the caller has to pass the password again.
+        // A hidden password must never be sent as `***`, so the caller has to pass it again.
         inputs.retain(|_, value| !holds_hidden(value));
         if holds_hidden(workflow) {
             return Err(hidden_text(run));
@@ -91,7 +91,7 @@ fn hidden_text(run: &Run) -> Error {
     Error::new(Code::SecretMissing, why).hint("pass the workflow or its text together with the run")
 }
 
-/// Returns the outputs that were passed to a run of a single step; none for a full run.
+/// Returns the outputs that were passed to a run of a single step. A full run has none.
 fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
     let Some(earlier) = definition.get("earlier") else { return Ok(Vec::new()) };
     serde_json::from_value(earlier.clone()).map_err(|error| blobs::damaged_value(NO_DEFINITION).with_source(error))

@@ -1,4 +1,4 @@
-//! One attempt at a step. It is recorded before the request is sent, and its outcome afterwards.
+//! Makes one attempt at a step. The attempt is recorded before its request is sent, and its outcome afterwards.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ use mcpkg_store::runs::attempts::{self, Ended};
 use mcpkg_store::runs::steps::Step;
 use mcpkg_store::runs::{self, StepState};
 
-/// How many characters of an answer are stored for each attempt.
+/// Maximum length of the excerpt of an answer that is stored for each attempt, in characters.
 const EXCERPT: usize = 300;
 
 /// A finished attempt.
@@ -34,7 +34,7 @@ pub struct Attempt {
 }
 
 impl Drive<'_> {
-    /// Makes the next attempt at a step; `last` is the previous one. If it cannot be recorded, nothing is sent.
+    /// Makes the next attempt at a step; `last` is the previous one. Nothing is sent if the attempt cannot be recorded.
     pub fn attempt(
         &mut self,
         seq: usize,
@@ -64,7 +64,7 @@ impl Drive<'_> {
         let running = Running { spec: &step.spec, with, body, key: begun.key.as_deref() };
         let outcome = run(&within, &running);
         let cut = self.stop.end_attempt();
-        // A resume marks an attempt without an answer as lost.
+        // After a resume, an attempt without an answer has the outcome `LOST`.
         let lost = |last: &attempts::Attempt| last.ended.as_ref().is_none_or(|ended| ended.outcome == LOST);
         let again = !is_noted && last.is_some_and(|last| last.begun.round == round && lost(last));
         Ok(Attempt { number, round, outcome, cut, again })
@@ -83,7 +83,7 @@ impl Drive<'_> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         match outcome {
             Ok(answered) => {
-                // A value that a later step sends as a password must be masked in this answer too.
+                // A later step may send a value of this answer as a password, so mask it here too.
                 let (source, known) = (Root::Step(step.id.clone()), &mut self.known);
                 self.program.passwords.each(&source, &mut answered.output.clone(), &mut |_, value| known.learn(value));
                 let sealed = self.known.seal(&answered.output, contract);
@@ -141,13 +141,14 @@ fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
 /// The outcome of an attempt whose process ended before the answer arrived.
 pub const LOST: &str = "lost";
 
-/// Whether a command may be sent again when the outcome of the last attempt is unknown.
+/// Whether a command may be sent again when it is unknown whether the last attempt took effect.
 pub fn may_repeat(spec: &CommandSpec) -> bool {
     spec.idempotency != Idempotency::None
 }
 
-/// Returns the number of the next round. A round with a lost answer is repeated under the same number. A refused round is not:
-/// an API that remembers its idempotency key would repeat the refusal.
+/// Returns the number of the round for the next attempt. After a lost answer, the round is repeated under the same number, and
+/// thus with the same idempotency key. After a refusal, a new round begins: an API that remembers the key would repeat the
+/// refusal.
 fn round(row: &Step, last: Option<&attempts::Attempt>) -> i64 {
     let was_refused = |ended: &Ended| ended.status.is_some_and(|status| (400..500).contains(&status));
     let is_open = |ended: &Ended| ended.outcome != "ok" && !was_refused(ended);
@@ -161,7 +162,7 @@ fn excerpt(value: &Value) -> String {
     value.to_string().chars().take(EXCERPT).collect()
 }
 
-/// Returns the first contract field that is missing in an answer, or in an element of an answer that is a list.
+/// Returns the first required field that is missing in an answer. If the answer is a list, every element must have the fields.
 pub fn lacks<'c>(
     contract: &'c OutputContract,
     names: impl Iterator<Item = &'c str>,

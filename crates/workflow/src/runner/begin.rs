@@ -25,7 +25,7 @@ const GENERATION: &str = "generation";
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     pub program: &'a Program,
-    /// The definition that the program was built from; a resume builds it again.
+    /// The definition that the program was built from. A resume builds the program from it again.
     pub definition: &'a Value,
     /// SHA-256 of the plan, in hex.
     pub plan_hash: &'a str,
@@ -84,7 +84,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
 }
 
 /// Returns the first attempt and the deadline of its step. `None` if the step has a condition or reads a secret, or if its
-/// arguments cannot be filled in; the step reports that error later.
+/// arguments cannot be filled in. That error is reported when the step runs.
 fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::Begun, Option<Millis>)> {
     let step = program.steps.first()?;
     if step.condition.is_some() || !step.reads_no_secret() || !program.secret_inputs.is_empty() {
@@ -97,8 +97,9 @@ fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::B
     Some((begun, until))
 }
 
-/// Records outside the database that this machine began the run with this plan, and the generation of the database at that time.
-/// Resuming any other run, or one restored from a backup, asks for consent again. A read-only command needs no record.
+/// Records outside the database that this machine began the run with this plan, and with which generation of the database.
+/// Resuming a run without this record, such as one restored from a backup, asks for consent again. A read-only command needs no
+/// record.
 pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) {
     if program.only_reads() {
         return;

@@ -69,7 +69,7 @@ fn key_of(run: Uuid, step: &str, round: i64) -> Uuid {
     Uuid::new_v5(&run, format!("{step}\0{round}").as_bytes())
 }
 
-/// Returns the arguments and the body as a single value.
+/// Returns the arguments as one value, with the body as the argument `body`.
 fn arguments(mut with: Map<String, Value>, body: Option<Value>) -> Value {
     with.extend(body.map(|body| ("body".to_owned(), body)));
     Value::Object(with)

@@ -27,11 +27,11 @@ pub struct Drive<'a> {
     pub program: &'a Program,
     pub run: i64,
     pub uuid: Uuid,
-    /// Distinguishes the database from one restored from a backup.
+    /// The generation of the database, which changes when a backup is restored.
     pub generation: String,
     /// Name of the run's project.
     pub project: Option<&'a str>,
-    /// The values for templates so far.
+    /// The values that templates can use so far.
     pub values: Values,
     /// The secrets to mask in answers.
     pub known: Known,
@@ -49,7 +49,7 @@ pub struct Drive<'a> {
     ended: Option<State>,
 }
 
-/// A finished step.
+/// A finished step that is not recorded yet.
 struct Over {
     seq: usize,
     state: StepState,
@@ -86,7 +86,7 @@ pub enum Next {
 }
 
 /// Works on a run until it ends or something stops it, and then releases its lock. A failed step is not an error. An error means
-/// that progress could not be recorded; the run is then interrupted.
+/// that progress could not be recorded; the run then counts as interrupted.
 pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     let Begun { run: uuid, holder, is_begun, taken } = begun;
     let Taken { id: run, plan_hash, rows, earlier, project, generation } = taken;
@@ -120,8 +120,8 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
 }
 
 impl Drive<'_> {
-    /// Writes to the run's rows in one transaction, together with the steps that finished since the last write. A step's output
-    /// and the next attempt are thus a single commit: only filling in arguments happens between them.
+    /// Writes to the rows of the run, in one transaction with the steps that finished since the last write. A step's output and
+    /// the next attempt are therefore committed together, because only filling in arguments happens between them.
     ///
     /// # Errors
     /// `E_RUN_STATE` if the run was deleted or the database restored in the meantime.
@@ -146,7 +146,7 @@ impl Drive<'_> {
         Ok(noted)
     }
 
-    /// Records finished steps early, if something slow happens before the next attempt.
+    /// Records the finished steps now. Call it before something slow, such as a wait.
     pub fn note_held(&self) -> Result<()> {
         let held = self.held.take();
         let is_noted = held.is_empty();
@@ -183,7 +183,7 @@ impl Drive<'_> {
             if self.rows[seq].state.is_over() {
                 continue;
             }
-            // Once the first attempt is recorded, a signal must interrupt it like any attempt that is under way.
+            // If the first attempt is already recorded, it counts as under way: do not stop before it.
             let signal = if self.is_begun { None } else { self.stop.signal(self.context, self.run) };
             let next = match signal {
                 Some(signal) => Next::Stopped(signal),
@@ -212,8 +212,8 @@ impl Drive<'_> {
                 .unwrap_or(false)
     }
 
-    /// Sets the final state of a step. It is recorded together with the next attempt, or after the last step with the end of
-    /// the run.
+    /// Sets the final state of a step. It is recorded together with the next attempt. After the last step, it is recorded
+    /// together with the end of the run.
     pub fn end_step(&mut self, seq: usize, state: StepState, reason: Option<&str>, left: Left) -> Result<()> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         self.rows[seq].state = state;
@@ -265,7 +265,7 @@ impl Drive<'_> {
         self.event(db, None, if end.state == State::Succeeded { "ok" } else { "E_STEP_FAILED" })
     }
 
-    /// Returns the output of the run: its filled-in template, or else the output of the last successful step.
+    /// Returns the output of the run: its filled-in template, or else the output of the last step that succeeded.
     fn output(&self) -> Result<Option<Value>> {
         match &self.program.final_output {
             Some(template) => self.values.answer(template).map(Some),
@@ -305,7 +305,7 @@ impl Drive<'_> {
         })
     }
 
-    /// Appends an event about a step or the run, for the audit trail and subscribers.
+    /// Appends an event about a step or the whole run, for the audit trail and for subscribers.
     pub fn event(&self, db: &Db<'_>, seq: Option<usize>, outcome: &str) -> Result<()> {
         let step = seq.map(|seq| format!("/{}", self.program.steps[seq].id)).unwrap_or_default();
         let subject = format!("{}{step}", self.uuid);

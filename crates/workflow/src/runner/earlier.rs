@@ -1,4 +1,4 @@
-//! The outputs of steps from another process or another run, read from the database.
+//! The outputs of steps that ran in another process or another run, as stored in the database.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use mcpkg_store::blobs::stored_json;
 use mcpkg_store::runs::StepState;
 use mcpkg_store::runs::steps::{self, Step};
 
-/// The output of a step: from another process or run, or supplied by the caller.
+/// The output of a step that ran in another process or run, or that the caller supplied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
     pub step: String,

@@ -1,4 +1,4 @@
-//! The runs of this process. Each has its own thread, so that it continues when nobody waits for it any more.
+//! Keeps track of the runs of this process. Each run has its own thread, and continues when nobody waits for it any more.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,8 +48,8 @@ pub(super) fn is_ending() -> bool {
     ENDING.load(Ordering::Acquire)
 }
 
-/// Works on a run in a thread of its own. Waits at most `wait` for its end, and returns whether it ended by then. Meanwhile the
-/// caller receives its progress.
+/// Works on a run in its own thread, and waits at most `wait` for its end. Returns whether it has ended. The caller receives its
+/// progress while waiting.
 ///
 /// If this returns an error, the run was not begun.
 pub fn follow(
@@ -78,7 +78,7 @@ pub fn follow(
     }
     let ended = !runs.contains_key(&run);
     drop(runs);
-    // Let go of the connection to the client, so that it can close once the answer is sent.
+    // Drop the connection to the client, so that it can close once the answer is sent.
     followed.leave();
     Ok(ended)
 }
@@ -107,7 +107,7 @@ impl Drop for Working {
     }
 }
 
-/// Returns a context for the run's own thread: it cannot ask anybody, and is not cancelled with the caller.
+/// Returns the context for the run's own thread. It cannot ask anybody, and the caller's cancellation does not stop it.
 fn alone(context: &Context, followed: &Arc<Followed>) -> Context {
     let (progress, say) = (Arc::clone(followed), Arc::clone(followed));
     Context {

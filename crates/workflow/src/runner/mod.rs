@@ -1,8 +1,8 @@
 //! Runs workflows and single commands: begins a run with a person's consent, executes its steps, stops it and resumes it.
 //!
 //! An attempt is committed before its request is sent. Its outcome is committed afterwards, possibly together with the next
-//! attempt. If the process is killed, the next one can thus tell what may be repeated (see [`resume`]). The process that works
-//! on a run holds the run's lock. No run resumes by itself.
+//! attempt. So if the process is killed, the database shows which step was under way, and [`resume`] can decide whether to repeat
+//! it. The process that works on a run holds the run's lock. No run resumes by itself.
 
 mod attempt;
 pub mod begin;

@@ -23,11 +23,11 @@ pub struct Program {
     pub steps: Vec<Planned>,
     /// The template of the run's output. Without it, the output is that of the last step.
     pub final_output: Option<Value>,
-    /// The inputs by name. The value of a secret input is a reference.
+    /// The inputs by name. For a secret input, the value is a reference.
     pub inputs: Map<String, Value>,
     /// The names of secret inputs.
     pub secret_inputs: Vec<String>,
-    /// The inputs, variables and outputs that contain passwords. They are sent, but not stored.
+    /// Which inputs, variables and outputs contain passwords. Passwords are sent, but never stored.
     pub passwords: Sources,
     /// The variables that the project allows.
     pub env: Map<String, Value>,
@@ -75,7 +75,7 @@ impl Planned {
 pub enum Arguments {
     /// Arguments without expressions.
     Plain {
-        /// The values by name. The value of a secret is a reference.
+        /// The values by name. For a secret, the value is a reference.
         with: Map<String, Value>,
         /// The names of the secrets.
         secrets: Vec<String>,
@@ -91,7 +91,7 @@ pub struct Repeat {
     pub until: Option<Value>,
     /// Milliseconds between two rounds.
     pub every: Millis,
-    /// Milliseconds after which no other round begins.
+    /// Milliseconds after which no new round begins.
     pub timeout: Millis,
     pub max_rounds: i64,
 }
@@ -202,8 +202,7 @@ impl Program {
         }
     }
 
-    /// Returns the program of a single step, named `WORKFLOW/STEP`. The outputs of the steps that it needs are given as
-    /// `earlier`.
+    /// Reduces a program to a single step, and names it `WORKFLOW/STEP`. `earlier` has the outputs of the steps that it needs.
     pub fn of_step(mut self, step: &str, earlier: Vec<Earlier>) -> Self {
         self.steps.retain(|planned| planned.id == step);
         self.steps.iter_mut().for_each(|planned| planned.needs.clear());

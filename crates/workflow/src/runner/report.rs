@@ -1,4 +1,4 @@
-//! Reports on a run: its state, steps and attempts, without secrets and step outputs.
+//! Reports on a run: its state, steps and attempts. Secrets and the outputs of steps are left out.
 
 use serde_json::{Map, Value, json};
 
@@ -20,8 +20,8 @@ pub enum Detail {
     Attempts,
 }
 
-/// Returns the state of a run. If nobody holds its lock any more, it was interrupted. If its holder on another machine has lost
-/// the connection, its state is unknown.
+/// Returns the state of a run. A run that should be under way was interrupted if nobody holds its lock. If the holder on another
+/// machine has lost the connection, the state is unknown.
 pub fn state(store: &Store, run: &Run) -> State {
     if !run.state.is_under_way() {
         return run.state;

@@ -48,13 +48,13 @@ pub struct Resumable {
     pub holder: RunHolder,
 }
 
-/// Locks a run that stopped before its end, or a failed run to retry.
+/// Locks a run to resume it: one that stopped before its end or, if `retries` is set, a failed one.
 ///
 /// # Errors
 /// `E_RUN_BUSY` if another process works on it; `E_RUN_STATE` if it has ended.
 pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
-    // Read it again under the lock: the last holder may have ended the run.
+    // Read the run again under the lock, because the last holder may have ended it.
     let found = context.store.read(|db| {
         let Some(run) = runs::get(db, run.uuid)? else { return Ok(None) };
         let definition = runs::definition(db, &run)?;
@@ -88,11 +88,11 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     Ok(Resumable { run, definition, generation, holder })
 }
 
-/// Resets the steps of a run so that it can continue, applying the decisions of a person.
+/// Resets the steps of a run so that it can continue, and applies the decisions of a person.
 ///
 /// # Errors
-/// `E_STEP_UNCERTAIN` if a person has to decide about a step. `E_INVALID_ARGUMENT` if a decision is about a step that needs
-/// none, or a step to retry has succeeded.
+/// `E_STEP_UNCERTAIN` if a person has to decide about a step. `E_INVALID_ARGUMENT` for a decision about a step that needs none,
+/// or for a step to retry that has succeeded.
 pub fn prepare(
     context: &Context,
     resumable: &Resumable,
@@ -139,8 +139,8 @@ pub fn prepare(
     refused.map_or(Ok(()), |step| Err(self::uncertain(run.uuid, &step)))
 }
 
-/// Returns the steps to retry, in order: failed ones, and those skipped because they depend on them. Never a step that
-/// succeeded.
+/// Returns the steps to retry, in order: failed steps, and those that were skipped because they depend on a failed one. A step
+/// that succeeded is never retried.
 fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<usize>> {
     let failed: Vec<&str> =
         rows.iter().filter(|row| row.state == StepState::Failed).map(|row| row.name.as_str()).collect();
@@ -224,7 +224,7 @@ fn decide(db: &Db<'_>, run: i64, row: &Step, decision: &Decision, now: Millis) -
     steps::end(db, run, row.seq, state, reason, now)
 }
 
-/// Cancels a run. If a process works on it, that process ends it; otherwise it ends here.
+/// Cancels a run. The process that works on it is asked to stop. Without such a process, the run ends here.
 pub fn cancel(context: &Context, run: &Run) -> Result<State> {
     let now = context.clock.now();
     if !context.store.write(|db| runs::want(db, run.id, runs::Wanted::Cancel))? {
@@ -265,7 +265,7 @@ fn busy(context: &Context, run: Uuid) -> Error {
         .hint(hint)
 }
 
-/// Returns the hint for an agent that a run continues, with the tool that reports on it.
+/// Returns the hint that tells an agent which tool shows the progress of a run.
 pub fn goes_on(context: &Context, run: Uuid) -> String {
     let reads = match context.caller.identity() {
         Identity::Assistant => format!("list_runs with run {run}"),

@@ -21,7 +21,7 @@ enum Round {
     Done,
     /// Repeat the step at this time.
     Again(Millis),
-    /// The step fails: its condition is not met, and no round is left.
+    /// The step fails, because its condition was not met in time or an answer lacks a field.
     GivenUp(String),
 }
 
@@ -33,7 +33,7 @@ impl Drive<'_> {
         if let Some(reason) = self.unmet(seq) {
             return self.leave(seq, StepState::Skipped, &reason);
         }
-        // The condition is evaluated once; a step that has begun is not skipped any more.
+        // Evaluate the condition only once: a step that has begun is no longer skipped.
         if self.rows[seq].rounds == 0
             && let Some(condition) = &step.condition
         {
@@ -43,7 +43,7 @@ impl Drive<'_> {
                 Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
             }
         }
-        // Reading a secret may start a program and take a while, so record finished steps first.
+        // Reading a secret may start a slow program, so record the finished steps first.
         if !step.reads_no_secret() {
             self.note_held()?;
         }
@@ -100,7 +100,7 @@ impl Drive<'_> {
         let Some(next_at) = self.rows[seq].next_at.take() else { return Ok(None) };
         self.note_held()?;
         let every = self.program.steps[seq].repeat.as_ref().map_or(0, |repeat| repeat.every);
-        // If the clock was set back, wait for one interval at most.
+        // If the clock was set back, do not wait longer than one interval.
         let left = next_at.saturating_sub(self.context.clock.now()).clamp(0, every);
         Ok(self.stop.sleep(Duration::from_millis(left.unsigned_abs())))
     }
@@ -132,7 +132,7 @@ impl Drive<'_> {
         if let Some(field) = lacks(&step.spec.output_contract, names, output) {
             return Round::GivenUp(format!("its output has no field '{field}', which its output_contract requires"));
         }
-        // Without a condition, the step does not repeat; the check and the plan say so too.
+        // Without `until`, the step runs once. The check and the plan tell the author the same.
         let until = step.repeat.as_ref().and_then(|repeat| Some((repeat, repeat.until.as_ref()?)));
         let Some((repeat, until)) = until else { return Round::Done };
         match self.values.holds_with(until, &step.id, output, &self.known) {
@@ -192,7 +192,7 @@ impl Drive<'_> {
         }
         let is_uncertain = failed.may_be_done && !may_repeat(spec);
         match cut {
-            // Leave the row unchanged: whether a resume may repeat the step depends on its command.
+            // Leave the row in the state `running`: a resume then decides whether the step may be repeated.
             Some(Signal::End) => Ok(Next::Stopped(Signal::End)),
             Some(signal) if !is_uncertain => {
                 let (ended, _) = self.ended(seq, &Err(failed), Some("the attempt was interrupted"));
@@ -220,7 +220,7 @@ impl Drive<'_> {
     }
 }
 
-/// Describes an error that occurred before anything was sent. The code is included unless it only says that the step failed.
+/// Describes an error that occurred before anything was sent. The code is included, except `E_STEP_FAILED`, which adds nothing.
 fn said(error: &Error) -> String {
     match error.code() {
         Code::StepFailed => error.public_message().to_owned(),

@@ -1,4 +1,4 @@
-//! Stops the work on a run: when a process requests a pause or cancellation, or when this process ends.
+//! Stops the work on a run when somebody requests a pause or a cancellation, or when this process ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use super::live;
 use mcpkg_core::op::Context;
 use mcpkg_store::runs::{self, Wanted};
 
-/// Interval at which a run is checked for a requested stop.
+/// Interval at which the watcher checks whether a stop was requested.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long an attempt may continue after its process was told to end.
+/// How long an attempt may continue after its process began to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Why the work stops.
@@ -39,7 +39,7 @@ struct State {
     signal: Option<Signal>,
     /// When the process began to end.
     ending_since: Option<Instant>,
-    /// Cancels the attempt under way, and whether a pause may do so.
+    /// The token that cancels the attempt under way, and whether a pause may use it.
     attempt: Option<(CancellationToken, bool)>,
 }
 
@@ -47,7 +47,7 @@ impl Stop {
     /// Calls `work` while a thread watches for signals.
     pub fn watched<T>(&self, context: &Context, run: i64, work: impl FnOnce() -> T) -> T {
         thread::scope(|scope| {
-            // If the thread cannot start, the run can be stopped only between its steps.
+            // Without the thread, the run can only be stopped between its steps.
             let watcher =
                 thread::Builder::new().name("run-watch".to_owned()).spawn_scoped(scope, || self.watch(context, run));
             if let Err(error) = watcher {
@@ -66,7 +66,7 @@ impl Stop {
         self.state().signal
     }
 
-    /// Returns the token that cancels an attempt. A pause cancels it only if the command may be sent again.
+    /// Returns the token that cancels an attempt. A pause uses it only if the command may be sent again.
     pub fn begin_attempt(&self, may_repeat: bool) -> CancellationToken {
         let token = CancellationToken::new();
         self.state().attempt = Some((token.clone(), may_repeat));
@@ -108,13 +108,13 @@ impl Stop {
     }
 
     fn look(&self, context: &Context, run: i64) {
-        // Ignore database errors here; the work itself reports them.
+        // Ignore database errors here: they are reported where the run writes its progress.
         let wanted = context.store.hasty().read(|db| runs::wanted(db, run)).ok().flatten();
         let mut state = self.state();
         if context.is_cancelled() || live::is_ending() {
             let since = *state.ending_since.get_or_insert_with(Instant::now);
             state.signal = state.signal.or(Some(Signal::End));
-            // A person who interrupted the run at a terminal does not wait for the grace period.
+            // There is no grace period if a person interrupted the run at a terminal.
             if context.is_cancelled() || since.elapsed() >= GRACE {
                 state.cut(true);
             }
@@ -141,7 +141,7 @@ impl Stop {
 }
 
 impl State {
-    /// Interrupts the attempt under way. Unless `any` is set, only if its command may be sent again.
+    /// Cancels the attempt under way. Unless `any` is set, it is cancelled only if its command may be sent again.
     fn cut(&self, any: bool) {
         if let Some((token, may_repeat)) = &self.attempt
             && (any || *may_repeat)
@@ -151,7 +151,7 @@ impl State {
     }
 }
 
-/// Ends the watcher, even if the work panics.
+/// Ends the watcher when dropped, so that it also ends if the work panics.
 struct Over<'a>(&'a Stop);
 
 impl Drop for Over<'_> {

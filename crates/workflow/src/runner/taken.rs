@@ -19,7 +19,7 @@ pub struct Taken {
     pub earlier: Vec<Earlier>,
     /// Name of its project.
     pub project: Option<String>,
-    /// Distinguishes the database from one restored from a backup.
+    /// The generation of the database, which changes when a backup is restored.
     pub generation: String,
 }
 

@@ -12,10 +12,10 @@ use crate::sealed::Known;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret::Reference;
 
-/// Marks a secret that was removed from the output of an earlier process. No text from outside contains a NUL character.
+/// Replaces a secret that was removed from the output of an earlier process. No text from outside contains a NUL character.
 const LOST: &str = "\0lost";
 
-/// How many characters of a value are shown in the reason for a false condition.
+/// Maximum length of a value in the description of a condition, in characters.
 const TOLD: usize = 60;
 
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Values {
         Ok(values)
     }
 
-    /// Adds the output of a step from an earlier process or another run. Its removed secrets are marked as lost.
+    /// Adds the output of a step from an earlier process or another run. The secrets that were removed from it become [`LOST`].
     pub fn restore(&mut self, earlier: Earlier) {
         let Earlier { step, mut output, taken_out } = earlier;
         for pointer in &taken_out {
@@ -49,8 +49,8 @@ impl Values {
         self.outputs.insert(step, output);
     }
 
-    /// Fills in the arguments and the body of a step. This reads secret references; `secrets` are the catalog secrets that the
-    /// step uses.
+    /// Fills in the arguments and the body of a step, and reads the secrets that are given as references. `secrets` are the
+    /// catalog secrets that the step uses.
     ///
     /// # Errors
     /// `E_STEP_FAILED` if a value is missing.
@@ -83,7 +83,7 @@ impl Values {
         Ok((with, body))
     }
 
-    /// Evaluates a condition. Also describes its operands, with known secrets masked.
+    /// Evaluates a condition. Also returns a description of its operands, with known secrets masked.
     ///
     /// # Errors
     /// `E_STEP_FAILED` if the result is not a boolean.
@@ -113,14 +113,14 @@ impl Scope for Values {
             Root::Input(name) => self.inputs.get(name),
             Root::Step(id) => self.outputs.get(id),
             Root::Env(name) => self.env.get(name),
-            // Secrets are never values. They are only sent to their own host, see [`Sent`].
+            // Secrets are not values. They can only be sent, to their own host: see [`Sent`].
             Root::Secret(_) => None,
         };
         known(found, path)
     }
 }
 
-/// The values of a run, plus the output of a step that has not ended.
+/// The values of a run, plus the output of a step that has not ended yet.
 struct With<'a> {
     values: &'a Values,
     step: &'a str,
@@ -193,7 +193,7 @@ fn holds(text: &Value, scope: &dyn Scope, known: &Known) -> Result<(bool, String
     Ok((holds, format!("the condition is {holds}{}", operands(&expression, scope, known))))
 }
 
-/// Describes the operands of a condition. Secrets are masked before values are cut, because a part of a secret is not
+/// Describes the operands of a condition. Secrets are masked before long values are cut, because part of a secret would not be
 /// recognized.
 fn operands(expression: &Expression, scope: &dyn Scope, known: &Known) -> String {
     let mut told: Vec<String> = Vec::new();
@@ -253,7 +253,7 @@ fn holds_lost(value: &Value) -> bool {
     }
 }
 
-/// Replaces the mark of lost secrets with `***`.
+/// Replaces [`LOST`] with `***`.
 fn lost_as_hidden(value: Value) -> Value {
     match value {
         Value::String(text) => text.replace(LOST, "***").into(),

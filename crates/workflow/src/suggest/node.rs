@@ -1,4 +1,4 @@
-//! Resolves the position that suggestions are for: an input, or an argument of a step.
+//! Resolves the position that suggestions are wanted for: an input, or an argument of a step.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,17 +13,17 @@ use mcpkg_base::error::{Code, Error, Result};
 
 /// The target of suggestions.
 pub struct Pointed<'s> {
-    /// The input, or an empty one if the target is an argument.
+    /// The input. If the target is an argument, an empty input.
     pub input: Cow<'s, Input>,
     /// The name of the input or argument.
     pub name: String,
     /// The command and argument that the value is passed to, if any.
     pub argument: Option<(String, Argument<'s>)>,
-    /// The steps that have run by then, the last one first.
+    /// The steps that have run by then, latest first.
     pub before: Vec<usize>,
 }
 
-/// Returns the target at a JSON pointer. Any other place in the text is an error.
+/// Returns the target at a JSON pointer. It is an error if the pointer leads to anything else.
 pub fn pointed<'s>(surveyed: &'s Surveyed, pointer: &str) -> Result<Pointed<'s>> {
     let parts: Vec<String> =
         pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect();
@@ -51,7 +51,7 @@ fn input<'s>(surveyed: &'s Surveyed, key: &str) -> Pointed<'s> {
     let by_place = || key.parse::<usize>().ok().and_then(|index| inputs.list.get(index));
     let named = inputs.list.iter().find(|named| named.id == key).or_else(by_place);
     let name = named.map_or(key, |named| named.id.as_str());
-    // If the input is the whole value of an argument, that argument determines the values that fit.
+    // If an argument gets its whole value from this input, the argument decides which values fit.
     let is_it = |node: &Node| matches!(node, Node::Path(path) if path.segments.is_empty() && path.root == Root::Input(name.to_owned()));
     let argument = surveyed.uses.iter().find_map(|used| {
         let Slot::With(step, arg) = &used.slot else { return None };

@@ -1,4 +1,4 @@
-//! Ranks the lists that can provide values, with the bindings of their arguments and the reasons for the rank.
+//! Ranks the lists that can provide values. Each suggestion has the bindings of its arguments and the reasons for its rank.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -68,7 +68,7 @@ pub fn suggestions(
             }
             suggestion.bindings.insert(arg.clone(), json!({ "source": source, "note": bound.note }));
         }
-        // A list that matches only by a word is suggested only if the user typed that word.
+        // Without a reason, a list matches only by words. Suggest it only if the user typed something.
         if partial.is_some() || !suggestion.why.is_empty() {
             found.push(suggestion);
         }
@@ -84,7 +84,7 @@ fn candidates(pointed: &Pointed<'_>, commands: &Reachable<'_>, partial: Option<&
     let partial = partial.map(str::trim).filter(|partial| !partial.is_empty());
     let query = partial.map_or_else(|| words(pointed), str::to_owned);
     let mut hits = commands.search(&indexes, &query, |brief| brief.lists);
-    // An empty query matches every command, so drop results without a match.
+    // Drop results that match no word: an empty query matches every command.
     hits.retain(|hit| hit.matched > 0 || partial.is_some_and(|partial| hit.brief.id.contains(partial)));
     hits.sort_by(|a, b| {
         b.matched.cmp(&a.matched).then(b.score.total_cmp(&a.score)).then_with(|| a.brief.id.cmp(&b.brief.id))
@@ -118,7 +118,7 @@ fn words(pointed: &Pointed<'_>) -> String {
     words.join(" ")
 }
 
-/// Returns the suggestion of a list, before its arguments are bound.
+/// Makes a suggestion of a list. Its arguments are bound later.
 fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Suggestion {
     let (mut why, mut score) = (Vec::new(), 0);
     if let Some((command, argument)) = &pointed.argument {
@@ -146,7 +146,7 @@ fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Su
     Suggestion { id: contract.id.clone(), summary, select, bindings: Map::new(), open: Vec::new(), why, score }
 }
 
-/// Returns the fields to select: the value by its preferred or accepted tag, or else by name.
+/// Returns the fields to select. The value is the field with a preferred or accepted tag, or else one with a usual name.
 fn select(returns: &[OutputField], pointed: &Pointed<'_>) -> Map<String, Value> {
     let tagged = |tag: &str| returns.iter().find(|field| field.tags.iter().any(|known| known == tag));
     let named = |name: &str| returns.iter().find(|field| field.name == name);

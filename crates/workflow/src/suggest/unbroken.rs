@@ -1,4 +1,4 @@
-//! Repairs a text that is being written: empties lines that make the YAML invalid.
+//! Makes a text that is still being written valid, by emptying the lines that break the YAML.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use crate::yaml;
 /// Maximum number of lines to empty.
 const MOST: usize = 16;
 
-/// Returns valid YAML by emptying at most a few lines; all lines keep their numbers. The line being written keeps at least its
+/// Returns valid YAML. A few lines may be emptied, but all lines keep their numbers. The line being written keeps at least its
 /// key.
 pub fn unbroken(text: &str, written: Option<usize>) -> Cow<'_, str> {
     let kept = passed_over(Cow::Borrowed(text), written);
     kept.or_else(|| passed_over(Cow::Owned(keyed(text, written?)?), written)).unwrap_or(Cow::Borrowed(text))
 }
 
-/// Empties invalid lines; returns `None` if there are too many, or if the line being written is one of them.
+/// Empties invalid lines. Returns `None` if there are too many, or if the line being written is one of them.
 fn passed_over(mut text: Cow<'_, str>, written: Option<usize>) -> Option<Cow<'_, str>> {
     for _ in 0..=MOST {
         let read = yaml::read(&text);
@@ -30,7 +30,7 @@ fn keyed(text: &str, line: usize) -> Option<String> {
     with_line(text, line, |line| line.find(": ").map(|end| &line[..end + 2]))
 }
 
-/// Returns a text with one line replaced; `None` if that changes nothing.
+/// Returns a text with one line replaced. `None` if the line stays the same.
 fn with_line<'t>(text: &'t str, line: usize, other: impl Fn(&'t str) -> Option<&'t str>) -> Option<String> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     let place = lines.get_mut(line - 1)?;

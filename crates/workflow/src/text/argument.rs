@@ -48,7 +48,8 @@ pub(crate) fn object(argument: &str) -> Result<Object, std::convert::Infallible>
 }
 
 impl Text {
-    /// Reads the text, but at most one byte more than a workflow may have. The check then reports that it is too long.
+    /// Reads the text, but at most one byte more than the limit for workflows: enough for the check to report that it is too
+    /// long.
     pub(crate) fn read(&self) -> Result<String> {
         let bytes = match self {
             Self::Agent(text) => return Ok(text.clone()),
@@ -61,7 +62,7 @@ impl Text {
         let is_cut = bytes.len() > MAX_BYTES;
         match String::from_utf8(bytes) {
             Ok(text) => Ok(text),
-            // The cut may have split a character.
+            // The limit may have cut a character in two.
             Err(error) if is_cut && error.utf8_error().valid_up_to() + 4 > MAX_BYTES => {
                 Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
             }
@@ -139,7 +140,7 @@ impl Object {
         }
     }
 
-    /// Reads a workflow draft, without its `diagnostics`: they are not part of the workflow.
+    /// Reads a workflow draft without its `diagnostics`, which are remarks about the workflow and not part of it.
     pub(crate) fn read_draft(self) -> Result<Map<String, Value>> {
         let mut draft = self.read()?;
         draft.shift_remove("diagnostics");

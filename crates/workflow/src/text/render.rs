@@ -84,12 +84,12 @@ impl Operation for Render {
     }
 }
 
-/// Whether a finding prevents rendering, because a part of the text would be lost. A missing field loses nothing.
+/// Whether rendering would lose the part of the text that the finding is about. A missing field loses nothing.
 fn keeps_from(found: &Finding) -> bool {
     found.severity == Severity::Error && found.code != Kind::MissingField
 }
 
-/// Returns the inputs and steps of a definition, with the inputs in their original form.
+/// Returns the inputs and steps of a definition. The inputs keep their form: a mapping or a list.
 fn parts(definition: &Definition) -> Result<Map<String, Value>> {
     let empty = match definition.inputs.form {
         Form::Map => json!({}),

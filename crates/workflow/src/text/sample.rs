@@ -1,4 +1,4 @@
-//! Named values as arguments: an object from agents, `NAME=VALUE` from the shell.
+//! Named values as arguments: agents pass an object, and the shell takes `NAME=VALUE`.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ pub(crate) struct Sample {
 #[derive(Clone, Debug)]
 pub(crate) enum Sampled {
     Json(Value),
-    /// Text from a command line, which is parsed once the type is known.
+    /// Text from a command line. It is parsed when its type is known.
     Typed(String),
 }
 

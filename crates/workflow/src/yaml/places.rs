@@ -1,4 +1,4 @@
-//! The positions of the values in a text, by JSON pointer.
+//! Records where each value is in a text, by JSON pointer.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -14,17 +14,17 @@ pub struct Place {
     pub value: Span,
     /// For an alias: the position of the anchored value.
     pub defined_at: Option<Span>,
-    /// The text of a scalar, if its source is identical to its value: on one line, without escapes.
+    /// The text of a scalar on one line without escapes, so that the source is exactly the value.
     pub exact: Option<Span>,
 }
 
-/// How well a value matches a position in the text. Later variants are better.
+/// How well a value matches a position in the text, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Match {
     None,
-    /// The position is inside the value; holds the line and column where the value begins.
+    /// The position is inside the value. Holds the line and column where the value begins.
     Around(usize, usize),
-    /// The key is on the same line before the position; holds the column of the key.
+    /// The key is on the same line, before the position. Holds the column of the key.
     Keyed(usize),
 }
 
@@ -63,7 +63,7 @@ enum Children {
 impl Places {
     pub(super) const ROOT: usize = 0;
 
-    /// Returns positions that only contain the whole text.
+    /// Starts with only the root, which is the position of the whole text.
     pub(super) fn new() -> Self {
         let place = Place { key: None, value: Span::BEGINNING, defined_at: None, exact: None };
         Self { nodes: vec![Node { place, children: Children::None }] }

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-/// Returns the value of a plain scalar, and whether other YAML parsers or people might understand it differently.
+/// Returns the value of a plain scalar, and whether other YAML parsers or people might read it as something else.
 pub(super) fn plain(text: &str) -> (Value, bool) {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return (Value::Null, false),

@@ -11,7 +11,7 @@ use crate::finding::{Finding, Kind};
 use crate::limits::{MAX_BYTES, MAX_DEPTH, MAX_EXPANDED, MAX_NODES};
 use crate::span::Span;
 
-/// Ends the walk. The finding with the reason was already recorded.
+/// Ends the walk. The finding that says why is already recorded.
 struct Stop;
 
 type Step<T> = Result<T, Stop>;
@@ -28,12 +28,12 @@ pub struct Read {
     pub findings: Vec<Finding>,
 }
 
-/// Parses a text. Limits bound time and memory.
+/// Parses a text. Limits keep large texts from taking too much time and memory.
 pub fn read(text: &str) -> Read {
     let mut options = Options::default();
     options.disallow_directives = true;
     options.emit_comments = false;
-    // The walk's own limit gives better messages; this one only bounds the parser's lookahead.
+    // The walk has its own, lower limit with better messages. This one only keeps the parser from looking too far ahead.
     options.flow_nesting_limit = 2 * MAX_DEPTH;
     options.block_nesting_limit = 2 * MAX_DEPTH;
     let mut walk = Walk {
@@ -54,7 +54,7 @@ pub fn read(text: &str) -> Read {
 struct Walk<'t> {
     text: &'t str,
     parser: Parser<'t, StrInput<'t>>,
-    /// An event that was peeked at.
+    /// An event that was read ahead.
     waiting: Option<Spanned<'t>>,
     places: Places,
     findings: Vec<Finding>,
@@ -65,7 +65,7 @@ struct Walk<'t> {
     expanded: usize,
 }
 
-/// An anchored value, with its size for the limits.
+/// An anchored value. Its size is stored, because each alias counts against the limits.
 struct Anchor {
     value: Value,
     node: usize,
@@ -121,7 +121,7 @@ impl<'t> Walk<'t> {
         let marker = error.marker();
         let start = marker.byte_offset().unwrap_or(0).min(self.text.len());
         let (line, column) = (marker.line(), marker.col() + 1);
-        // Cover one character, unless the line ends here.
+        // The span covers one character, or none at the end of a line.
         let width = self.text.get(start..).and_then(|rest| rest.chars().next()).filter(|c| !matches!(c, '\n' | '\r'));
         let (bytes, columns) = width.map_or((0, 0), |c| (c.len_utf8(), 1));
         let span = Span { start, end: start + bytes, line, column, end_line: line, end_column: column + columns };
@@ -256,7 +256,7 @@ impl<'t> Walk<'t> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, span: Span) -> Value {
-        // A plain scalar without text is an absent value, that is, null.
+        // A plain scalar without text is a missing value, that is, null.
         if !matches!(style, ScalarStyle::Plain) {
             return Value::String(text.to_owned());
         }
@@ -298,7 +298,7 @@ impl<'t> Walk<'t> {
                 return Ok(Found { value: Value::Object(values), span: span.to_end_of(end) });
             }
             let Some(key) = self.key(event, at)? else {
-                // Skip the value of an invalid key.
+                // The key is invalid, so skip its value.
                 let next = self.next()?;
                 end = self.pass(next)?;
                 continue;
@@ -325,7 +325,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Returns a key, or `None` for an invalid key that was reported.
+    /// Returns a key. `None` if it is invalid, which is then already reported.
     fn key(&mut self, event: Event<'t>, span: Span) -> Step<Option<String>> {
         match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<" => {
@@ -338,7 +338,7 @@ impl<'t> Walk<'t> {
                 if !is_text {
                     let found = self.find(Kind::NonScalarKey, span, format!("the key `{text}` is not text"));
                     found.hint("put the key in quotes").fix(span, json!(text).to_string());
-                    // An absent key has no text to put in quotes.
+                    // A missing key has no text to put in quotes.
                     found.fix.take_if(|_| span.start == span.end);
                 }
                 Ok(is_text.then(|| text.into_owned()))
@@ -355,7 +355,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Skips a value; returns its end.
+    /// Skips a value, and returns the span of its end.
     fn pass(&mut self, (event, span): Spanned<'t>) -> Step<Span> {
         let mut depth = 0_usize;
         let (mut event, mut at) = (event, span);
@@ -373,7 +373,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Reports `{{ x }}`: YAML reads it as a mapping with a mapping as key, but the author meant a template.
+    /// Reports `{{ x }}`. To YAML, this is a mapping inside a mapping, but the author meant a template.
     fn mustache(&mut self, span: Span, depth: usize) -> Step<Found> {
         let end = self.pass((Event::MappingStart(StructureStyle::Flow, 0, None), span))?;
         let whole = span.to_end_of(end);
@@ -387,7 +387,7 @@ impl<'t> Walk<'t> {
         Ok(Found { value: Value::String(written), span: whole })
     }
 
-    /// Whether a value directly follows a key or begins a list element on its line.
+    /// Whether a value directly follows a key on its line, or begins a list element.
     fn is_value_of_a_line(&self, span: Span) -> bool {
         let before = self.text.get(..span.start).unwrap_or_default().trim_end_matches(' ');
         before.ends_with([':', '-', '[', ',']) && before.len() < span.start
@@ -467,8 +467,8 @@ fn scalar_bytes(value: &Value) -> usize {
     value.as_str().map_or(0, str::len)
 }
 
-/// Returns the span of a scalar's text without quotes, if the source is identical to the value; `None` if it has escapes or
-/// several lines.
+/// Returns the span of a scalar's text without its quotes. `None` if the text has escapes or several lines, because it then
+/// differs from the value.
 fn exact(text: &str, span: Span, scalar: &str, style: ScalarStyle) -> Option<Span> {
     let quotes = match style {
         ScalarStyle::Plain => 0,
