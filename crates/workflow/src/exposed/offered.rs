@@ -55,14 +55,14 @@ fn is_own(input: &str) -> bool {
     matches!(input, NONCE | WAIT)
 }
 
-/// Returns the names of secrets that a run needs and that an agent cannot pass.
+/// Returns the names of the secrets that a run needs. An agent cannot pass them.
 pub fn secrets(definition: &Definition) -> Vec<&str> {
     let inputs = definition.inputs.list.iter();
     let needed = inputs.filter(|named| named.input.r#type == InputType::Secret && is_needed(&named.input));
     needed.map(|named| named.id.as_str()).collect()
 }
 
-/// Returns the input schema of a tool: the workflow's inputs except secrets, and the arguments that continue a run.
+/// Returns the input schema of a tool: the inputs of the workflow without secrets, and the arguments for the nonce and the wait.
 pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -90,7 +90,7 @@ pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
     Arc::new(schema)
 }
 
-/// Whether a caller has to pass a value.
+/// Whether the caller has to pass a value for an input.
 fn is_needed(input: &Input) -> bool {
     input.is_required() && input.default.is_none()
 }

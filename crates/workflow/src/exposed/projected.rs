@@ -1,4 +1,4 @@
-//! Exposed workflows as MCP tools: listed, found and called.
+//! Lists, finds and calls exposed workflows as MCP tools.
 
 use std::sync::Arc;
 
@@ -27,11 +27,12 @@ struct Offer {
     schema: Arc<Map<String, Value>>,
 }
 
-/// The most recently read texts, by SHA-256. Tools are listed far more often than workflows change.
+/// The most recently read texts, by SHA-256. They are worth caching, because tools are listed far more often than workflows
+/// change.
 static SHOWN: Cache<[u8; 32], Arc<Shown>> = Cache::new(64);
 
 fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
-    // Sorting by tool name is the same as sorting by workflow name.
+    // The tools are sorted like their workflows, because their names differ only in the prefix.
     let mut after = match after.strip_prefix(PREFIX) {
         Some(name) => name.to_owned(),
         None if after < PREFIX => String::new(),
@@ -105,8 +106,8 @@ fn projected(db: &Db<'_>, row: Exposed) -> Result<Option<Projected>> {
     }))
 }
 
-/// Returns the effect of a workflow's tool: the one that a person approved, if the text is unchanged, else the most dangerous
-/// one.
+/// Returns the effect of a workflow's tool: the effect that a person approved or, if the text has changed since, the most
+/// dangerous one.
 fn effect(row: &Exposed) -> (Effect, Hints) {
     let exposure = &row.exposure;
     let is_same = exposure.model_hash == row.model_hash;
@@ -117,7 +118,7 @@ fn effect(row: &Exposed) -> (Effect, Hints) {
         idempotent: Some(word == "read"),
         open_world: Some(exposure.open_world || !is_same),
     };
-    // At least a write, because every run is recorded.
+    // Every run is recorded, so even a workflow that only reads counts as a write.
     (if word == "destroy" { Effect::Destroy } else { Effect::Write }, hints)
 }
 

@@ -20,9 +20,9 @@ pub enum Node {
     /// True if all parts are true.
     And(Vec<Expression>),
     Not(Box<Expression>),
-    /// Compares value and type; the flag is false for `!=`.
+    /// Compares both value and type. The flag is false for `!=`.
     Equal(bool, Box<Expression>, Box<Expression>),
-    /// Whether a list contains an element, or a string contains a substring.
+    /// Whether a list contains an element, or a string contains another.
     Includes(Box<Expression>, Box<Expression>),
     Path(Path),
     Literal(Value),
@@ -35,7 +35,7 @@ pub struct Path {
     pub root: Root,
     /// The byte range of the name.
     pub name_at: Range<usize>,
-    /// Whether a path of a step includes `.output`.
+    /// Whether a path to a step's output is written with `.output`, which is optional.
     pub says_output: bool,
     pub segments: Vec<Segment>,
     /// The byte range of the segments.
@@ -53,7 +53,7 @@ pub enum Root {
     Secret(String),
 }
 
-/// One step of a path.
+/// A part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
     Key(String),

@@ -6,11 +6,11 @@ use serde_json::Number;
 
 use super::fault::{Fault, FaultKind};
 
-/// Operators that other languages allow after a value, longer ones first.
+/// Operators that other languages have, longer ones first.
 const UNSUPPORTED: [&str; 20] =
     ["===", "!==", "<=", ">=", "=>", "??", "?.", "**", "<", ">", "+", "-", "*", "/", "%", "?", "|", "&", "=", "~"];
 
-/// A position in a text, and the end of the part to read.
+/// A position in a text, and the end of the part that is read.
 pub(super) struct Cursor<'t> {
     text: &'t str,
     /// The offset of the next byte.
@@ -35,7 +35,7 @@ impl<'t> Cursor<'t> {
         self.rest().starts_with(sign)
     }
 
-    /// Skips an operator if it comes next; returns whether it did.
+    /// Skips an operator if it comes next. Returns whether it did.
     pub(super) fn eat(&mut self, sign: &str) -> bool {
         let stands = self.is_at(sign);
         if stands {
@@ -73,7 +73,7 @@ impl<'t> Cursor<'t> {
         let digit = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
         self.eat("-");
         self.take(|c| c.is_ascii_digit());
-        // A dot without a digit after it begins a segment, as in `.includes`.
+        // Without a digit after it, the dot begins a part of a path, as in `.includes`.
         if self.rest().strip_prefix('.').is_some_and(digit) {
             self.at += 1;
             self.take(|c| c.is_ascii_digit());

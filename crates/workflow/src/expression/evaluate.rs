@@ -1,4 +1,4 @@
-//! Evaluates expressions, even if some values are not known yet.
+//! Evaluates expressions, even while some values are unknown.
 
 use serde_json::Value;
 
@@ -14,9 +14,9 @@ pub trait Scope {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Known(Value),
-    /// There is no such value. In a condition, this counts as null.
+    /// There is no such value. In a condition, it counts as null.
     Missing,
-    /// The value is known only during the run.
+    /// The value will be known only during the run.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ pub fn is_true(value: &Value) -> bool {
     }
 }
 
-/// Evaluates a condition; returns `None` if the result is known only during the run.
+/// Evaluates a condition. Returns `None` if the result will be known only during the run.
 pub fn condition(expression: &Expression, scope: &dyn Scope) -> Option<bool> {
     match &expression.node {
         Node::Or(parts) => any(parts, true, scope),
@@ -64,7 +64,7 @@ pub fn condition(expression: &Expression, scope: &dyn Scope) -> Option<bool> {
     }
 }
 
-/// Whether any condition is `wanted`. One such condition is enough, even if others are unknown.
+/// Whether any condition is `wanted`. One is enough, even if others are unknown.
 fn any(parts: &[Expression], wanted: bool, scope: &dyn Scope) -> Option<bool> {
     let mut is_known = true;
     for part in parts {
@@ -115,8 +115,8 @@ pub fn value_at<'v>(value: &'v Value, segments: &[Segment]) -> Option<&'v Value>
 }
 
 impl Template {
-    /// Fills in the template. A template that is a single expression gives that expression's value; any other gives text. The
-    /// first missing or unknown part decides the result.
+    /// Fills in the template. A template that is a single expression gives that expression's value, and any other gives text. If
+    /// a part is missing or unknown, the first such part is the result.
     pub fn fill(&self, scope: &dyn Scope) -> Outcome {
         if let Some(expression) = self.alone() {
             return evaluate(expression, scope);
@@ -152,7 +152,7 @@ mod tests {
     use super::super::parse::parse;
     use super::*;
 
-    /// Inputs by name; the outputs of steps are unknown.
+    /// Has the values of inputs by name. The outputs of steps are unknown.
     struct Given(Value);
 
     impl Scope for Given {

@@ -19,7 +19,7 @@ pub fn parse(text: &str) -> Result<Expression, Fault> {
     }
 }
 
-/// Parses the condition of a template in `range`. Returns it and the position after its `}}`.
+/// Parses the condition of a template in `range`. Returns it with the position after its `}}`.
 pub(super) fn inside(text: &str, range: Range<usize>) -> Result<(Expression, usize), Fault> {
     let mut parser = Parser::new(text, range)?;
     let expression = parser.condition()?;
@@ -38,7 +38,7 @@ struct Parser<'t> {
 type Parsed = Result<Expression, Fault>;
 
 impl<'t> Parser<'t> {
-    /// Limits the text to the maximum length of an expression, so that the rest of a long text costs nothing.
+    /// Cuts the text off after the maximum length of an expression, so that a long text takes no more time.
     fn new(text: &'t str, range: Range<usize>) -> Result<Self, Fault> {
         let start = range.start;
         let ends = range.end;
@@ -50,7 +50,7 @@ impl<'t> Parser<'t> {
         Ok(parser)
     }
 
-    /// Calls `f` one nesting level deeper, if the limit allows it.
+    /// Calls `f` one nesting level deeper, unless that exceeds the limit.
     fn down<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         let at = self.cursor.at;
         if self.depth == MAX_EXPRESSION_DEPTH {

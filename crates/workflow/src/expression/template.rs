@@ -76,7 +76,7 @@ impl Template {
 
     /// Parses a condition: an expression, with or without `${{ }}` around it. Returns all errors.
     pub fn read_condition(text: &str) -> Result<Expression, Vec<Fault>> {
-        // No expression begins with two braces, so this was meant as a template.
+        // No expression begins with two braces, so a text that does was meant as a template.
         if !text.trim_start().trim_start_matches('$').starts_with("{{") {
             return parse(text).map_err(|fault| vec![fault]);
         }
@@ -102,7 +102,8 @@ impl Template {
         }
     }
 
-    /// Returns the expression if the template consists of nothing else. Its value then keeps its type.
+    /// Returns the expression if the template contains nothing else. The template then has the value of the expression, with its
+    /// type.
     pub fn alone(&self) -> Option<&Expression> {
         match &*self.parts {
             [Part::Expression(expression)] => Some(expression),

@@ -40,7 +40,7 @@ pub struct Diagnostic {
     pub line: Option<usize>,
 }
 
-/// An inferred workflow, with remarks about it.
+/// An inferred workflow, with remarks about how it came about.
 #[derive(Debug)]
 pub struct Draft {
     pub definition: Definition,
@@ -55,7 +55,7 @@ struct Known {
     id: String,
 }
 
-/// Infers a workflow from calls. Fails with `E_NOT_FOUND` if no command of the calls exists any more.
+/// Infers a workflow from calls. Fails with `E_NOT_FOUND` if none of their commands exists any more.
 pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<Draft> {
     let mut diagnostics = Vec::new();
     let known = known(calls, commands, &mut diagnostics)?;
@@ -133,8 +133,8 @@ fn step_name(command: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() { format!("step_{name}") } else { name }
 }
 
-/// Returns the calls that the workflow needs: those that change something, and those whose output is used. If no call changes
-/// anything, the last call is taken as the goal.
+/// Returns the calls that the workflow needs: those that change something, and those whose output is used. If nothing is changed,
+/// the last call is taken as the goal.
 fn needed(known: &[Known], references: impl Fn(usize) -> Vec<Reference>) -> BTreeSet<usize> {
     let mut kept = BTreeSet::new();
     let changes = known.iter().any(|known| known.spec.effect != CommandEffect::Read);
@@ -157,7 +157,7 @@ fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[A
     }
 }
 
-/// Returns a description for lists of workflows.
+/// Returns the description of the workflow, which lists its commands.
 fn described(kept: &BTreeSet<usize>, known: &[Known]) -> String {
     let commands: Vec<&str> = kept.iter().map(|at| known[*at].spec.id.as_str()).collect();
     crate::answer::cut(&format!("Made from these commands: {}", commands.join(", ")), 200)
@@ -185,11 +185,11 @@ impl Inference<'_> {
         let Known { call, spec, id } = &self.known[at];
         let mut step: Step = serde_json::from_value(json!({ "id": id, "run": spec.id }))
             .map_err(|error| Error::internal("cannot create a workflow step").with_source(error))?;
-        // Passwords are hidden here, just as in stored runs.
+        // Passwords become `***` here, just as in stored runs.
         for (name, value) in &passwords::arguments(spec, &call.with) {
             let argument = argument::named(spec, name);
             if value.is_null() {
-                // Keep an explicit null only where the command distinguishes it from an absent argument.
+                // Keep a null only if the command treats it differently from an absent argument.
                 if argument.is_some_and(|argument| argument.nullable && argument.no_null.is_none()) {
                     step.with.insert(name.clone(), Value::Null);
                 }
@@ -209,7 +209,7 @@ impl Inference<'_> {
         Ok(step)
     }
 
-    /// Returns the value of an argument in the workflow: a reference, an input, or a value that contains references.
+    /// Returns the value of an argument in the workflow: a reference, an input, or a value with references inside.
     fn value(&mut self, at: usize, argument: Option<&Argument<'_>>, name: &str, value: &Value) -> Result<Value> {
         let is_secret = argument.is_some_and(Argument::is_secret) || (value.is_string() && holds_secret(value));
         let mut found = Vec::new();
@@ -222,8 +222,8 @@ impl Inference<'_> {
         }
     }
 
-    /// Replaces the parts of a value that come from earlier calls with references, and secrets with inputs. `whole` is the
-    /// argument's name.
+    /// Replaces parts of a value: what came from earlier calls becomes a reference, and a secret becomes an input. `whole` is the
+    /// name of the argument.
     fn referred(
         &mut self,
         at: usize,
@@ -263,7 +263,7 @@ impl Inference<'_> {
         Value::String(format!("${{{{ {path} }}}}"))
     }
 
-    /// Returns a template with an input for this value. Arguments with the same name and value share an input.
+    /// Returns a template that uses an input with this value. Arguments with the same name and value share an input.
     fn input(
         &mut self,
         at: usize,
@@ -305,7 +305,7 @@ impl Inference<'_> {
         Ok(template(&id))
     }
 
-    /// Returns an unused input name: the argument's, or else with the step's name in front, or else with a number.
+    /// Returns an unused name for an input: the argument's name, else the same after the step's name, else a numbered one.
     fn free(&self, name: &str, step: &str) -> String {
         let fits = |name: &str| crate::definition::is_identifier(name);
         let is_free = |name: &String| fits(name) && self.inputs.iter().all(|made| made.name != *name);
@@ -341,7 +341,7 @@ fn holds_secret(value: &Value) -> bool {
     }
 }
 
-/// Returns the contract's JSON of a draft: `workflow`, `inputs`, `steps` and `diagnostics`.
+/// Returns a draft as JSON, in the form of contract 004: `workflow`, `inputs`, `steps` and `diagnostics`.
 pub fn data(draft: &Draft) -> Result<Map<String, Value>> {
     let Value::Object(mut data) = crate::answer::data(&draft.definition)? else {
         return Err(Error::internal("the JSON of a workflow definition is not an object"));

@@ -1,4 +1,4 @@
-//! The calls to infer a workflow from: successful steps of runs, with their arguments and outputs.
+//! The calls that a workflow is inferred from: the successful steps of runs, with their arguments and outputs.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -26,7 +26,7 @@ const MOST: usize = 200;
 #[serde(untagged, expecting = "an object with the run's id, or with command, args and output")]
 pub enum Logged {
     Id(String),
-    /// A run id as an object.
+    /// The same as an object: `{"run": "..."}`.
     Run(ById),
     Call(Call),
 }
@@ -51,10 +51,10 @@ pub struct Call {
 /// A successful call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
-    /// The name of the workflow step, if the call was one.
+    /// The name of the step, if the call was a step of a workflow.
     pub step: Option<String>,
     pub command: String,
-    /// The arguments. The value of a secret is a reference, or `***`.
+    /// The arguments. A secret is a reference, or `***`.
     pub with: Map<String, Value>,
     /// The output without secrets, if known.
     pub output: Option<Value>,
@@ -110,7 +110,7 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<Vec<Recorded>> {
     for step in steps::of(db, run.id)?.into_iter().filter(|step| step.state == StepState::Succeeded) {
         let with = match run.kind {
             Kind::Command => definition["with"].clone(),
-            // The last attempt has the final arguments of a step.
+            // The arguments of the last attempt are those that succeeded.
             Kind::Workflow => match attempts::last(db, run.id, step.seq)? {
                 Some(attempt) => {
                     serde_json::from_str(&attempt.begun.arguments).map_err(|error| damaged().with_source(error))?
@@ -148,7 +148,7 @@ impl JsonSchema for Logged {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        // Declare only `object`, although an id is accepted too: some clients reject a schema with two types.
+        // Declare only `object`, although an id is also accepted: some clients reject a schema with two types.
         json_schema!({ "type": "object" })
     }
 }

@@ -8,10 +8,10 @@ use crate::expression::Segment;
 use crate::output::{self, Found};
 use crate::spec::OutputContract;
 
-/// Minimum length of a value that matches only by being equal.
+/// Minimum length of a value that is matched without a tag.
 const SHORTEST: usize = 4;
 
-/// Minimum length at which equal texts are unlikely to be a coincidence.
+/// Length from which equal texts are unlikely to be a coincidence.
 const TELLING: usize = 12;
 
 /// Maximum number of values that are searched in an output.
@@ -26,9 +26,9 @@ pub const HIDDEN: &str = "***";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The values are equal, but short, or the value is in one of several list elements.
+    /// The values are equal, but they are short, or the output is one of several list elements.
     Low,
-    /// The values are equal, and long or of the same name.
+    /// The values are equal, and they are long or have the same name.
     Medium,
     /// A tag of the output matches the argument.
     High,
@@ -104,8 +104,8 @@ fn is_writable(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Returns the origin of an argument's value, if an earlier call returned it. The best match wins, then the latest call, then
-/// the shortest path.
+/// Returns the origin of an argument's value, if an earlier call returned the value. The best reason wins, then the latest call,
+/// then the shortest path.
 pub fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[Answer]) -> Option<Reference> {
     let length = match value {
         Value::String(text) if text.contains(HIDDEN) => return None,
@@ -132,7 +132,7 @@ pub fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier:
     best.map(|(_, reference)| reference)
 }
 
-/// The strongest reason why a value fits an argument.
+/// Why a value fits an argument, weakest reason first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Value,
@@ -175,7 +175,7 @@ impl Fit {
             Self::Value => (Confidence::Low, "it has the same value, but the value is short".to_owned()),
         };
         match is_element {
-            // The next output may list its elements in another order.
+            // Next time, the output may list its elements in a different order.
             true => (Confidence::Low, format!("{why}, in one element of a list")),
             false => (confidence, why),
         }
@@ -225,7 +225,7 @@ mod tests {
         let accepts = ["app_id".to_owned(), "app_name".to_owned()];
         let argument = of(&accepts, "app_id");
         let find = |value: Value| find(Some(&argument), "app", &value, &[first.clone(), later.clone()]);
-        // A short value is still certain if its tag matches.
+        // A short value is certain too if its tag matches.
         let id = find(json!("a-1")).unwrap();
         assert_eq!((id.call, id.segments, id.confidence), (0, vec![Segment::Key("id".to_owned())], Confidence::High));
         assert_eq!(find(json!("web-owner-0001")).unwrap().confidence, Confidence::Medium);

@@ -1,8 +1,8 @@
 //! Finds the passwords in the arguments of commands. They are sent, but neither stored nor shown.
 //!
-//! A value is a password if its schema says so (`format: password`, `writeOnly` or `x-secret`), or by its name; this also holds
-//! for values inside an argument. The hash of a plan covers the real value, so consent is valid only for that value. Stored
-//! plans contain [`HIDDEN`] instead. A run with hidden values cannot be resumed by another process.
+//! A value is a password if its schema says so (`format: password`, `writeOnly` or `x-secret`), or if its name does. The same
+//! applies to values inside an argument. The hash of a plan covers the real value, so consent is valid only for that value.
+//! Stored plans contain [`HIDDEN`] instead. A run with hidden values cannot be resumed by another process.
 
 mod places;
 mod schema;
@@ -20,10 +20,10 @@ pub use schema::of_schema;
 /// The schema format of a password.
 pub const FORMAT: &str = "password";
 
-/// The tag of output fields with secrets, and the type of arguments that take a secret reference.
+/// The tag of output fields that contain secrets, and the type of arguments that take a reference to a secret.
 pub const TAG: &str = "secret";
 
-/// Returns where an argument contains passwords according to its command. An argument that takes a reference contains none.
+/// Returns where an argument of a command contains passwords. An argument that takes a reference contains none.
 pub fn places(spec: &CommandSpec, name: &str) -> Places {
     let flag = spec.flags.iter().find(|flag| flag.name == name);
     let positional = spec.positionals.iter().find(|positional| positional.name == name);
@@ -42,7 +42,7 @@ fn of_flag(flag: &Flag) -> Places {
     }
 }
 
-/// Returns where the whole body of a request contains passwords, like [`places`] for an argument.
+/// Returns where the body of a request contains passwords, if it is given as one value.
 pub fn of_body(spec: &CommandSpec) -> Places {
     let is_whole = spec.body.as_ref().is_some_and(|body| body.whole);
     let mut all = Places::default();
@@ -53,7 +53,7 @@ pub fn of_body(spec: &CommandSpec) -> Places {
     all
 }
 
-/// What names say about a value: its own name, or the name of a value that contains it.
+/// What follows from the names of a value and of the values that contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     Plain,
@@ -64,18 +64,18 @@ pub enum Named {
 }
 
 impl Named {
-    /// Returns what the name of an argument, an input or a variable says about its value.
+    /// Returns what follows from the name of an argument, an input or a variable.
     pub fn of(name: &str) -> Self {
         if is_secret_name(name) { Self::All } else { Self::Plain }
     }
 
-    /// Returns what the name of a command's argument says about its value. Arguments that take a reference are never passwords.
+    /// Returns what follows from the name of a command's argument. An argument that takes a reference is never a password.
     pub fn of_argument(spec: &CommandSpec, name: &str) -> Self {
         let is_reference = spec.flags.iter().any(|flag| flag.name == name && flag.r#type == TAG);
         if is_reference { Self::Plain } else { Self::of(name) }
     }
 
-    /// Returns what is known about the value of a key inside this one.
+    /// Returns what follows for the value of a key inside this value.
     pub fn inside(self, key: &str) -> Self {
         match self {
             Self::Plain if is_secret_name(key) => Self::Texts,
@@ -84,7 +84,8 @@ impl Named {
     }
 }
 
-/// Calls `f` with each password inside a value, and its JSON pointer below `at`. Passwords are strings, numbers or booleans.
+/// Calls `f` with each password inside a value, and with its JSON pointer below `at`. Only strings, numbers and booleans can be
+/// passwords.
 pub fn each(value: &mut Value, at: &str, places: &Places, named: Named, f: &mut impl FnMut(&str, &mut Value)) {
     match value {
         Value::Null => {}
@@ -108,7 +109,7 @@ pub fn each(value: &mut Value, at: &str, places: &Places, named: Named, f: &mut 
     }
 }
 
-/// Calls `f` with each password in the arguments of a command, and its JSON pointer.
+/// Calls `f` with each password in the arguments of a command, and with its JSON pointer.
 pub fn each_argument(spec: &CommandSpec, with: &mut Map<String, Value>, f: &mut impl FnMut(&str, &mut Value)) {
     for (name, value) in with.iter_mut() {
         each(value, &below("/with", name), &places(spec, name), Named::of_argument(spec, name), f);
@@ -122,7 +123,7 @@ pub fn arguments(spec: &CommandSpec, with: &Map<String, Value>) -> Map<String, V
     kept
 }
 
-/// Calls `f` with each password that is written literally in a step, and its JSON pointer inside the step. Templates are
+/// Calls `f` with each password that is written literally in a step, and with its JSON pointer inside the step. Templates are
 /// skipped, because their values are not known yet.
 pub fn each_of_step(
     spec: &CommandSpec,
@@ -141,12 +142,12 @@ pub fn each_of_step(
     }
 }
 
-/// Calls `f` with each password in the whole body of a request, and its JSON pointer.
+/// Calls `f` with each password in a body that is given as one value, and with its JSON pointer.
 pub fn each_of_body(spec: &CommandSpec, body: &mut Value, f: &mut impl FnMut(&str, &mut Value)) {
     each(body, "/body", &of_body(spec), Named::Plain, f);
 }
 
-/// Whether a stored value contains hidden passwords.
+/// Whether a stored value contains a hidden password.
 pub fn holds_hidden(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(HIDDEN),

@@ -1,4 +1,4 @@
-//! Places inside a value, as JSON pointers with wildcards: `*` matches any key or index, `**` any number of them.
+//! Places inside a value, as JSON pointers with wildcards. `*` stands for any key or index, and `**` for any number of them.
 
 use crate::expression::Segment;
 
@@ -13,7 +13,7 @@ pub const ANY_DEPTH: &str = "**";
 pub struct Places(Vec<Vec<String>>);
 
 impl Places {
-    /// Parses JSON pointers; an empty pointer is the whole value.
+    /// Parses JSON pointers. An empty pointer stands for the whole value.
     pub fn of(pointers: &[String]) -> Self {
         let part = |part: &str| part.replace("~1", "/").replace("~0", "~");
         let of = |pointer: &String| pointer.split('/').skip(1).map(part).collect();
@@ -38,14 +38,14 @@ impl Places {
         self.0.iter().any(|path| path.iter().all(|part| part == ANY_DEPTH))
     }
 
-    /// Returns the places inside the value of a key.
+    /// Returns the places inside the value of a key, relative to that value.
     pub fn within(&self, key: &str) -> Self {
         let mut within = Vec::new();
         self.0.iter().for_each(|path| after(path, key, &mut within));
         Self(within)
     }
 
-    /// Returns the same places, seen from a value that contains this one at the end of a path.
+    /// Returns the same places, relative to a value that contains this one at the end of a path.
     pub fn below(&self, segments: &[Segment]) -> Self {
         let above: Vec<String> = segments.iter().map(key).collect();
         Self(self.0.iter().map(|path| [above.as_slice(), path].concat()).collect())
@@ -78,7 +78,7 @@ fn key(segment: &Segment) -> String {
     }
 }
 
-/// Appends what remains of a path after a key. Everything inside a place belongs to it.
+/// Appends what remains of a path after a key. A place includes everything inside it.
 fn after(path: &[String], key: &str, left: &mut Vec<Vec<String>>) {
     match path.split_first() {
         None => left.push(Vec::new()),

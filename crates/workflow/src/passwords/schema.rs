@@ -8,8 +8,8 @@ use super::FORMAT;
 use super::places::{ANY, ANY_DEPTH, Places};
 use crate::api::reference::References;
 
-/// Maximum depth of a place. If this, [`MOST`] or [`STEPS`] is exceeded, a key whose value is a password in one place counts as
-/// a password in all places.
+/// Maximum depth of a place. If this, [`MOST`] or [`STEPS`] is exceeded, the search is given up. A key that has a password
+/// somewhere then counts as a password everywhere.
 const DEPTH: usize = 16;
 /// Maximum number of places.
 const MOST: usize = 100;
@@ -42,7 +42,7 @@ pub fn of_schema<'d>(references: References<'d>, schema: &'d Value) -> Places {
     Places::at(found.unwrap_or_else(|| graph.anywhere()))
 }
 
-/// Schemas as nodes, connected by keys. An edge without a key leads to another schema for the same value.
+/// Schemas as nodes, and keys as edges between them. An edge without a key leads to another schema for the same value.
 #[derive(Default)]
 struct Graph<'d> {
     is_password: Vec<bool>,
@@ -75,7 +75,7 @@ impl<'d> Graph<'d> {
         self.back(self.is_password.clone(), |_| true)
     }
 
-    /// Returns which schemas lead to one of `leads` over edges that pass `counts`.
+    /// Returns which schemas lead to one of `leads`, over edges for which `counts` is true.
     fn back(&self, mut leads: Vec<bool>, counts: impl Fn(Option<&str>) -> bool) -> Vec<bool> {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.edges.len()];
         for (from, edges) in self.edges.iter().enumerate() {
@@ -92,8 +92,8 @@ impl<'d> Graph<'d> {
         leads
     }
 
-    /// The fallback: returns each key that has a password somewhere, at any depth. If an element can be a password, returns the
-    /// whole value.
+    /// Returns the result if the search was given up: each key that has a password somewhere, at any depth. If an element of a
+    /// list can be a password, the whole value counts as one.
     fn anywhere(&self) -> Vec<Vec<String>> {
         let is_one = self.back(self.is_password.clone(), |key| key.is_none());
         let edges = self.edges.iter().flatten().filter(|(_, to)| is_one[*to]);
@@ -107,7 +107,7 @@ impl<'d> Graph<'d> {
     }
 }
 
-/// Returns the schemas that a schema refers to or is composed of, each with its key.
+/// Returns the schemas inside a schema, or that it refers to, each with its key.
 fn next<'d>(references: References<'d>, schema: &'d Value) -> Vec<(Option<&'d str>, &'d Value)> {
     let mut next: Vec<(Option<&str>, &Value)> = Vec::new();
     let listed = |key: &str| schema[key].as_array().into_iter().flatten();
@@ -129,15 +129,15 @@ struct Ways<'g> {
     graph: &'g Graph<'g>,
     leads: Vec<bool>,
     steps: usize,
-    /// The schemas on the current path, each with the length of the path to it.
+    /// The schemas on the current path, each with the length of the path that leads to it.
     stack: Vec<(usize, usize)>,
     found: Vec<Vec<String>>,
-    /// Recursive schemas: the length of the path to the schema, and the path to where it begins again.
+    /// Recursive schemas: the length of the path to the schema, and the path to the place where the same schema occurs again.
     cycles: Vec<(usize, Vec<String>)>,
 }
 
 impl Ways<'_> {
-    /// Continues the search from a schema; returns `None` if there are too many paths.
+    /// Continues the search from a schema. Returns `None` if there are too many paths.
     fn walk(&mut self, at: usize, way: &[String]) -> Option<()> {
         self.steps += 1;
         if !self.leads[at] {
@@ -163,8 +163,7 @@ impl Ways<'_> {
         Some(())
     }
 
-    /// Returns all paths, including those through recursive schemas. Innermost cycles come first, because outer ones repeat
-    /// them.
+    /// Returns all paths, including those through recursive schemas. Inner cycles come first, because outer cycles repeat them.
     fn with_cycles(&mut self) -> Option<Vec<Vec<String>>> {
         self.cycles.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
         for (length, way) in &self.cycles {
@@ -241,7 +240,7 @@ mod tests {
         };
         let root = json!({ "s": { "properties": of(500).collect::<serde_json::Map<_, _>>() } });
         assert_eq!(places(&root), ["/**/v"]);
-        // Each of 40 schemas refers to all of them, so there are far too many paths to list.
+        // Each of 40 schemas refers to all 40, so there are far too many paths to list.
         let all: serde_json::Map<String, Value> =
             (0..40).map(|n| (format!("p{n}"), json!({ "$ref": format!("#/l{n}") }))).collect();
         let mut root: serde_json::Map<String, Value> =

@@ -1,5 +1,5 @@
-//! A plugin runs only if this user allowed it on this machine in its current form. Otherwise mcpkg does not start it, call it
-//! or send it secrets: it may have arrived with somebody else's database.
+//! Decides whether a plugin may run: only if this user allowed it on this machine in its current form. Otherwise mcpkg does not
+//! start it, call it or send it secrets, because the plugin may have arrived with somebody else's database.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ impl Askable for Plugin {
         format!("Allow mcpkg to run '{}': `{}`?", self.name(), runs(&self.server))
     }
 
-    /// Describes what would run, one line each.
+    /// Describes what the plugin would run, one line each.
     fn details(&self) -> Vec<String> {
         let Definition { command, cwd, env, headers, .. } = &self.server.definition;
         let mut lines = match command {

@@ -71,7 +71,7 @@ impl Difference {
     }
 }
 
-/// Removes secrets in URLs from a line that contains text of the plugin.
+/// Removes passwords and secrets from a line, because it contains text of the plugin.
 fn line(text: &str) -> String {
     redact(text).trim_end().to_owned()
 }
@@ -93,7 +93,7 @@ fn shown(before: &Said, now: &Said) -> Result<String> {
     Ok(diff::unified(&written(before), &written(now), "approved", "now"))
 }
 
-/// Formats the description of a tool for a diff: its text as it is, everything else as JSON.
+/// Formats the description of a tool for a diff: its text unchanged, and everything else as JSON.
 fn written(said: &Said) -> String {
     let description = said.description.as_deref().unwrap_or_default();
     let rest = Said { description: None, ..said.clone() };

@@ -1,4 +1,4 @@
-//! Lists the tools of a plugin, and stores the list. The index of commands uses the stored list.
+//! Lists the tools of a plugin, and stores the list for the index of commands.
 
 use super::connection::{Broken, Connection};
 use super::runtime::Limits;
@@ -13,7 +13,7 @@ use mcpkg_store::plugins;
 pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> {
     let listed = connection.tools(MOST + 1, limits)?;
     let mut listing = tool::listed(listed.tools).map_err(|error| Broken::Odd(error.message().to_owned()))?;
-    // A server may repeat secrets in its descriptions.
+    // The text comes from the server, which may repeat secrets.
     listing.left_out.extend(listed.left_out.iter().map(|line| redact(line)));
     Ok(listing)
 }
@@ -31,7 +31,7 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// Stores the list of tools if it changed. Does nothing if the caller may only read.
+    /// Stores the list of tools if it has changed. If the caller may only read, nothing is stored.
     pub fn tools(&self, listing: &Listing) -> Result<()> {
         let known = self.store.read(|db| plugins::tools(db, self.id))?;
         let listed = known.iter().filter_map(|tool| Some((&tool.name, tool.listed.as_ref()?)));
@@ -46,14 +46,15 @@ impl Keeping {
                 return Ok(());
             }
             let (actor, project) = (self.actor.as_str(), Some(self.project.as_str()));
-            // A running plugin lists its tools again on its own, outside of any session.
+            // A running plugin lists its tools again without being asked, so the event belongs to no session.
             let (kind, subject, session) = ("plugin.check", self.name.as_str(), None);
             let event = NewEvent { at, actor, project, kind, subject, outcome: "ok", session };
             events::append(db, event)
         })
     }
 
-    /// Records that the plugin failed. If that cannot be stored, it is only logged, because the failure itself matters more.
+    /// Records that the plugin failed. If this cannot be stored, it is only logged: the caller has to learn of the failure
+    /// itself.
     pub fn failure(&self, reason: &str) {
         let kept = self.store.write(|db| {
             let Some(row) = plugins::failures(db, self.id)? else { return Ok(()) };
@@ -68,7 +69,7 @@ impl Keeping {
         }
     }
 
-    /// Stores the protocol version that worked. If that fails, it is only logged.
+    /// Stores which kind of handshake worked. If this cannot be stored, it is only logged.
     pub fn era(&self, era: super::connection::Era) {
         let kept: Result<()> = self.store.write(|db| plugins::set_era(db, self.id, era.word()));
         if let Err(error) = kept {

@@ -1,4 +1,4 @@
-//! Converts MCP server files of other programs to mcpkg's form. Notes report what was changed or skipped.
+//! Converts the MCP server files of other programs to mcpkg's form. Notes report what was changed or skipped.
 
 use serde_json::{Map, Value, json};
 
@@ -20,8 +20,8 @@ const SERVERS: &str = "mcpServers";
 /// Prefix of oatty's references to secrets in the system's keychain.
 const KEYCHAIN: &str = "${secret:";
 
-/// Converts a file. `keep` are the variables and headers whose literal values are not secrets. The error is a message for a
-/// person.
+/// Converts a file. `keep` names the variables and headers whose values are not secrets, so that they stay in the text. The error
+/// is a message for a person.
 pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
     let mut file: Value = serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
     let servers = file.get_mut(SERVERS).and_then(Value::as_object_mut);
@@ -53,7 +53,7 @@ pub fn mended(text: &str, keep: &[String]) -> Result<Mended, String> {
     Ok(mended)
 }
 
-/// Rewrites the spellings of other programs; returns whether the server is enabled.
+/// Replaces keys that only other programs use. Returns whether the server is enabled.
 fn rearrange(name: &str, entry: &mut Map<String, Value>, notes: &mut Vec<String>) -> bool {
     let mut note = |what: &str| notes.push(format!("server '{name}': {what}"));
     let nulls: Vec<String> = entry.iter().filter(|(_, value)| value.is_null()).map(|(key, _)| key.clone()).collect();

@@ -1,4 +1,4 @@
-//! The data model of a plugin.
+//! The data of a plugin: its MCP server, its settings and its failures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// Whether the plugin has a database row, that is, is not about to be added.
+    /// Whether the plugin is already stored.
     pub fn is_stored(&self) -> bool {
         self.server.id != 0
     }

@@ -54,7 +54,7 @@ impl CommandSource for Plugins {
                 .hint(format!("enable the plugin with `mcpkg mcp set {name} --enabled true`"))
                 .into());
         }
-        // Refuse to run a tool that changed after it was planned and approved, even if that only shows once the plugin runs.
+        // Refuse a tool that has changed since it was planned and approved. Some changes only show once the plugin runs.
         let is_same = || match self.spec(context, &spec.id)? {
             Some(now) if now.hash() == spec.hash() => Ok(()),
             Some(_) => Err(Error::new(Code::PlanChanged, format!("'{}' was not called: the tool changed", spec.id))
@@ -75,8 +75,8 @@ fn of_group(context: &Context, group: &str) -> Result<Option<Plugin>> {
     Ok(all(context)?.into_iter().find(|plugin| plugin.name() == group))
 }
 
-/// Returns a text that changes whenever a plugin changes, or another group takes or releases its name. A renamed server may
-/// collide with another group; its plugin then has no commands.
+/// Returns a text that changes whenever a plugin's commands do. It also covers groups: if a renamed server has the name of
+/// another group, its plugin has no commands.
 fn validator(context: &Context) -> Result<String> {
     context.store.read(|db| {
         let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(String::new()) };

@@ -1,5 +1,5 @@
-//! Runs connections to plugins on an async runtime of their own, which starts with the first connection. Callers wait on their
-//! own threads, until a deadline or until they are cancelled.
+//! Runs the connections to plugins on an async runtime of their own, which starts with the first connection. Callers wait on
+//! their own threads until a deadline, or until they are cancelled.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -43,7 +43,7 @@ pub fn runtime() -> Result<&'static Runtime> {
     started.map_err(|why| Error::internal(format!("cannot start a thread for plugins: {why}")))
 }
 
-/// Waits for `work` within the limits; drops it when a limit is reached.
+/// Waits for `work` within the limits. If a limit is reached, the work is dropped.
 pub fn within<T>(runtime: &Runtime, limits: &Limits, work: impl Future<Output = T>) -> Result<T, Cut> {
     runtime.block_on(async {
         tokio::select! {

@@ -1,4 +1,4 @@
-//! A running plugin: calls its tools, and decides when to end it.
+//! A running plugin: calls its tools, and decides when the plugin has to end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,16 +17,17 @@ use mcpkg_base::json::exact;
 use mcpkg_base::redact::redact;
 use mcpkg_store::plugins;
 
-/// How many characters of a plugin's own text an error shows.
+/// Maximum length of a plugin's own text in an error, in characters.
 const EXCERPT: usize = 300;
 
-/// How long to wait for a plugin to end. It has one second to exit by itself and two more after a request; the rest is reserve.
+/// How long to wait until a plugin has ended. It has one second to exit by itself, and two more after it was asked to. The rest
+/// is reserve.
 pub const END: Duration = Duration::from_secs(5);
 
 /// A running plugin.
 pub struct Session {
     connection: Connection,
-    /// The server's id, its revision, and whether private addresses were allowed, when the plugin was started.
+    /// Values from when the plugin was started: the server's id and revision, and whether private addresses were allowed.
     standing: (uuid::Uuid, i64, bool),
     keeping: Keeping,
     idle: Duration,
@@ -37,7 +38,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a plugin, performs the handshake, and stores its list of tools. A failure is recorded as well as returned.
+    /// Starts a plugin, performs the handshake, and stores its list of tools. If that fails, the failure is recorded too.
     pub fn start(plugin: &Plugin, keeping: Keeping, limits: &Limits) -> Result<Self> {
         let started = open(plugin, &keeping, limits).and_then(|connection| {
             let listing = listing::ask(&connection, limits).map_err(|broken| {
@@ -46,7 +47,8 @@ impl Session {
             })?;
             keeping.tools(&listing)?;
             for left_out in &listing.left_out {
-                // Only log it here: `plugin check` and `plugin add` report it, and calls would repeat it each time.
+                // Only log it here. `plugin check` and `plugin add` report it, but repeating it with every call would be too
+                // much.
                 tracing::info!(plugin = plugin.name(), "skipped a tool: {left_out}");
             }
             Ok(connection)
@@ -107,7 +109,7 @@ impl Session {
         };
         match broken {
             Broken::Ended(_) | Broken::Unreached(_) | Broken::Ungreeted(_) => self.broke(&why),
-            // A plugin that sends nothing at all is hanging.
+            // A plugin that did not send a single byte hangs.
             Broken::Cut(Cut::TimedOut) if self.connection.is_silent() => {
                 self.broke("it sent nothing before a call timed out")
             }
@@ -126,14 +128,14 @@ impl Session {
         Failed { error, status: None, answer: None, may_be_done }
     }
 
-    /// Whether the session can be used, and still matches the plugin's settings.
+    /// Whether the plugin still runs, and was started with its current settings.
     pub fn is_of(&self, plugin: &Plugin) -> bool {
         let now = (plugin.server.uuid, plugin.server.revision, plugin.private);
         !self.is_over.load(Ordering::Acquire) && self.connection.is_open() && self.standing == now
     }
 
-    /// Checks on the plugin; returns whether it keeps running. A plugin that exited is recorded as failed. One that is idle or
-    /// outdated is ended. One whose tools changed is asked for the new list.
+    /// Checks on the plugin, and returns whether it keeps running. If it exited, that is recorded as a failure. If it is idle or
+    /// outdated, it is ended. If its tools changed, it is asked for the new list.
     pub fn look(&self) -> bool {
         if self.is_over.load(Ordering::Acquire) {
             return false;
@@ -155,7 +157,7 @@ impl Session {
 
     /// Whether the plugin was removed, changed or disabled since it was started.
     fn was_replaced(&self) -> bool {
-        // Ignore database errors here; others report them.
+        // Ignore database errors here: the call itself reports them.
         let now = self.keeping.store.read(|db| plugins::standing(db, self.keeping.id));
         now.is_ok_and(|now| now != Some(self.standing))
     }
@@ -172,7 +174,7 @@ impl Session {
         }
     }
 
-    /// Records the failure once, and ends the plugin.
+    /// Records a failure, unless one was recorded before, and ends the plugin.
     fn broke(&self, why: &str) {
         if !self.is_over.swap(true, Ordering::AcqRel) {
             self.keeping.failure(why);
@@ -221,7 +223,7 @@ pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Conne
     };
     let opened = match attempt(plugin.era)? {
         Err(Broken::Ungreeted(_)) => {
-            // Some servers exit at an unknown method, so try the older handshake.
+            // Some servers exit when they get an unknown method, so try the older handshake.
             let other = plugin.era.is_none().then_some(connection::Era::Handshake);
             attempt(other)?
         }
@@ -266,7 +268,8 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-/// Returns a tool's result: structured data; else text, parsed if it is a JSON object or array; else the content blocks.
+/// Returns a tool's result: the structured data if there is any, or else its text. Text that is a JSON object or array is parsed.
+/// A result with other content becomes a list of its content blocks.
 fn output(result: &CallToolResult) -> Value {
     if let Some(data) = &result.structured_content {
         return data.clone();

@@ -1,5 +1,5 @@
-//! Counts the failures of a plugin, and decides when to try again: at once, after a pause that doubles, or only after a person
-//! has checked. The count is stored in the database, so all processes share it.
+//! Counts the failures of a plugin, and decides when to try it again: at once, after a pause that doubles, or only after a person
+//! has checked it. The count is stored in the database, so all processes share it.
 
 use std::time::Duration;
 
@@ -27,9 +27,9 @@ pub struct Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     Well,
-    /// It failed recently: wait for this time.
+    /// The plugin failed recently. Wait for this time.
     BackingOff(Duration),
-    /// It failed too often: wait for this time, or until a person checks it.
+    /// The plugin failed too often. Wait for this time, or until a person checks it.
     Failed(Duration),
 }
 
@@ -43,7 +43,6 @@ impl Standing {
         serde_json::json!(self.failures).to_string()
     }
 
-    /// Adds a failure.
     #[must_use]
     pub fn failed(mut self, now: Millis, reason: &str) -> Self {
         // If the clock was set back, ignore times in the future.
@@ -54,7 +53,7 @@ impl Standing {
         Self { reason: Some(reason.to_owned()), ..self }
     }
 
-    /// Returns whether the plugin may be started now.
+    /// Returns whether the plugin may be started now, or how long to wait.
     pub fn health(&self, now: Millis) -> Health {
         let recent: Vec<Millis> = self.failures.iter().copied().filter(|at| (0..HOUR).contains(&(now - at))).collect();
         let Some(last) = recent.last() else { return Health::Well };
@@ -63,7 +62,7 @@ impl Standing {
         }
         let doubled = u32::try_from(recent.len() - 1).map_or(LONGEST, |times| FIRST.saturating_mul(1 << times.min(10)));
         let pause = doubled.min(LONGEST);
-        // Up to a quarter more, so that processes that saw the same failure do not all retry at once.
+        // Add up to a quarter, so that processes that saw the same failure do not all retry at once.
         let jitter = pause / 4 * (last.rem_euclid(256)) / 256;
         match span(last + pause + jitter - now) {
             Duration::ZERO => Health::Well,
@@ -100,7 +99,7 @@ mod tests {
         let Health::Failed(left) = standing.health(now) else { panic!("{standing:?}") };
         assert!(left < Duration::from_secs(3600) && left > Duration::from_secs(3000), "{left:?}");
         assert_eq!(standing.health(now + HOUR), Health::Well);
-        // Failures in the future, after the clock was set back, do not count.
+        // Failures in the future do not count: the clock was set back.
         assert_eq!(standing.health(now - 2 * HOUR), Health::Well);
         assert_eq!(Standing::of(&standing.stored(), standing.reason.clone()), standing);
         assert_eq!(Standing::of("no json", None).health(now), Health::Well);

@@ -1,5 +1,5 @@
-//! Manages the plugins that run in this process. Each is started at its first use. It is ended when it is idle, when any process
-//! changes or removes it, or when this process ends.
+//! Manages the plugins that run in this process. A plugin is started when it is first used. It is ended when it is idle, when any
+//! process changes or removes it, or when this process ends.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,13 +20,13 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::plugins;
 
-/// Maximum pause after a failure that a call waits for. If the pause is longer, the call fails.
+/// Maximum pause after a failure for which a call waits. If the pause is longer, the call fails.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Interval at which each running plugin is checked.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// A plugin's session, if it runs. Whoever starts the plugin holds the lock.
+/// The session of a plugin, if it runs. The lock is held while the plugin starts, so that it is started only once.
 type Slot = Arc<AsyncMutex<Option<Arc<Session>>>>;
 
 /// The slots by database and server.
@@ -36,8 +36,8 @@ fn slots() -> MutexGuard<'static, HashMap<(PathBuf, Uuid), Slot>> {
     SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls a tool, and starts the plugin if necessary. `is_same` is called when the plugin is running and its tools are stored; it
-/// checks that the tool is still the one that was requested.
+/// Calls a tool, and starts the plugin if necessary. `is_same` checks that the tool is still the one that was requested. It is
+/// called when the plugin is running and its tools are stored.
 pub fn call(
     context: &Context,
     plugin: &Plugin,
@@ -94,7 +94,7 @@ fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Se
     Ok(session)
 }
 
-/// Returns how long to wait before trying a failed plugin again. It is an error if that would take too long.
+/// Returns how long to wait before a failed plugin is tried again. It is an error if the wait would be too long.
 fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let failures = context.store.read(|db| plugins::failures(db, plugin.server.id))?;
     let standing = failures.map(|failures| Standing::of(&failures, None)).unwrap_or_default();
@@ -126,7 +126,7 @@ async fn look_after(session: Arc<Session>) {
 /// Ends the plugins of this process, and waits until all their processes have ended.
 pub fn end_all() {
     let slots: Vec<Slot> = slots().drain().map(|(_, slot)| slot).collect();
-    // A plugin that is being started ends with the call that starts it.
+    // A plugin that is still starting ends together with the call that starts it.
     let sessions: Vec<Arc<Session>> = slots.iter().filter_map(|slot| slot.try_lock().ok()?.take()).collect();
     sessions.iter().for_each(|session| session.end());
     sessions.iter().for_each(|session| session.wait());

@@ -1,4 +1,4 @@
-//! A tool of a plugin: its description, whether that has changed since a person approved it, and its command.
+//! A tool of a plugin: its description, whether the description has changed since a person approved it, and its command.
 
 use rmcp::model::Tool;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub struct Listing {
     pub left_out: Vec<String>,
 }
 
-/// Returns the descriptions of tools, without the secrets that the server was given.
+/// Returns the names and descriptions of tools. Secrets in the descriptions are removed.
 pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
     let Listing { tools: mut listed, mut left_out } = Listing::default();
     for tool in tools {
@@ -158,7 +158,7 @@ pub fn parsed(json: &str) -> Result<Said> {
 pub fn spec(plugin: &Plugin, tool: &ToolRow) -> Result<Option<CommandSpec>> {
     let Some(listed) = &tool.listed else { return Ok(None) };
     let said = parsed(listed)?;
-    // Settings apply only to a tool that a person has approved in its current form.
+    // The settings of a person apply only to the form of the tool that the person approved.
     let was_seen = news(tool) == News::Same;
     let provider = plugin.providers.get(&tool.name).filter(|_| was_seen);
     let (effect, idempotency) = match provider {
@@ -186,7 +186,7 @@ pub fn spec(plugin: &Plugin, tool: &ToolRow) -> Result<Option<CommandSpec>> {
     Ok(Some(spec))
 }
 
-/// Returns the effect of a tool according to a trusted server.
+/// Returns the effect of a tool, based on the hints of a trusted server.
 fn does(hints: Hints) -> (CommandEffect, Idempotency) {
     match (hints.read_only, hints.destructive, hints.idempotent) {
         (Some(true), _, _) => (CommandEffect::Read, Idempotency::Safe),
@@ -197,11 +197,11 @@ fn does(hints: Hints) -> (CommandEffect, Idempotency) {
     }
 }
 
-/// Declares a command as a provider, as a person has configured it.
+/// Makes a command a provider, with the settings of a person.
 fn declare(spec: &mut CommandSpec, provider: &Provider) {
     let output = &mut spec.output_contract;
     if output.list.as_ref() != Some(&provider.items) {
-        // The schema described another part of the output.
+        // The fields belong to another part of the output.
         output.fields.clear();
     }
     output.list = Some(provider.items.clone());

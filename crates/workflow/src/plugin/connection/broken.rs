@@ -15,7 +15,7 @@ use mcpkg_base::http::{self, Failure, Url};
 pub enum Broken {
     /// The plugin could not be started or reached, so nothing was sent.
     Unreached(String),
-    /// The handshake failed; another protocol version may work.
+    /// The handshake failed. A different protocol version may work.
     Ungreeted(String),
     /// The plugin returned an error of the protocol.
     Said(ErrorData),
@@ -64,7 +64,7 @@ pub fn ungreeted(error: &ClientInitializeError) -> Broken {
     }
 }
 
-/// Converts the error of a message that was not completely sent.
+/// Converts the error of a message that could not be sent completely.
 pub fn unsent(error: &(dyn StdError + 'static)) -> Broken {
     match http::failure_of(request_of(error)) {
         Some(Failure::TimedOut) => Broken::Cut(Cut::TimedOut),
@@ -77,8 +77,8 @@ pub fn unsent(error: &(dyn StdError + 'static)) -> Broken {
     }
 }
 
-/// Returns the underlying request error of an rmcp error, which does not expose it as its source. Falls back to the error
-/// itself.
+/// Finds the request error inside an error of rmcp, which does not return it as the error's source. If there is none, returns the
+/// error itself.
 fn request_of<'e>(error: &'e (dyn StdError + 'static)) -> &'e (dyn StdError + 'static) {
     let mut causes = std::iter::successors(Some(error), |&error| StdError::source(error));
     let request = causes.find_map(|error| match error.downcast_ref::<StreamableHttpError<http::RequestError>>() {

@@ -1,4 +1,4 @@
-//! Runs a plugin that is a program: starts it, waits for its end, and ends it together with its child processes.
+//! Runs a plugin that is a program: starts it, waits until it ends, and ends it together with its child processes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -10,13 +10,13 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::process::{Capture, Failure, GRACE, Program, Running};
 use mcpkg_base::redact::{redact, redact_at_cut};
 
-/// How much of its standard error is kept, from the beginning and from the end.
+/// How much of the program's standard error is kept: the beginning and the end.
 const SAID: Capture = Capture { head: 4 << 10, tail: 4 << 10 };
 
-/// How long the program may take to exit after its standard input was closed.
+/// How long the program may take to exit by itself after its standard input was closed.
 const POLITE: Duration = Duration::from_secs(1);
 
-/// Effectively no time limit.
+/// Stands for no time limit.
 const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// A running program. Cancelling `ending` stops it.
@@ -63,7 +63,7 @@ impl Child {
             let how = match running.wait(Instant::now() + EVER, &ending) {
                 Ok(Some(status)) => format!("it ended with {status}"),
                 _ => {
-                    // Closing the connection also closes the program's standard input, so it may exit by itself.
+                    // The program may exit by itself, because closing the connection also closes its standard input.
                     let _ = running.wait(Instant::now() + POLITE, &CancellationToken::new());
                     running.end(GRACE);
                     "it was stopped".to_owned()
@@ -79,7 +79,7 @@ impl Child {
         started.map(drop).map_err(|error| Error::internal("cannot start a thread for a plugin").with_source(error))
     }
 
-    /// Asks the program to end; see [`Child::ended`] for when it has.
+    /// Asks the program to end, without waiting for it: see [`Child::ended`].
     pub fn end(&self) {
         self.ending.cancel();
     }

@@ -1,4 +1,4 @@
-//! The two ways to open an MCP connection, which depend on the protocol version.
+//! The two ways to open an MCP connection. Which one a plugin needs depends on its protocol version.
 
 /// How to open a connection to a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use mcpkg_base::process::Program;
 
 type Served = RunningService<RoleClient, Handler>;
 
-/// How long to wait for the end of a program whose handshake failed.
+/// How long to wait until a program has ended whose handshake failed.
 const END: Duration = Duration::from_secs(5);
 
 /// Opens a connection. `known` is the kind of handshake that worked last; `mark` identifies this database.
@@ -96,7 +96,7 @@ impl Greeting<'_> {
             Err(cut) => Some(Broken::Cut(cut)),
         };
         child.end();
-        // Wait for the end: its standard error then explains the failure, and no process is left behind.
+        // Wait until the program has ended. Its standard error explains the failure, and no process is left behind.
         let _ = runtime.block_on(async { tokio::time::timeout(END, child.ended().cancelled()).await });
         let words = heard.broke().or_else(|| child.last_words()).unwrap_or_default();
         Err(match broken {
@@ -129,7 +129,7 @@ impl Greeting<'_> {
     }
 }
 
-/// Returns how to perform the handshake.
+/// Returns which kind of handshake to try. If none is known, rmcp tries both.
 fn mode(known: Option<Era>) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     match known {
@@ -142,7 +142,7 @@ fn mode(known: Option<Era>) -> ClientLifecycleMode {
     }
 }
 
-/// Ends with the connection.
+/// Waits until the connection has ended, and then cancels `closed`.
 async fn watch(served: Served, closed: CancellationToken, heard: Arc<Heard>, era: Era) {
     let peer = served.peer().clone();
     tokio::select! {
@@ -153,7 +153,7 @@ async fn watch(served: Served, closed: CancellationToken, heard: Arc<Heard>, era
     closed.cancel();
 }
 
-/// Records changes of the plugin's tools, and never returns: the caller stops it when the connection ends.
+/// Records when the plugin's tools change. This never returns, so the caller has to drop it when the connection ends.
 async fn listen(peer: Peer<RoleClient>, heard: Arc<Heard>) {
     let tells = peer
         .peer_info()
@@ -163,6 +163,6 @@ async fn listen(peer: Peer<RoleClient>, heard: Arc<Heard>) {
             heard.set_tools_changed();
         }
     }
-    // Without a subscription, or after its end, the connection must stay open.
+    // Returning would close the connection, which must stay open without a subscription too.
     std::future::pending().await
 }

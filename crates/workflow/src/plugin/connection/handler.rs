@@ -1,4 +1,4 @@
-//! Handles requests that a plugin sends to its client: all of them are declined.
+//! Handles the requests that a plugin sends to its client. All of them are declined.
 
 #![expect(deprecated, reason = "the newest protocol revision removed roots; older revisions may still ask for them")]
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// Maximum length of a line in bytes; a line is one message.
 const LINE: usize = 16 << 20;
 
-/// Maximum number of bytes between the starts of two calls.
+/// Maximum number of bytes that a plugin may send before the next call starts.
 const FLOOD: u64 = 64 << 20;
 
 /// What was read from a plugin.
@@ -38,7 +38,7 @@ impl Heard {
         self.tools_changed.store(true, Ordering::Release);
     }
 
-    /// Returns whether the list of tools changed, and resets that flag.
+    /// Returns whether the list of tools changed since the last call of this function.
     pub fn take_tools_changed(&self) -> bool {
         self.tools_changed.swap(false, Ordering::AcqRel)
     }

@@ -1,4 +1,4 @@
-//! Resolves the secrets of a plugin's definition immediately before it is started, and only for this plugin.
+//! Resolves the secrets in a plugin's definition, immediately before the plugin is started. Only this plugin gets them.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub enum Launch {
     },
 }
 
-/// Resolves the references of a server; `reach` says which addresses may be contacted.
+/// Resolves the references in the definition of a server. `reach` says which addresses may be contacted.
 pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> Result<Launch> {
     let definition = &server.definition;
     let filling = Filling { plugin: &server.name, cancelled };
@@ -41,7 +41,7 @@ pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> 
     }
 }
 
-/// Checks that mcpkg can run a server, without resolving anything. The error contains the reason.
+/// Checks that mcpkg can run a server, without reading any secret. The error contains the reason.
 pub fn check(name: &str, definition: &Definition) -> Result<()> {
     let never = CancellationToken::new();
     let filling = Filling { plugin: name, cancelled: &never };
@@ -77,7 +77,7 @@ impl Filling<'_> {
         let args = definition.args.iter().map(|arg| self.open(arg)).collect::<Result<Vec<_>>>()?;
         let folder = match &definition.cwd {
             Some(folder) => self.folder(&self.open(folder)?)?,
-            // Not the current folder: its files may come from anybody.
+            // The current folder is not safe: its files may come from anybody.
             None => disk::home()?,
         };
         let mut program =
@@ -110,7 +110,7 @@ impl Filling<'_> {
         Ok(Launch::Address { url, reach, headers })
     }
 
-    /// Resolves a text whose value every user of the machine may see, such as an argument.
+    /// Resolves a text that every user of the machine can see, such as an argument of the program.
     fn open(&self, text: &Text) -> Result<String> {
         let part = |part: &Part| {
             self.check_open(part)?;

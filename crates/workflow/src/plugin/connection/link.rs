@@ -1,4 +1,4 @@
-//! An open connection: sends calls to the plugin, and waits for answers until a limit or the end.
+//! An open connection: sends calls to the plugin and waits for answers, until a limit is reached or the connection ends.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use super::heard::Heard;
 use crate::plugin::runtime::{Limits, within};
 use mcpkg_base::http::Url;
 
-/// How long to keep reading after the end, for an answer that was already written.
+/// How long to keep reading after the connection has ended. The answer may already have been written.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// How many characters of a skipped tool's name are shown.
+/// Maximum length of a skipped tool's name in messages, in characters.
 const LONGEST_NAME: usize = 128;
 
 /// A connection to a plugin.
@@ -52,7 +52,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Adds a tool from the raw list. A missing argument schema means that the tool takes no arguments.
+    /// Adds a tool from the raw list. If it has no argument schema, it takes no arguments.
     fn add(&mut self, mut tool: Value) {
         let name = tool["name"].as_str().unwrap_or_default().escape_debug().take(LONGEST_NAME).collect::<String>();
         if let Some(fields) = tool.as_object_mut().filter(|fields| fields.get("inputSchema").is_none_or(Value::is_null))
@@ -82,8 +82,8 @@ impl Connection {
         }
     }
 
-    /// Adds a page of tools, and returns the cursor of the next one. A single invalid tool makes rmcp reject the whole page, so
-    /// then each tool is parsed separately.
+    /// Adds a page of tools, and returns the cursor of the next one. rmcp rejects a whole page if one of its tools is invalid, so
+    /// in that case each tool is parsed separately.
     async fn page(&self, page: PaginatedRequestParams, listed: &mut Listed) -> Result<Option<String>, ServiceError> {
         match self.peer.list_tools(Some(page.clone())).await {
             Ok(page) => {
@@ -135,7 +135,7 @@ impl Connection {
             Some(Err(ServiceError::McpError(error))) => Err(Broken::Said(error)),
             Some(Err(ServiceError::TransportSend(error))) => Err(unsent(&error)),
             Some(Err(ServiceError::TransportClosed)) | None => {
-                // Wait briefly for the program to end: its last output has the reason.
+                // Give the program a moment to end, because its last output contains the reason.
                 let _ = within(self.runtime, limits, async {
                     let _ = tokio::time::timeout(LAST_WORDS, self.ended()).await;
                 });
@@ -157,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Returns the reason for the end, for a person.
+    /// Returns why the connection ended, for a person.
     pub fn last_words(&self) -> String {
         let words = self.heard.broke().or_else(|| self.child.as_ref().and_then(Child::last_words));
         words.unwrap_or_else(|| "the connection ended".to_owned())
@@ -173,7 +173,7 @@ impl Connection {
         self.child.is_some() && self.heard.is_silent()
     }
 
-    /// Returns whether the list of tools changed, and resets that flag.
+    /// Returns whether the list of tools changed since the last call of this function.
     pub fn take_tools_changed(&self) -> bool {
         self.heard.take_tools_changed()
     }

@@ -1,5 +1,5 @@
-//! Connections to plugins with rmcp's client: over the pipes of a program, or over streamable HTTP with mcpkg's own HTTP client.
-//! Both protocol generations are supported: handshake (up to 2025-11-25) and discovery (2026-07-28).
+//! Connects to plugins with rmcp's client: over the pipes of a program, or over streamable HTTP with mcpkg's own HTTP client.
+//! Both generations of the protocol are supported: handshake (up to 2025-11-25) and discovery (2026-07-28).
 
 mod broken;
 mod child;

@@ -91,7 +91,7 @@ impl Check {
             (context.ask)(Body::lines(looked.difference.lines(plugin)), &question)?;
             let shown = &looked.tried.listing.tools;
             context.write("plugin.check", plugin.name(), |db, _, author| {
-                // Store what the person saw: the plugin may have listed other tools in the meantime.
+                // Store the tools that the person saw, because the plugin may have listed others in the meantime.
                 plugins::set_listed(db, plugin.server.id, shown, author.now)?;
                 plugins::accept(db, plugin.server.id)
             })?;
@@ -129,7 +129,7 @@ impl Looked {
     }
 }
 
-/// Returns the report of a plugin that could not be checked, for use among others.
+/// Returns the report about a plugin that could not be checked. The other plugins are still checked.
 fn failed(plugin: &Plugin, error: &Error) -> Reply {
     let data =
         json!({ "name": plugin.name(), "error": { "code": error.code().name(), "message": error.public_message() } });
@@ -138,7 +138,7 @@ fn failed(plugin: &Plugin, error: &Error) -> Reply {
     Reply { failed: true, ..reply }
 }
 
-/// Combines several replies into one.
+/// Combines the reports about several plugins into one.
 fn together(replies: Vec<Reply>) -> Reply {
     if replies.is_empty() {
         return Reply::sentence("No plugins are enabled", json!({ "plugins": [] }));

@@ -1,4 +1,4 @@
-//! `mcpkg plugin import`: makes plugins of the MCP servers in another program's file.
+//! `mcpkg plugin import`: makes the MCP servers in another program's file plugins.
 
 use std::path::PathBuf;
 

@@ -31,7 +31,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<remove::Remove>(),
 ];
 
-/// A change of plugins does not change any list that MCP clients see.
+/// Changing a plugin does not change any list that MCP clients see.
 const CHANGES: Changes = Changes::NO_LIST;
 
 const PLUGINS: Names = Names::Stored(|typed| {
@@ -55,7 +55,7 @@ fn get(context: &Context, name: &str) -> Result<Plugin> {
     )
 }
 
-/// What a plugin reports when it is started for a check.
+/// What a plugin reported when it was started for a check.
 struct Tried {
     listing: Listing,
     era: super::connection::Era,
