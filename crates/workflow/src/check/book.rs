@@ -1,4 +1,4 @@
-//! Collects the findings of a check, and locates each in the text by the JSON pointer of the value.
+//! Collects the findings of a check. The JSON pointer of a value gives the position of its finding in the text.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -22,12 +22,12 @@ impl<'a> Book<'a> {
         Self { text, places, findings }
     }
 
-    /// Adds a finding about a value. If the value is missing, the finding points to its nearest parent.
+    /// Adds a finding about a value. If the text does not have the value, the finding points to its nearest parent.
     pub(super) fn at(&mut self, kind: Kind, pointer: &str, message: impl Into<String>) -> &mut Finding {
         let place = self.places.nearest(pointer);
         let span = match self.places.get(pointer) {
             Some(place) => place.value,
-            // Point only to the parent's key, because the parent's value may be long.
+            // Point to the key of the parent, because its value may be long.
             None => place.key.unwrap_or_else(|| first_line(self.text, place.value)),
         };
         self.push(kind, pointer, span, message)
@@ -40,8 +40,8 @@ impl<'a> Book<'a> {
         self.push(kind, pointer, span, message)
     }
 
-    /// Adds a finding about a byte range inside a scalar. If the scalar's text is not literally in the source, for example
-    /// because of escapes, the finding covers the whole scalar.
+    /// Adds a finding about a byte range inside a scalar. If the scalar's source differs from its value, for example because of
+    /// escapes, the finding covers the whole scalar.
     pub(super) fn inside(
         &mut self,
         kind: Kind,
@@ -54,7 +54,7 @@ impl<'a> Book<'a> {
         self.push(kind, pointer, span, message)
     }
 
-    /// Returns the span of a byte range inside a scalar, if the scalar's text is literally in the source.
+    /// Returns the span of a byte range inside a scalar. `None` if the scalar's source differs from its value.
     pub(super) fn part(&self, pointer: &str, range: &Range<usize>) -> Option<Span> {
         self.places.get(pointer)?.exact?.part(self.text, range.clone())
     }
@@ -89,8 +89,8 @@ impl<'a> Book<'a> {
         crate::finding::has_errors(&self.findings)
     }
 
-    /// Returns the findings sorted by line, column and code. If there are too many, keeps the first ones and adds one that says
-    /// so.
+    /// Returns the findings sorted by line, column and code, without duplicates. If there are too many, the first ones are kept,
+    /// and one more says how many are missing.
     pub(super) fn close(self) -> Vec<Finding> {
         let mut findings = self.findings;
         findings.sort_by(|a, b| {

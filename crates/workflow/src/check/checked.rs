@@ -26,7 +26,7 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// The workflow, if there are no errors.
     pub sound: Option<Sound>,
-    /// The readable parts of the definition, if the text is a mapping at all. Invalid parts are missing or empty.
+    /// The definition without its invalid parts, if the text is a mapping. Required parts that are invalid are empty.
     pub readable: Option<Definition>,
     /// The position of each value in the text.
     pub places: Places,
@@ -38,7 +38,7 @@ pub struct Sound {
     pub definition: Definition,
     /// The command of each step.
     pub specs: Vec<Arc<CommandSpec>>,
-    /// Dependencies between steps, whether stated or implied by a reference.
+    /// The dependencies between steps, both stated and implied by references.
     pub graph: Graph,
     /// The steps in execution order.
     pub order: Vec<usize>,
@@ -63,7 +63,7 @@ impl Checked {
     }
 }
 
-/// Checks a YAML or JSON text against the schema and against the commands that the caller may use.
+/// Checks a YAML or JSON text against the schema, and against the commands that the caller may use.
 ///
 /// # Errors
 /// `E_SCHEMA_VERSION` if the text declares an unknown version.
@@ -83,8 +83,8 @@ pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
     Ok(Checked { findings, sound, readable, places })
 }
 
-/// Returns the part of a workflow with errors that can be planned: the steps whose commands are known, with their places in the
-/// list of steps.
+/// Returns the part of a workflow with errors that can be planned, that is, the steps with known commands. Also returns the
+/// indices of these steps in the text.
 pub fn plannable(checked: &Checked, commands: &dyn Commands) -> Result<Option<(Sound, Vec<usize>)>> {
     let Some(readable) = &checked.readable else { return Ok(None) };
     let (mut steps, mut places) = (Vec::new(), Vec::new());
@@ -95,12 +95,12 @@ pub fn plannable(checked: &Checked, commands: &dyn Commands) -> Result<Option<(S
         }
     }
     let definition = Definition { steps, ..readable.clone() };
-    // The findings are those of the whole text, so that these are dropped.
+    // Discard these findings: the whole text was already checked.
     let mut book = Book::new("", &checked.places, Vec::new());
     Ok(semantics(&mut book, &definition, commands)?.map(|sound| (sound, places)))
 }
 
-/// Checks only the shape of a text, without looking up commands. Returns the definition, if the text is a mapping, and the
+/// Checks only the shape of a text, without looking up commands. Returns the definition if the text is a mapping, and the
 /// findings.
 pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {
     let read = yaml::read(text);
@@ -112,7 +112,7 @@ pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {
     Ok((definition, book.close()))
 }
 
-/// Checks a value against the schema. Returns the definition without its invalid parts, if the value is a mapping.
+/// Checks a value against the schema. Returns the definition without its invalid parts if the value is a mapping.
 pub(super) fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Definition>> {
     version(&value)?;
     let is_mapping = value.is_object();

@@ -55,7 +55,8 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
     }
 }
 
-/// Returns the id of the command that a misspelt one certainly meant, unless it destroys: a person has to choose that.
+/// Returns the command that was certainly meant by a misspelt id. A command that destroys is never returned: a person has to
+/// write its name.
 pub(super) fn command_meant(known: &Known<'_>, wanted: &str, near: &[String]) -> Option<String> {
     let id = meant(wanted, near.iter().map(String::as_str))?;
     match known.commands.resolve(id) {
@@ -187,7 +188,7 @@ fn type_of<'s>(spec: &'s CommandSpec, arg: &str) -> Option<&'s str> {
     positional.or_else(|| spec.flags.iter().find(|known| known.name == arg).map(|known| &*known.r#type))
 }
 
-/// Whether a value of type `given` may fit type `wanted`.
+/// Whether a value of type `given` can be passed as type `wanted`.
 fn may_be(wanted: &str, given: &str) -> bool {
     const KNOWN: [&str; 7] = ["string", "secret", "integer", "number", "boolean", "array", "object"];
     let is_text = |name: &str| matches!(name, "string" | "secret");

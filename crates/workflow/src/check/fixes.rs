@@ -1,4 +1,4 @@
-//! Fixes for names: which name was certainly meant, and how it is written in the text.
+//! Fixes names: finds the name that was certainly meant, and writes it into the text.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use super::book::Book;
 use crate::finding::Fix;
 use crate::yaml;
 
-/// Returns the name that was meant by a misspelt one, if there is no doubt: at most every third character is wrong, two
-/// characters at most, and no other name is as similar.
+/// Returns the name that was certainly meant by a misspelt one. At most two characters may be wrong, and at most every third one,
+/// and no other name may be as similar.
 pub(super) fn meant<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     let of = |name: &'a str| (strsim::damerau_levenshtein(&wanted, &name.to_lowercase()), name);
@@ -22,7 +22,7 @@ pub(super) fn meant<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) 
 }
 
 impl Book<'_> {
-    /// Returns the fix that replaces a byte range inside a scalar, if the scalar's text is literally in the source.
+    /// Returns the fix that replaces a byte range inside a scalar. `None` if the scalar's source differs from its value.
     pub(super) fn fix_inside(&self, pointer: &str, range: &Range<usize>, text: &str) -> Option<Fix> {
         Some(Fix { text: text.to_owned(), span: self.part(pointer, range)? })
     }
@@ -33,14 +33,14 @@ impl Book<'_> {
         Some(Fix { text: scalar(&key.into(), self.text().get(span.bytes())?), span })
     }
 
-    /// Returns the fix that replaces a scalar on one line, unless it is an alias.
+    /// Returns the fix that replaces a scalar. `None` if it spans several lines or is an alias.
     pub(super) fn fix_value(&self, pointer: &str, value: &Value) -> Option<Fix> {
         let place = self.places().get(pointer).filter(|place| place.defined_at.is_none())?;
         let span = Some(place.value).filter(|span| span.line == span.end_line)?;
         Some(Fix { text: scalar(value, self.text().get(span.bytes())?), span })
     }
 
-    /// Returns the fix that replaces the last key of a path, which ends at the end of a byte range inside a scalar.
+    /// Returns the fix that replaces the last key of a path. `path` is the byte range of the path inside a scalar.
     pub(super) fn fix_last(&self, pointer: &str, path: &Range<usize>, old: &str, new: &str) -> Option<Fix> {
         let written = self.text().get(self.part(pointer, path)?.bytes())?;
         let is_last = written.strip_suffix(old).is_some_and(|before| before.is_empty() || before.ends_with('.'));
@@ -48,13 +48,13 @@ impl Book<'_> {
         self.fix_inside(pointer, &(start..path.end), new)
     }
 
-    /// Returns the byte range of a whole scalar, for the other functions.
+    /// Returns the byte range of a whole scalar, as [`Self::fix_last`] takes it.
     pub(super) fn whole(&self, pointer: &str) -> Option<Range<usize>> {
         self.places().get(pointer)?.exact.map(|span| 0..span.bytes().len())
     }
 }
 
-/// Writes a scalar: without quotes if there were none, and if it means the same without them.
+/// Writes a scalar. It gets quotes if it had quotes, or if it would mean something else without them.
 fn scalar(value: &Value, before: &str) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_simple = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');

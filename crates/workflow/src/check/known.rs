@@ -1,4 +1,4 @@
-//! What the checks know about a definition: names, commands and output contracts.
+//! What all checks need to know about a definition: names, commands and output contracts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use crate::source::{Commands, Resolved};
 use crate::spec::{CommandSpec, OutputContract};
 use mcpkg_base::error::Result;
 
-/// A definition with its resolved commands and its names.
+/// A definition with its names and its resolved commands.
 pub(super) struct Known<'a> {
     pub(super) definition: &'a Definition,
     pub(super) commands: &'a dyn Commands,
@@ -43,7 +43,7 @@ impl<'a> Known<'a> {
             has_secrets.push(has);
         }
         let (mut steps, mut inputs) = (HashMap::new(), HashMap::new());
-        // The first of several equal names wins, so insert in reverse order.
+        // If several have the same name, the first one counts. So insert the first one last.
         for (index, step) in definition.steps.iter().enumerate().rev() {
             steps.insert(step.id.as_str(), index);
         }

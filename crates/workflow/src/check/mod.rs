@@ -1,7 +1,7 @@
 //! Checks the text of a workflow, and reports all problems at once, each with its position.
 //!
-//! The checks run one after the other. Each leaves out or empties what it found to be unusable, so that one mistake does not
-//! hide others.
+//! The checks run one after the other. Each removes or empties the parts that it finds invalid, so that one mistake does not hide
+//! others.
 
 mod book;
 mod checked;

@@ -1,4 +1,4 @@
-//! Checks names: each must be valid in expressions and unique, and there must not be too many.
+//! Checks names: each must be valid in expressions and unique. Also checks how many inputs and steps there are.
 
 use std::collections::HashSet;
 
@@ -51,7 +51,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Skips an empty name that stands for a missing one: its absence was already reported.
+/// An empty name that was already reported as missing is not reported again.
 fn name(book: &mut Book<'_>, pointer: &str, what: &str, name: &str, is_key: bool) {
     if is_identifier(name) || name.is_empty() && book.is_found(pointer) {
         return;

@@ -1,4 +1,4 @@
-//! Checks that the output fields that expressions use exist.
+//! Checks that the output fields in expressions exist.
 
 use super::book::Book;
 use super::fixes::meant;
@@ -68,7 +68,7 @@ fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Ki
     }
 }
 
-/// Returns the last key of a path that leads nowhere, and the name that was certainly meant by it.
+/// Returns the last key of a path that leads nowhere, and the name that was certainly meant instead.
 fn field_meant<'a>(contract: &'a OutputContract, segments: &'a [Segment]) -> Option<(&'a str, &'a str)> {
     let Some((Segment::Key(last), before)) = segments.split_last() else { return None };
     let leads = |name: &&str| {

@@ -1,4 +1,4 @@
-//! Checks providers: each must return a list, get the arguments that it needs, and have the selected field.
+//! Checks providers: each must return a list, get its required arguments, and have the selected field.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -65,7 +65,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns the steps that run before the first use of an input, the last one first.
+/// Returns the steps that run before the first use of an input, latest first.
 pub(super) fn before(known: &Known<'_>, uses: &[Use], input: usize, order: &[usize]) -> Vec<usize> {
     let name = &known.definition.inputs.list[input].id;
     let names = |used: &&Use| used.paths().iter().any(|path| matches!(&path.root, Root::Input(input) if input == name));
@@ -166,7 +166,7 @@ fn args(
     }
 }
 
-/// Whether a command has an argument that its provider contract does not list, such as an optional one.
+/// Whether a command has an argument that is missing in its provider contract because it is optional.
 fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
     match known.commands.resolve(id) {
         Ok(Resolved::One(spec)) => {
@@ -207,7 +207,7 @@ fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value
     }
 }
 
-/// Checks the tags of a step's argument against those that the argument accepts.
+/// Checks that the tags of the value that a step passes fit those that the argument accepts.
 fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contracts<'_>) {
     let Slot::With(step, arg) = &used.slot else { return };
     let Some(spec) = known.spec(*step) else { return };
@@ -223,15 +223,15 @@ fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contrac
     hold(book, &wanted, &format!("{}.{arg}", spec.id), &source, contracts, &used.pointer, &written);
 }
 
-/// Where the path of a source is in the text.
+/// Where the text has the path of a source.
 struct Written {
-    /// JSON pointer of the scalar that contains it.
+    /// JSON pointer of the scalar that contains the path.
     pointer: String,
     /// Its byte range in the scalar.
     path: Option<Range<usize>>,
 }
 
-/// Checks the tags of a source against those that an argument accepts and prefers.
+/// Checks that the tags of a source fit those that an argument accepts and prefers.
 fn hold(
     book: &mut Book<'_>,
     wanted: &Wanted,
@@ -255,7 +255,7 @@ fn hold(
         let (Found::Field(now), Some(Segment::Key(last))) = (output::find(contract, segments), segments.last()) else {
             return None;
         };
-        // The wanted tag must be that of one field alone, in the same object.
+        // The fix is certain only if exactly one field has the wanted tag, in the same object.
         let tag = wanted.prefer.as_ref().or_else(|| wanted.accepts.first().filter(|_| wanted.accepts.len() == 1))?;
         let mut with_tag = contract.fields.iter().filter(|field| field.tags.contains(tag));
         let field = with_tag.next().filter(|field| with_tag.next().is_none() && !field.name.contains('.'))?;

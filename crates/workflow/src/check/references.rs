@@ -12,7 +12,7 @@ use crate::finding::Kind;
 use crate::graph::Graph;
 use mcpkg_base::error::{Result, nearest};
 
-/// Reports defaults whose `value` does not fit their `from`.
+/// Reports defaults with a `value` that is not possible with their `from`.
 fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
     let inputs = &known.definition.inputs;
     for (index, named) in inputs.list.iter().enumerate() {
@@ -92,7 +92,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Res
             }
         }
     }
-    // A step that uses an input also depends on the steps that the input's provider uses.
+    // A step that uses an input also depends on the steps whose output the input's provider needs.
     for (step, input) in inferred {
         for needed in needed_by_provider(known, input) {
             if needed != step {

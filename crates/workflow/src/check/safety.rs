@@ -1,4 +1,4 @@
-//! Checks safety: no secrets in the text, no secrets sent to other hosts, and a read before each change.
+//! Checks safety: there are no secrets in the text, no secret is sent to another host, and each change comes after a read.
 
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ fn tokens(book: &mut Book<'_>, pointer: &str, value: &Value) {
     tokens_but(book, pointer, value, &|_| false);
 }
 
-/// Reports text that looks like a secret and was not reported before.
+/// Reports text that looks like a secret, unless it was already reported.
 fn tokens_but(book: &mut Book<'_>, pointer: &str, value: &Value, is_found: &dyn Fn(&str) -> bool) {
     match value {
         Value::String(_) if is_found(pointer) => {}
@@ -112,14 +112,14 @@ fn is_reference(text: &str) -> bool {
     ["env:", "file:", "command:"].iter().any(|begin| text.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()))
 }
 
-/// Checks that each secret is used only by commands of its own catalog.
+/// Checks that secrets are used only by commands of their own catalog.
 fn secrets(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) {
     for used in uses {
         for path in used.paths() {
             let Root::Secret(name) = &path.root else { continue };
             let spec = used.slot.step().and_then(|step| known.spec(step));
             let is_argument = matches!(used.slot, Slot::With(..) | Slot::Body(_));
-            // An unknown command was already reported, and nothing else can be said about it.
+            // If the command is unknown, that was already reported, and nothing can be said about its secrets.
             let is_unknown = used.slot.step().is_some() && spec.is_none();
             if is_unknown || is_argument && spec.is_some_and(|spec| spec.auth.contains(name)) {
                 continue;
@@ -167,7 +167,7 @@ fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
             book.at(Kind::MutationBeforeRead, &pointer, message)
                 .hint("add an earlier step that reads what this step will change");
         }
-        // A step that uses the output of another also depends on it.
+        // Using the output of a step counts as well, because it makes that step a dependency.
         let guarded = step.condition.is_some()
             || graph
                 .of(*index)

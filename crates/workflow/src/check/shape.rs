@@ -9,15 +9,15 @@ use crate::finding::Kind;
 use crate::yaml::places::below;
 use mcpkg_base::error::nearest;
 
-/// Keys of other workflow languages, each with our key.
+/// Keys of other workflow languages, each with the key to use here.
 const RESERVED: [(&str, &str); 5] =
     [("condition", "if"), ("flags", "with"), ("positional_args", "with"), ("hints", "hint"), ("examples", "example")];
 
-/// Synonyms for keys.
+/// Keys that are accepted as synonyms.
 const ALIASES: [(&str, &str); 1] = [("when", "if")];
 
-/// Checks a value against the schema. Invalid parts are reported, and then removed or emptied so that the other checks can go
-/// on.
+/// Checks a value against the schema. Invalid parts are reported, and then removed or emptied so that the other checks can
+/// continue.
 pub(super) fn check(book: &mut Book<'_>, schema: &Value, value: &mut Value) {
     let mut shape = Shape { book, pointer: String::new() };
     if !shape.fits(schema, value) {
@@ -31,7 +31,7 @@ struct Shape<'b, 'a> {
 }
 
 impl Shape<'_, '_> {
-    /// Checks a value. Returns false if the value must be removed.
+    /// Checks a value. Returns false if the caller has to remove it.
     fn fits(&mut self, schema: &Value, value: &mut Value) -> bool {
         if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
             return match options.iter().find(|option| is_of_type(option, value)) {
@@ -122,7 +122,7 @@ impl Shape<'_, '_> {
                 });
                 continue;
             }
-            // Null is the same as an absent field.
+            // A null field counts as absent.
             if value.is_null() && !required.contains(&name) {
                 continue;
             }
@@ -153,7 +153,7 @@ impl Shape<'_, '_> {
             let is_free = !fields.contains_key(*name) && !self.has_beside(name);
             let found = self.book.at_key(Kind::ReservedKey, &self.pointer, message);
             found.hint(format!("write `{name}`"));
-            // Only `condition` can be renamed safely: for the other keys, the value would have to change too.
+            // Only `condition` can be renamed safely. The other keys need a different value too.
             if key == "condition" && is_free {
                 let span = found.span;
                 found.fix(span, *name);
@@ -175,7 +175,7 @@ impl Shape<'_, '_> {
         self.book.has(&below(above, key))
     }
 
-    /// Reports a default that is given as a bare value, with a fix.
+    /// Reports a default that is a bare value instead of a mapping, with a fix.
     fn default(&mut self, value: &mut Value) -> bool {
         let message = "`default` must be a mapping with `from` and `value`";
         let mended = format!("{{from: literal, value: {value}}}");
@@ -203,7 +203,7 @@ fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect(),
-        // An enumeration of strings.
+        // It is an enumeration of strings.
         _ if !words(schema).is_empty() => vec!["string"],
         _ => Vec::new(),
     }
@@ -236,7 +236,7 @@ fn is_of_type(schema: &Value, value: &Value) -> bool {
         })
 }
 
-/// Returns the smallest valid value of a schema.
+/// Returns the smallest value that a schema accepts.
 fn blank(schema: &Value) -> Value {
     match types(schema).first() {
         Some(&"string") => words(schema).first().map_or_else(|| json!(""), |word| json!(word)),
@@ -260,7 +260,7 @@ fn blank(schema: &Value) -> Value {
 pub(super) fn a(types: &str) -> String {
     let one = |name: &str| match name {
         "null" | "any" => name.to_owned(),
-        // A literal value, not a type.
+        // This is a literal value, not a type.
         name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => name.to_owned(),
         name if name.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {name}"),
         name => format!("a {name}"),

@@ -1,4 +1,4 @@
-//! Finds the inputs, variables and outputs that contain passwords, by their names and by the arguments that they are passed to.
+//! Finds the inputs, variables and outputs that contain passwords: by their names, and by the arguments that they are passed to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,11 +11,11 @@ use crate::passwords::{self, Named, Places};
 use crate::spec::CommandSpec;
 use crate::yaml::places::below;
 
-/// The password places inside the values that templates use.
+/// Where the inputs, variables and outputs of a workflow contain passwords.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     passed: HashMap<Root, Places>,
-    /// Inputs whose values are secret references. These may be shown.
+    /// Inputs that take references to secrets. The references may be shown.
     references: HashSet<String>,
 }
 
@@ -37,13 +37,13 @@ impl Sources {
         sources
     }
 
-    /// Calls `f` with each password inside a source's value, and its JSON pointer.
+    /// Calls `f` with each password inside a source's value, and with its JSON pointer.
     pub fn each(&self, source: &Root, value: &mut Value, f: &mut impl FnMut(&str, &mut Value)) {
         let named = match source {
             Root::Input(name) if self.references.contains(name) => return,
             Root::Input(name) | Root::Env(name) => Named::of(name),
             Root::Step(_) => Named::Plain,
-            // A secret is identified by name, and its value is never in a source.
+            // A catalog secret is only referred to by its name. Its value is never available here.
             Root::Secret(_) => return,
         };
         passwords::each(value, "", self.passed.get(source).unwrap_or(&Places::default()), named, f);
@@ -57,7 +57,8 @@ impl Sources {
     }
 }
 
-/// Returns the password places inside the value that a template produces, which depend on where its step uses it.
+/// Returns where the value of a template contains passwords. This depends on the argument or the part of the body that gets the
+/// value.
 fn received(used: &Use, spec: &CommandSpec) -> Option<Places> {
     let (begin, mut places, mut named) = match &used.slot {
         Slot::With(step, argument) => (

@@ -1,4 +1,4 @@
-//! Reads as much as possible of a workflow text that may contain errors.
+//! Reads as much as possible of a workflow text that may have errors.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct Surveyed {
 pub fn surveyed(text: &str, commands: &dyn Commands) -> Result<Option<Surveyed>> {
     let read = yaml::read(text);
     let places = read.places;
-    // Discard these findings: the check reports them.
+    // Discard these findings, because the check reports them.
     let mut book = Book::new(text, &places, Vec::new());
     let Some(value) = read.value else { return Ok(None) };
     let Some(definition) = shape(&mut book, value)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Checks templates: parses each once, and validates durations, patterns and repeats.
+//! Parses all templates of a workflow, and checks durations, patterns and repeats.
 
 use regex::RegexBuilder;
 use serde_json::Value;
@@ -16,9 +16,9 @@ pub struct Use {
     pub slot: Slot,
     /// JSON pointer of the template's text.
     pub pointer: String,
-    /// The parsed template. A condition is a template that consists of a single expression.
+    /// The parsed template. For a condition, it consists of a single expression.
     pub template: Template,
-    /// Whether the template is the whole value of an argument, not a part of it.
+    /// Whether the template is the whole value of an argument, not just a part of it.
     pub is_whole: bool,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn check(book: &mut Book<'_>, definition: &Definition) -> Vec<Use> {
     for (index, named) in definition.inputs.list.iter().enumerate() {
         let pointer = definition.inputs.pointer(index);
         for (arg, value) in &named.input.provider_args {
-            // A mapping is a binding to a step or an input, not a template.
+            // A mapping is not a template: it binds the argument to a step or an input.
             if !value.is_object() {
                 let at = below(&format!("{pointer}/provider_args"), arg);
                 reader.value(&Slot::ProviderArg(index, arg.clone()), &at, value, true);

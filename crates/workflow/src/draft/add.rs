@@ -84,7 +84,7 @@ impl Operation for Add {
                 return Err(too_many(project));
             }
             let kept = Kept::named(db, project, &uuid.to_string())?;
-            // Fail now if the base has changed: the draft would be stale at once.
+            // Fail now instead of storing a draft that is already stale.
             kept.unless_stale(db)?;
             Ok(kept)
         })?;
@@ -98,14 +98,14 @@ impl Operation for Add {
     }
 }
 
-/// Returns the text to keep. A person reviews the author's own words, comments and order. JSON has no comments, and becomes
-/// canonical YAML.
+/// Returns the text to store. It stays as the author wrote it, with comments and order, because a person reviews it. JSON has no
+/// comments, and becomes canonical YAML.
 fn as_kept(text: String) -> Result<String> {
     let model = Model::of(&text)?;
     if text.trim_start().starts_with('{') {
         return model::written(&model.definition);
     }
-    // The checks look at the values only.
+    // The checks only look for secrets in values, so look for them in comments here.
     let comment = |line: &str| line.find('#').is_some_and(|at| holds_token(&line[at..]));
     match text.lines().position(comment) {
         Some(line) => {

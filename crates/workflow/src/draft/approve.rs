@@ -94,7 +94,7 @@ impl Operation for Approve {
 }
 
 impl Approve {
-    /// Returns the draft with only the hunks that the person chose.
+    /// Returns the draft reduced to the hunks that the person chose.
     fn in_part(&self, kept: Kept) -> Result<Kept> {
         if self.hunks.is_empty() {
             return Ok(kept);
@@ -105,7 +105,7 @@ impl Approve {
         Ok(Kept { text: diff::only(&kept.base, &kept.text, &self.hunks)?, ..kept })
     }
 
-    /// Stores the draft, if it is still what the person was shown.
+    /// Stores the draft as a revision, if it is still the draft that the person was shown.
     fn take(&self, context: &Context, shown: &Kept, model: &Model) -> Result<Workflow> {
         let id = shown.draft.uuid.to_string();
         context.write("draft.approve", &id, |db, project, author| {

@@ -1,4 +1,4 @@
-//! `mcpkg draft edit`: opens a draft in the user's editor. Saving also rebases a stale draft onto the current revision.
+//! `mcpkg draft edit`: opens a draft in the user's editor. Saving a stale draft bases it on the current revision.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::drafts::{self, State};
 
-/// Prefix of the lines before the text that show what has changed since the draft was made.
+/// Begins each line above the text that shows what has changed since the draft was made.
 const TOLD: &str = "#|";
 
 /// Edit a draft
@@ -100,7 +100,7 @@ fn told(kept: &Kept, moved: &str) -> String {
     lines.map(|line| format!("{TOLD} {line}\n")).collect()
 }
 
-/// Stores the edited text, based on the current revision, unless somebody edited or decided the draft meanwhile.
+/// Stores the edited text, based on the current revision. Fails if somebody has edited or decided the draft in the meantime.
 fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said)> {
     let text = model::given(edited)?;
     let text: String = text.split_inclusive('\n').skip_while(|line| line.starts_with(TOLD)).collect();
@@ -108,7 +108,7 @@ fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said
     let id = before.draft.uuid.to_string();
     let kept = context.write("draft.edit", &id, |db, project, author| {
         let kept = Kept::waiting(db, project, &id)?;
-        // The person has not seen a change that happened while they were editing.
+        // If the workflow changed while the person was editing, the person has not seen that change.
         let is_same = kept.now == before.now && kept.draft.base == before.draft.base;
         let base = kept.now.as_ref().map(base_of);
         if !is_same || !drafts::edit(db, kept.draft.uuid, before.draft.blob, author.now, said.stored(base))? {

@@ -25,16 +25,17 @@ const SHORTEST: usize = 4;
 pub(super) struct Kept {
     pub(super) draft: Draft,
     pub(super) text: String,
-    /// The text that the draft is based on; empty for a new workflow.
+    /// The text that the draft is based on. Empty for a new workflow.
     pub(super) base: String,
-    /// The current state of that workflow, or the workflow that took the name of a new one. `None` if there is none.
+    /// The workflow as it is now. For a draft of a new workflow, the one that has taken its name. `None` if there is no such
+    /// workflow.
     pub(super) now: Option<Workflow>,
     pub(super) project: String,
 }
 
 impl Kept {
-    /// Returns the draft with this id. The unique end of an id is enough; the beginning would not help, because ids made within
-    /// an hour begin alike.
+    /// Returns the draft with this id, which may be abbreviated to a unique end. The beginning would not help: the ids of drafts
+    /// that were made within an hour begin with the same characters.
     pub(super) fn named(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
         let draft = find(db, project, id.trim())?.ok_or_else(|| missing(project, id))?;
         let now = match draft.base {
@@ -45,7 +46,7 @@ impl Kept {
         Ok(Self { text: model::stored(db, draft.blob)?, base, now, project: project.name.clone(), draft })
     }
 
-    /// Like [`Kept::named`], but fails with `E_DRAFT_STALE` if a person has already decided.
+    /// Like [`Kept::named`], but fails with `E_DRAFT_STALE` if a person has already decided about the draft.
     pub(super) fn waiting(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
         let kept = Self::named(db, project, id)?;
         if kept.draft.state.waits() { Ok(kept) } else { Err(decided(&kept.draft)) }
@@ -58,12 +59,12 @@ impl Kept {
         diff::unified(&self.base, &self.text, &old, &format!("{name} (draft)"))
     }
 
-    /// Returns the changes in meaning; `None` for a new workflow, or if a text cannot be read.
+    /// Returns the changes by meaning. `None` for a new workflow, or if one of the texts is not a valid workflow.
     pub(super) fn changes(&self) -> Option<Vec<Change>> {
         self.draft.base.and_then(|_| changes::of_texts(&self.base, &self.text))
     }
 
-    /// Refuses a draft whose base has changed, and shows what changed.
+    /// Refuses a draft whose base has changed, with a diff of the change.
     pub(super) fn unless_stale(&self, db: &Db<'_>) -> Result<()> {
         if self.draft.state != State::Stale {
             return Ok(());
@@ -136,7 +137,7 @@ impl Kept {
 /// Returns the JSON of a draft without its text.
 pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
     let findings = blobs::shown_json(&draft.findings);
-    // The count is null if the stored findings are damaged.
+    // If the stored findings are damaged, the count is null.
     let count = |severity: &str| {
         let of = |found: &&Value| found["severity"] == severity;
         json!(findings.as_array().map(|findings| findings.iter().filter(of).count()))
@@ -169,7 +170,7 @@ pub(super) fn shown(text: &str) -> String {
     text.lines().map(|line| marks::text(line).into_owned() + "\n").collect()
 }
 
-/// Returns the error for a draft that a person has already decided.
+/// Returns the error for a draft that a person has already decided about.
 pub(super) fn decided(draft: &Draft) -> Error {
     let by = draft.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
     let note = draft.note.as_deref().map(|note| format!(": {}", note::quoted(note))).unwrap_or_default();
@@ -209,12 +210,12 @@ fn missing(project: &Project, id: &str) -> Error {
         .with_details(json!({ "id": id }))
 }
 
-/// Returns a draft's base: the current revision of a workflow.
+/// Returns the base of a draft that builds on the current revision of a workflow.
 pub(super) fn base_of(workflow: &Workflow) -> drafts::Base {
     drafts::Base { item: workflow.uuid, revision: workflow.revision, blob: workflow.blob }
 }
 
-/// Returns a draft's base: an earlier revision of a workflow.
+/// Returns the base of a draft that builds on an earlier revision of a workflow.
 pub(super) fn base_at(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Result<drafts::Base> {
     let revision = workflows::revision(db, project, name, number)?;
     if revision.action == "delete" {

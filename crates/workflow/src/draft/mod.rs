@@ -1,4 +1,4 @@
-//! Drafts of workflows: agents and people propose them, a person decides.
+//! Drafts of workflows: agents and people propose them, and a person decides.
 
 pub mod add;
 pub mod approve;
@@ -32,7 +32,7 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<reject::Reject>(),
 ];
 
-/// Returns the text of a draft that nobody has decided yet; fails with `E_DRAFT_STALE` otherwise.
+/// Returns the text of a draft. Fails with `E_DRAFT_STALE` if a person has already decided about it.
 pub fn waiting_text(db: &Db<'_>, project: &Project, id: &str) -> Result<String> {
     kept::Kept::waiting(db, project, id).map(|kept| kept.text)
 }

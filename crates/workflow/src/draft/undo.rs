@@ -1,4 +1,4 @@
-//! What `mcpkg undo` takes back of drafts: a proposed draft is rejected, and a rejected one is open again.
+//! Undoes changes of drafts for `mcpkg undo`: a proposed draft becomes rejected, and a rejected draft becomes open again.
 
 use uuid::Uuid;
 
@@ -9,7 +9,8 @@ use mcpkg_store::Db;
 use mcpkg_store::drafts::{self, Decision, Draft, State};
 use mcpkg_store::revisions::Author;
 
-/// Drafts. Their states are words; `open` has the key of the draft's text, so that an edit counts as a change.
+/// Drafts as `mcpkg undo` sees them. The state of a draft is a word. For open drafts it includes the key of the text, so that an
+/// edit counts as a change.
 pub struct Drafts;
 
 fn find(db: &Db<'_>, item: &str) -> Result<Option<Draft>> {
@@ -29,7 +30,7 @@ impl Undoable for Drafts {
     }
 
     fn content(&self, _: &Db<'_>, _: &str, state: &str) -> Result<Option<String>> {
-        // A draft that was never proposed and a rejected one come to the same.
+        // Undoing a proposal rejects the draft, so not existing counts as rejected.
         Ok(Some(if state.is_empty() { State::Rejected.word().to_owned() } else { state.to_owned() }))
     }
 

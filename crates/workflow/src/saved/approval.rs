@@ -1,5 +1,5 @@
-//! A workflow's text counts as approved if a person on this machine approved it, either as a draft or by saving it at a
-//! terminal. Texts that arrived with someone else's database, or that a program saved, are not approved.
+//! Records which workflow texts a person has approved on this machine, either as a draft or by saving the text at a terminal.
+//! Texts that arrived with someone else's database, or that a program saved, are not approved.
 
 use serde_json::{Value, json};
 
@@ -8,11 +8,11 @@ use mcpkg_base::error::Result;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Confirmation, Context};
 
-/// A text of a workflow.
+/// The text of a workflow, with where the workflow is stored.
 pub struct WorkflowText<'t> {
     pub database: String,
     pub project: &'t str,
-    /// Empty if only the text matters.
+    /// Empty to look up an approval, which depends only on project and text.
     pub name: &'t str,
     pub text: &'t str,
 }

@@ -1,5 +1,5 @@
-//! Compares two workflows by meaning: finds steps and inputs that were added, removed, moved or changed, with their positions in
-//! both texts.
+//! Compares two workflows by meaning. Finds the steps and inputs that were added, removed, moved or changed, with their positions
+//! in both texts.
 
 use std::fmt;
 
@@ -27,12 +27,12 @@ pub enum Happened {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     pub change: Happened,
-    /// The kind of part: `workflow`, `input`, `step` or `output`.
+    /// The changed part: `workflow`, `input`, `step` or `output`.
     pub what: &'static str,
     /// The name of the input or step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The changed field, such as `with.region`; absent if the whole part was added, removed or moved.
+    /// The changed field, such as `with.region`. Absent if the whole part was added, removed or moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// The value before the change.
@@ -49,7 +49,7 @@ pub struct Change {
     pub is_at: Option<Span>,
 }
 
-/// Returns the changes in the order of the later workflow; removed parts come where they used to be.
+/// Returns the changes in the order of the later workflow. Parts that were removed come where they used to be.
 pub fn between(before: &Model, after: &Model) -> Vec<Change> {
     let mut changes = Vec::new();
     let sides = Sides { was: &before.places, is: &after.places };
@@ -88,7 +88,7 @@ pub fn body(diff: String, changes: &Option<Vec<Change>>) -> Body {
     }
 }
 
-/// The positions in both texts.
+/// The positions of the values in both texts.
 struct Sides<'a> {
     was: &'a Places,
     is: &'a Places,
@@ -201,7 +201,7 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// Returns the smallest set of names that explains the change of order.
+/// Returns the names that have to move to explain the new order, as few as possible.
 fn moved(old: &[String], new: &[String]) -> Vec<String> {
     let mut moved = Vec::new();
     for op in capture_diff_slices(Algorithm::Myers, old, new) {
@@ -213,7 +213,7 @@ fn moved(old: &[String], new: &[String]) -> Vec<String> {
     moved
 }
 
-/// Returns the span of a value with its key. A step's condition may be written as `when`.
+/// Returns the span of a value with its key. In the text, a step's `if` may be written as `when`.
 fn span(places: &Places, pointer: &str) -> Option<Span> {
     let alias = || places.get(&format!("{}/when", pointer.strip_suffix("/if")?));
     let Place { key, value, .. } = places.get(pointer).or_else(alias)?;

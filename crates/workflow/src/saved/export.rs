@@ -67,7 +67,7 @@ impl Operation for Export {
         if !fixtures.is_empty() {
             files.push((&of_fixtures, beside::text(&fixtures)?));
         }
-        // Check all files first: write either all of them or none.
+        // Check all files before writing any: either all are written or none.
         let mut written = Vec::new();
         for (file, text) in &files {
             if self.has_to_be_written(file, text)? {
@@ -88,7 +88,7 @@ impl Operation for Export {
 }
 
 impl Export {
-    /// Whether a file must be written. A file with the same content is skipped; one with other content is an error, unless it
+    /// Whether a file has to be written. A file that already has this content is skipped. Different content is an error unless it
     /// may be overwritten.
     fn has_to_be_written(&self, file: &Path, text: &str) -> Result<bool> {
         match disk::metadata(file)? {

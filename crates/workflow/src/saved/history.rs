@@ -152,7 +152,7 @@ impl Operation for Restore {
         let Some(number) = self.revision else { return Err(which(context, &self.name)?) };
         let (workflow, project, text) = context.write("workflow.restore", &self.name, |db, project, author| {
             let revision = workflows::revision(db, project, &self.name, number)?;
-            // An existing workflow keeps its name, even if the revision had another one.
+            // A workflow that exists keeps its name, even if it had another one in that revision.
             let live = workflows::by_uuid(db, project.id, revision.item);
             let name = match live {
                 Ok(Some(live)) => live.name,
@@ -174,7 +174,7 @@ impl Operation for Restore {
     }
 }
 
-/// Returns the error for a restore without a revision; it lists the newest revisions.
+/// Returns the error for a restore that names no revision. It lists the newest revisions.
 fn which(context: &Context, name: &str) -> Result<Error> {
     const SHOWN: usize = 5;
     let newest = context.read(|db, project| {

@@ -1,4 +1,4 @@
-//! `mcpkg workflow import`: stores files as workflows, with their text unchanged.
+//! `mcpkg workflow import`: stores files as workflows. Their text stays unchanged, except for corrections.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -120,13 +120,13 @@ struct File {
     path: String,
     text: String,
     model: Model,
-    /// The fixtures of the file next to it.
+    /// The fixtures from the file next to it.
     fixtures: Fixtures,
     notes: Vec<String>,
     findings: Vec<Finding>,
 }
 
-/// How a file compares to the project.
+/// How a file compares to the workflow of this name in the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     New,
@@ -177,7 +177,7 @@ fn is_candidate(path: &Path) -> bool {
     matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file() && !beside::is_one(path)
 }
 
-/// Whether a path is a folder that contains such a file. Links are not followed, and an unreadable folder counts as empty.
+/// Whether a path is a folder that contains candidates. Links are not followed, and a folder that cannot be read counts as empty.
 fn has_candidates(path: &Path) -> bool {
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
     is_folder && fs::read_dir(path).is_ok_and(|entries| entries.flatten().any(|entry| is_candidate(&entry.path())))
@@ -226,7 +226,7 @@ impl File {
         beside::keep(db, project.id, written.uuid, &self.fixtures, author.now)
     }
 
-    /// Returns notes for a person: automatic corrections, and findings.
+    /// Returns the notes for a person: corrections and findings.
     fn told(&self) -> impl Iterator<Item = String> {
         let found = model::warnings(&self.findings).into_iter().map(|line| format!("{}:{line}", self.path));
         self.notes.iter().map(|note| format!("{}: {note}", self.path)).chain(found)

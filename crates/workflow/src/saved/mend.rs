@@ -1,4 +1,4 @@
-//! Corrects known mistakes in workflows of other programs, if the correction is certain, and notes each one.
+//! Corrects known mistakes in workflows of other programs, and notes each correction. Only certain corrections are made.
 
 use serde_json::{Map, Value};
 
@@ -13,8 +13,8 @@ pub struct Mended {
     pub notes: Vec<String>,
 }
 
-/// Corrects a text: renames `when` to `if`, removes null fields, writes command ids with a colon instead of a space, and turns
-/// examples that are mappings or lists into text. `None` if nothing needs correction, or if errors remain.
+/// Corrects a text: renames `when` to `if`, removes null fields, puts the colon into command ids (`apps list` -> `apps:list`),
+/// and turns examples that are mappings or lists into text. Returns `None` if there is nothing to correct, or if errors remain.
 pub fn mended(text: &str) -> Result<Option<Mended>> {
     let Some(Value::Object(mut workflow)) = yaml::read(text).value else { return Ok(None) };
     let mut notes = Vec::new();
@@ -57,7 +57,7 @@ fn named<'v>(value: Option<&'v mut Value>, key: &str) -> Vec<(String, &'v mut Ma
     }
 }
 
-/// Removes null fields, except in a command's arguments, where null is a value.
+/// Removes null fields. In the arguments of a command they stay, because null is a value there.
 fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>) {
     for (key, value) in
         fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "inputs" | "steps" | "with" | "body"))
@@ -66,7 +66,7 @@ fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<St
             without_nulls(fields, &format!("{key} of {what}"), notes);
         }
     }
-    // A mapping or list that is now empty can be removed too.
+    // A mapping or list may be empty now. Then it is removed too.
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(values) => values.is_empty(),
@@ -88,7 +88,6 @@ fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<St
     }
 }
 
-/// Renames `when` to `if`.
 fn condition(step: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>) {
     if step.contains_key("if") || !step.contains_key("when") {
         return;
@@ -100,7 +99,7 @@ fn condition(step: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>)
     }
 }
 
-/// Writes a command's id with a colon.
+/// Writes a command's id with a colon: `apps list` becomes `apps:list`.
 fn command(fields: &mut Map<String, Value>, key: &str, what: &str, notes: &mut Vec<String>) {
     let Some(Value::String(id)) = fields.get_mut(key) else { return };
     let Some((group, name)) = id.trim().split_once(' ').map(|(group, name)| (group, name.trim())) else { return };

@@ -1,4 +1,4 @@
-//! A parsed workflow text. All saved texts are parsed, named and checked here.
+//! Parses the texts of workflows. Every text that is saved is parsed, named and checked here.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ impl Model {
         Self::with(definition, yaml::read(text).places)
     }
 
-    /// Parses a text and runs all checks, including those of commands.
+    /// Parses a text and runs all checks, including those that look up commands.
     pub fn checked(context: &Context, text: &str) -> Result<(Self, Checked)> {
         let model = Self::of(text)?;
         Ok((model, checked(text, &reachable(context))?))
@@ -58,13 +58,14 @@ impl Model {
         Ok(Self { name: definition.workflow.clone(), definition, value, places, summary })
     }
 
-    /// Returns the columns to store, together with the text.
+    /// Returns what to store of the text.
     pub fn stored<'a>(&'a self, text: &'a str) -> New<'a> {
         New { name: &self.name, text, summary: &self.summary }
     }
 }
 
-/// Returns the SHA-256 of a workflow's meaning: of its canonical JSON, without the format version.
+/// Returns the SHA-256 of what a workflow means: of its canonical JSON without the format version. Comments and formatting do not
+/// matter.
 fn hash(definition: &Definition) -> Result<[u8; 32]> {
     let unversioned = Definition { schema_version: None, ..definition.clone() };
     canonical::digest(&unversioned)
@@ -92,7 +93,7 @@ fn with_findings(error: Error, findings: &[Finding]) -> Error {
     error.with_details(split(findings))
 }
 
-/// Returns the findings as the contract defines them: errors and warnings.
+/// Returns the findings in the form of contract 004: errors and warnings.
 pub fn split(findings: &[Finding]) -> Value {
     let of = |severity| findings.iter().filter(|found| found.severity == severity).collect::<Vec<_>>();
     json!({ "errors": of(Severity::Error), "warnings": of(Severity::Warning) })
@@ -112,7 +113,7 @@ pub fn lines(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(|found| line(found, "warning: ")).collect()
 }
 
-/// Like [`lines`], but without the word `warning`, for replies that add it themselves.
+/// Like [`lines`], but without the prefix `warning:`, for replies that add it themselves.
 pub fn warnings(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(|found| line(found, "")).collect()
 }
@@ -137,7 +138,7 @@ pub fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error))
 }
 
-/// Returns the plan of a checked text as JSON, without any input values. Fails if the text has errors.
+/// Returns the plan of a checked text as JSON, planned without input values. Fails if the text has errors.
 pub fn plan(context: &Context, checked: &Checked) -> Result<Value> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let given = Given { project: project.map(|project| project.name), ..Given::default() };
@@ -172,7 +173,7 @@ pub fn check_message(message: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Replaces the workflow's name in a text, and leaves everything else unchanged.
+/// Replaces the workflow's name in a text. Everything else stays unchanged.
 pub fn renamed(text: &str, to: &str) -> Result<String> {
     let read = yaml::read(text);
     let Some(place) = read.places.get("/workflow") else { return Err(unreadable(&read.findings)) };
@@ -211,7 +212,7 @@ mod tests {
     fn the_hash_is_of_what_is_said_and_never_changes() {
         let of = |text: &str| mcpkg_base::hex::encode(&Model::of(text).unwrap().summary.model_hash);
         let plain = of("workflow: a\nsteps:\n  - id: one\n    run: apps:list\n    with: {x: 1, y: two}\n");
-        // Stored in databases, so the hash must never change, whatever the compiler or the field order.
+        // The hash is stored in databases. It must never change, whatever the compiler or the order of the fields.
         assert_eq!(plain, "7bbddfbd12e481254004157f90440a5f1d96efa4a47dda5c3139f29b8b4c7e3a");
         let other = "# A comment\nsteps:\n- run: \"apps:list\"\n  id: one\n  with:\n    y: two\n    x: 1\n  depends_on: []\nworkflow: a\n";
         assert_eq!(of(other), plain);

@@ -1,5 +1,5 @@
-//! Fills in the required arguments of a template's command: from the output of the previous step by tag, and from new inputs
-//! otherwise.
+//! Fills in the required arguments of a template's command. A value comes from the output of the previous step if a tag matches,
+//! else from a new input.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ pub struct Given {
     pub inputs: Vec<(String, Input)>,
 }
 
-/// Returns the arguments of a command; `after` is the previous step with its command.
+/// Returns the arguments of a command. `after` is the previous step, with its command.
 pub fn given(spec: &CommandSpec, after: Option<(&str, &CommandSpec)>, commands: &dyn Commands) -> Result<Given> {
     let mut given = Given::default();
     for argument in argument::all(spec).filter(|argument| argument.required) {

@@ -1,7 +1,7 @@
 //! Fills in the parameters of a template, such as `$(NAME)`.
 //!
-//! A parameter that is the whole string keeps its type. Inside `${{ }}`, a path is inserted as it is, and any other value as a
-//! literal; an empty path also removes the dot before it. In other text, the value is inserted as text.
+//! If the parameter is the whole string, the value keeps its type. In other text, the value is inserted as text. Inside `${{ }}`,
+//! a path is inserted unchanged, and any other value as a literal. For an empty path, the dot before it is removed too.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub struct Filling<'a> {
     pub paths: BTreeSet<&'a str>,
 }
 
-/// Returns the names of the parameters used in a value.
+/// Returns the names of the parameters that a value uses.
 pub fn placeholders(value: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     gather(value, &mut names);

@@ -72,7 +72,7 @@ pub enum ParameterType {
 }
 
 impl Template {
-    /// Parses a template. The error says what is wrong and where, if known.
+    /// Parses a template. The error says what is wrong and, if known, where.
     pub fn of(text: &str) -> Result<Self> {
         let read = yaml::read(text);
         if has_errors(&read.findings)
@@ -102,7 +102,7 @@ impl Template {
         Ok(template)
     }
 
-    /// Returns its parameters in order; refuses invalid ones.
+    /// Returns the parameters in order. An invalid parameter is an error.
     pub fn parameters(&self) -> Result<Vec<(&str, Parameter)>> {
         let mut parameters = Vec::with_capacity(self.parameters.len());
         for (name, value) in &self.parameters {
@@ -173,7 +173,7 @@ impl ParameterType {
     }
 }
 
-/// Whether text is a path into an output; it is inserted into expressions unchanged.
+/// Whether text is a path into an output. Only such text is inserted into expressions unchanged.
 fn is_path(text: &str) -> bool {
     text.is_empty()
         || text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'[' | b']'))

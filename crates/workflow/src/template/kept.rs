@@ -1,4 +1,4 @@
-//! Finds templates: those of the project and three built-in ones. A project's template hides a built-in one of the same name.
+//! Finds templates: those of the project, and three built-in ones. A project's template replaces a built-in one of the same name.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ pub const TEMPLATES: Names = Names::Stored(|typed| {
 pub struct Kept {
     pub template: Template,
     pub text: String,
-    /// Whether the template belongs to the project, that is, is not built in.
+    /// Whether the template belongs to the project. If not, it is built in.
     pub is_own: bool,
 }
 

@@ -95,7 +95,7 @@ impl Operation for Use {
     }
 }
 
-/// Returns the values of all parameters, and the new inputs that commands need.
+/// Returns the values of all parameters, and the new inputs that their commands need.
 fn values(
     template: &Template,
     parameters: &[(&str, Parameter)],
