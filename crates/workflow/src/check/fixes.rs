@@ -48,7 +48,7 @@ impl Book<'_> {
         self.fix_inside(pointer, &(start..path.end), new)
     }
 
-    /// Returns the byte range of a whole scalar, as [`Self::fix_last`] takes it.
+    /// Returns the byte range of a whole scalar, as `fix_last` takes it.
     pub(super) fn whole(&self, pointer: &str) -> Option<Range<usize>> {
         self.places().get(pointer)?.exact.map(|span| 0..span.bytes().len())
     }

@@ -38,7 +38,7 @@ impl Values {
         Ok(values)
     }
 
-    /// Adds the output of a step from an earlier process or another run. The secrets that were removed from it become [`LOST`].
+    /// Adds the output of a step from an earlier process or another run. The secrets that were removed from it become `LOST`.
     pub fn restore(&mut self, earlier: Earlier) {
         let Earlier { step, mut output, taken_out } = earlier;
         for pointer in &taken_out {
@@ -253,7 +253,7 @@ fn holds_lost(value: &Value) -> bool {
     }
 }
 
-/// Replaces [`LOST`] with `***`.
+/// Replaces `LOST` with `***`.
 fn lost_as_hidden(value: Value) -> Value {
     match value {
         Value::String(text) => text.replace(LOST, "***").into(),
