@@ -16,7 +16,7 @@ pub const VERSION: &str = "1.0";
 /// Maximum length of an id or a short query, in bytes.
 const SHORT: usize = 255;
 
-/// An answer: what the tool gives, or why it failed. It requires nothing, since a client holds failures against it too.
+/// An answer: the result of the tool, or an error. No field is required, because clients check errors against this schema too.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
 pub struct Answer<T> {

@@ -18,7 +18,7 @@ const MOST: u32 = 200;
 /// The list's name in cursors.
 const LIST: &str = "providers";
 
-/// Lists the commands that hand out values for arguments.
+/// Lists the commands that provide values for arguments.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Providers {
     /// List only providers that match one of these words

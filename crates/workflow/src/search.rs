@@ -62,7 +62,7 @@ pub struct Search {
     cursor: Option<String>,
 }
 
-/// What was found.
+/// A page of search results.
 #[derive(Serialize, JsonSchema)]
 pub struct Hits {
     /// The matching commands, best match first

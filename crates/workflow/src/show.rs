@@ -77,7 +77,7 @@ impl PartialEq for Same {
 
 impl Eq for Same {}
 
-/// A command, and what tells whether it is still the same.
+/// A command, with a hash that changes whenever the command does.
 #[derive(Serialize, JsonSchema)]
 pub struct HashedSpec {
     #[serde(flatten)]

@@ -13,7 +13,7 @@ use mcpkg_core::op::Effect;
 /// The type of an argument whose value is a reference to a secret.
 pub const SECRET: &str = "secret";
 
-/// One command: its arguments, what it answers, and what it does (contract 004, section 4).
+/// A command: its arguments, its output and its effect (contract 004, section 4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandSpec {
     /// `group:name`, as `search_commands` returns it.
@@ -150,7 +150,7 @@ impl CommandSpec {
     }
 }
 
-/// Which source a command comes from.
+/// The kind of source that a command comes from.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
 )]
@@ -166,7 +166,7 @@ pub enum SourceKind {
     Plugins,
 }
 
-/// What a command does to what is there. The order is from harmless to grave.
+/// The effect of a command on existing data. The variants are ordered from harmless to dangerous.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
 )]
@@ -197,7 +197,7 @@ impl From<CommandEffect> for Effect {
     }
 }
 
-/// What a second call with the same arguments does, and so what may be sent again after a crash.
+/// The effect of a second call with the same arguments. It decides whether a call may be sent again after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Idempotency {
@@ -318,9 +318,10 @@ pub enum Place {
     Body,
 }
 
-/// How a request writes an argument that is a list or an object. The usual way is a pair for each element in the query and
-/// in a form, text with commas in a header, and the value itself in a body of JSON. Of an object it is a pair for each key in the
-/// query, and its JSON in a form.
+/// How a request encodes an argument that is a list or an object.
+///
+/// By default, a list becomes one pair for each element in the query and in a form, and text with commas in a header. An object
+/// becomes one pair for each key in the query, and JSON in a form. A JSON body contains the value itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
@@ -379,7 +380,7 @@ pub struct Body {
     pub needs: Vec<String>,
 }
 
-/// What a command answers.
+/// What a command returns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputContract {
     /// The fields of the output, or of each element if the output is a list. The name of a nested field is its path, such as

@@ -106,7 +106,7 @@ fn shown(sound: &Sound) -> Body {
     Body::lines(lines)
 }
 
-/// Offer a workflow to agents no longer
+/// Stop offering a workflow to agents
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Unexpose {
     /// Workflow name

@@ -37,7 +37,7 @@ pub struct Infer {
     name: Option<String>,
 }
 
-/// A workflow that was made.
+/// An inferred workflow, as an object and as text.
 #[derive(JsonSchema)]
 pub struct Inferred {
     /// Object with workflow, inputs, steps and diagnostics: pass this object to render_yaml or propose_workflow as `draft`

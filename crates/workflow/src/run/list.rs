@@ -37,7 +37,7 @@ pub struct Runs {
     cursor: Option<String>,
 }
 
-/// Runs, the newest first; or one with its steps.
+/// A page of runs, newest first, or one run with its steps.
 #[derive(Serialize, JsonSchema)]
 pub struct RunList {
     /// The runs

@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::{Db, blobs, workflows};
 
-/// Whether workflows of a project are run.
+/// Whether workflows and commands of a project can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {

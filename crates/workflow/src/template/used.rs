@@ -38,7 +38,7 @@ pub struct Use {
     parameters: Vec<Sample>,
 }
 
-/// A workflow that was made
+/// A workflow that was created from a template
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub struct FilledTemplate {

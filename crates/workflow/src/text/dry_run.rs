@@ -35,7 +35,7 @@ pub struct DryRun {
     known: Known,
 }
 
-/// What is known before a run.
+/// Values that are known before the run.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub(crate) struct Known {
     /// Input values, keyed by name
@@ -51,7 +51,7 @@ pub(crate) struct Known {
     fixture: Option<Chosen>,
 }
 
-/// What a workflow would do.
+/// The plan of a workflow.
 #[derive(JsonSchema)]
 pub struct Planned {
     /// Object with inputs_required, steps (in run order), effects and plan_hash

@@ -15,7 +15,7 @@ use crate::{GROUP, SHAPE};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
 
-/// Write a workflow in its one form
+/// Write a workflow in canonical form
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Render {
     /// The workflow's text, YAML or JSON
@@ -27,7 +27,7 @@ pub struct Render {
     draft: Option<Object>,
 }
 
-/// A workflow in its one form.
+/// A workflow in canonical form.
 #[derive(JsonSchema)]
 pub struct Rendered {
     /// The text

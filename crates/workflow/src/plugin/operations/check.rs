@@ -16,7 +16,7 @@ use mcpkg_core::consent::approvable::Askable;
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::plugins;
 
-/// Try a plugin, and look at what it lists
+/// Start plugins, and show which of their tools have changed
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Check {
     /// Name of the plugin [default: all enabled plugins]
