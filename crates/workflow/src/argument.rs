@@ -1,4 +1,5 @@
-//! An argument of a command: a flag or a placeholder of the path. Checks its values, and makes workflow inputs of arguments.
+//! The arguments of commands, both flags and placeholders of the path: checks their values, and turns arguments into workflow
+//! inputs.
 
 use serde_json::Value;
 

@@ -190,7 +190,7 @@ struct List {
     needs: Vec<(String, Vec<String>)>,
 }
 
-/// Sets the provider of each argument, and for each list the arguments that it provides.
+/// Sets the provider of each argument, and records in each list which arguments it provides for.
 fn assign(specs: &mut [CommandSpec]) {
     let mut lists: HashMap<String, Vec<List>> = HashMap::new();
     for spec in specs.iter().filter(|spec| spec.is_provider()) {

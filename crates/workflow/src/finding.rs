@@ -30,7 +30,6 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => $name,)* }
             }
 
-            /// The severity of this kind.
             pub const fn severity(self) -> Severity {
                 match self { $(Kind::$variant => Severity::$severity,)* }
             }

@@ -43,7 +43,7 @@ impl Commands for Reachable<'_> {
     }
 }
 
-/// Resolves an id `group:name`; `group name` or `group group:name`; an operationId or another alias; or `METHOD /path`.
+/// Resolves any of these: `group:name`, `group name`, `group group:name`, an operationId or another alias, or `METHOD /path`.
 fn resolve(commands: &Reachable<'_>, typed: &str) -> Result<Resolved> {
     let forms = forms(typed);
     for form in &forms {

@@ -30,7 +30,6 @@ pub struct Arguments {
     pub why_not: Option<String>,
 }
 
-/// A parameter of the document.
 #[derive(Clone, Copy)]
 struct Parameter<'d> {
     name: &'d str,

@@ -36,7 +36,6 @@ pub struct Call<'a> {
     pub key: Option<&'a str>,
 }
 
-/// The answer to a command.
 #[derive(Clone, Debug)]
 pub struct Answered {
     /// The HTTP status, 200 to 299.

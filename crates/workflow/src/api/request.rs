@@ -213,7 +213,7 @@ fn segment(name: &str, value: &Value) -> Result<String> {
     }
 }
 
-/// Returns the URL of a path below a base. It must be exactly the text that was put together here.
+/// Returns the URL of a path below a base. Fails if parsing would change the URL.
 fn address(base: &Url, path: &str, query: &[String]) -> Result<Url> {
     let mut text = format!("{}{path}", super::servers::base(base));
     if !query.is_empty() {

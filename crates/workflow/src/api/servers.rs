@@ -9,7 +9,6 @@ use mcpkg_base::http::Url;
 pub struct Server {
     /// Base URL of the paths, without a trailing slash; variables are replaced by their defaults.
     pub url: String,
-    /// Description of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }

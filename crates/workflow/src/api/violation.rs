@@ -40,7 +40,7 @@ impl Rule {
     }
 }
 
-/// A violation that refers to the value in memory. Its line is found out later.
+/// A violation that refers to the value in memory. Its line is determined later.
 #[derive(Clone, Debug)]
 pub struct Fault<'d> {
     pub rule: Rule,
@@ -87,7 +87,6 @@ impl Violation {
         data
     }
 
-    /// Returns a line of text for people.
     pub fn line(&self) -> String {
         let file = self.file.as_ref().map(|file| format!("{file}:")).unwrap_or_default();
         let place = if self.line > 0 { format!("{file}{}:{}: ", self.line, self.column) } else { String::new() };

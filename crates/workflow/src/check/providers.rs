@@ -223,7 +223,7 @@ fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contrac
     hold(book, &wanted, &format!("{}.{arg}", spec.id), &source, contracts, &used.pointer, &written);
 }
 
-/// Where the text has the path of a source.
+/// The place in the text where the path of a source is written.
 struct Written {
     /// JSON pointer of the scalar that contains the path.
     pointer: String,

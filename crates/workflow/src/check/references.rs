@@ -12,7 +12,7 @@ use crate::finding::Kind;
 use crate::graph::Graph;
 use mcpkg_base::error::{Result, nearest};
 
-/// Reports defaults with a `value` that is not possible with their `from`.
+/// Reports each default with a `value` that does not fit its `from`.
 fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
     let inputs = &known.definition.inputs;
     for (index, named) in inputs.list.iter().enumerate() {

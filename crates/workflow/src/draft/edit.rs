@@ -17,7 +17,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::drafts::{self, State};
 
-/// Begins each line above the text that shows what has changed since the draft was made.
+/// Prefix of the lines above the text that show what has changed since the draft was made.
 const TOLD: &str = "#|";
 
 /// Edit a draft
@@ -100,7 +100,8 @@ fn told(kept: &Kept, moved: &str) -> String {
     lines.map(|line| format!("{TOLD} {line}\n")).collect()
 }
 
-/// Stores the edited text, based on the current revision. Fails if somebody has edited or decided the draft in the meantime.
+/// Stores the edited text, based on the current revision. Fails if somebody has edited the draft or decided about it in the
+/// meantime.
 fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said)> {
     let text = model::given(edited)?;
     let text: String = text.split_inclusive('\n').skip_while(|line| line.starts_with(TOLD)).collect();

@@ -116,7 +116,7 @@ pub fn value_at<'v>(value: &'v Value, segments: &[Segment]) -> Option<&'v Value>
 
 impl Template {
     /// Fills in the template. A template that is a single expression gives that expression's value, and any other gives text. If
-    /// a part is missing or unknown, the first such part is the result.
+    /// parts are missing or unknown, the first of them decides the result.
     pub fn fill(&self, scope: &dyn Scope) -> Outcome {
         if let Some(expression) = self.alone() {
             return evaluate(expression, scope);

@@ -305,7 +305,8 @@ impl Inference<'_> {
         Ok(template(&id))
     }
 
-    /// Returns an unused name for an input: the argument's name, else the same after the step's name, else a numbered one.
+    /// Returns an unused name for an input: the argument's name, else with the step's name before it (`deploy_region`), else
+    /// `value_2` and so on.
     fn free(&self, name: &str, step: &str) -> String {
         let fits = |name: &str| crate::definition::is_identifier(name);
         let is_free = |name: &String| fits(name) && self.inputs.iter().all(|made| made.name != *name);

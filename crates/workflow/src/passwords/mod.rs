@@ -53,7 +53,7 @@ pub fn of_body(spec: &CommandSpec) -> Places {
     all
 }
 
-/// What follows from the names of a value and of the values that contain it.
+/// Whether a value is a password according to names: its own name, or the name of a value that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     Plain,
@@ -64,18 +64,18 @@ pub enum Named {
 }
 
 impl Named {
-    /// Returns what follows from the name of an argument, an input or a variable.
+    /// Returns what the name of an argument, an input or a variable implies.
     pub fn of(name: &str) -> Self {
         if is_secret_name(name) { Self::All } else { Self::Plain }
     }
 
-    /// Returns what follows from the name of a command's argument. An argument that takes a reference is never a password.
+    /// Returns what the name of a command's argument implies. An argument that takes a reference is never a password.
     pub fn of_argument(spec: &CommandSpec, name: &str) -> Self {
         let is_reference = spec.flags.iter().any(|flag| flag.name == name && flag.r#type == TAG);
         if is_reference { Self::Plain } else { Self::of(name) }
     }
 
-    /// Returns what follows for the value of a key inside this value.
+    /// Returns what the names imply for the value of a key inside this value.
     pub fn inside(self, key: &str) -> Self {
         match self {
             Self::Plain if is_secret_name(key) => Self::Texts,

@@ -26,7 +26,6 @@ pub struct Given {
     pub inputs: Map<String, Value>,
     /// Outputs of steps by step name.
     pub outputs: Map<String, Value>,
-    /// The name of the project.
     pub project: Option<String>,
 }
 

@@ -52,7 +52,7 @@ fn as_arguments(error: Error) -> Error {
         .hint("pass the missing inputs as arguments of this tool")
 }
 
-/// Takes an argument that is not an input of the workflow out of the arguments.
+/// Removes an argument of the tool that is not an input of the workflow, and returns it.
 fn own<T: for<'de> Deserialize<'de>>(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<T>> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),

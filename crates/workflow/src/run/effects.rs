@@ -48,7 +48,7 @@ pub fn asked(what: &str, program: &Program) -> String {
     format!("{what} ({}, {does}{sent})", counted(program.steps.len() as u64, "step"))
 }
 
-/// Returns the gravest effect of its steps.
+/// Returns the most dangerous effect among the steps.
 pub fn gravest(program: &Program) -> CommandEffect {
     program.steps.iter().map(|step| step.spec.effect).max().unwrap_or(CommandEffect::Read)
 }

@@ -114,7 +114,8 @@ impl Operation for Execute {
 }
 
 impl Execute {
-    /// Refuses arguments that contradict each other. Ignoring some of them would run something else than the agent expects.
+    /// Refuses arguments that contradict each other. If some of them were ignored, something other than the agent expects would
+    /// run.
     fn check(&self) -> Result<()> {
         let texts = [self.workflow.is_some(), self.yaml.is_some(), self.draft_id.is_some()];
         let texts = texts.into_iter().filter(|said| *said).count();

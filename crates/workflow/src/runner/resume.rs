@@ -42,7 +42,7 @@ pub struct Resumable {
     pub run: Run,
     /// The definition that its program was built from.
     pub definition: Value,
-    /// Distinguishes the database from one restored from a backup.
+    /// The generation of the database, which changes when a backup is restored.
     pub generation: String,
     /// The lock on the run.
     pub holder: RunHolder,

@@ -8,7 +8,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Confirmation, Context};
 
-/// The text of a workflow, with where the workflow is stored.
+/// The text of a workflow, and the place where the workflow is stored.
 pub struct WorkflowText<'t> {
     pub database: String,
     pub project: &'t str,

@@ -77,7 +77,7 @@ pub fn of_texts(before: &str, after: &str) -> Option<Vec<Change>> {
     Some(between(&Model::of(before).ok()?, &Model::of(after).ok()?))
 }
 
-/// Returns the changes for people: one line each, followed by the unified diff.
+/// Formats the changes for people: one line each, followed by the unified diff.
 pub fn body(diff: String, changes: &Option<Vec<Change>>) -> Body {
     match changes.iter().flatten().next() {
         None => Body::Diff(diff),

@@ -66,7 +66,7 @@ fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<St
             without_nulls(fields, &format!("{key} of {what}"), notes);
         }
     }
-    // A mapping or list may be empty now. Then it is removed too.
+    // Also remove mappings and lists that have become empty.
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(values) => values.is_empty(),

@@ -68,7 +68,7 @@ pub fn suggestions(
             }
             suggestion.bindings.insert(arg.clone(), json!({ "source": source, "note": bound.note }));
         }
-        // Without a reason, a list matches only by words. Suggest it only if the user typed something.
+        // A list without a reason matched only by words. Suggest it only if the user typed something.
         if partial.is_some() || !suggestion.why.is_empty() {
             found.push(suggestion);
         }
@@ -118,7 +118,7 @@ fn words(pointed: &Pointed<'_>) -> String {
     words.join(" ")
 }
 
-/// Makes a suggestion of a list. Its arguments are bound later.
+/// Creates the suggestion for a list. Its arguments are bound later.
 fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Suggestion {
     let (mut why, mut score) = (Vec::new(), 0);
     if let Some((command, argument)) = &pointed.argument {

@@ -1,4 +1,4 @@
-//! Makes a text that is still being written valid, by emptying the lines that break the YAML.
+//! Repairs a text that is still being written, by emptying the lines that break the YAML.
 
 use std::borrow::Cow;
 

@@ -14,7 +14,6 @@ use mcpkg_base::error::{Code, Error, Result, nearest};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// Name of the template.
     #[serde(rename = "template")]
     pub name: String,
     /// Title shown to people.
@@ -37,12 +36,10 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// Type of the parameter.
     pub r#type: ParameterType,
     /// Purpose of the parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Default value of the parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// For type `arguments`: the parameter that names the command.

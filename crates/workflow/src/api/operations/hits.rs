@@ -70,7 +70,6 @@ pub fn hits(context: &Context, difference: &Difference) -> Result<Vec<Hit>> {
 }
 
 impl Hit {
-    /// Returns a line of text for people.
     pub fn line(&self) -> String {
         let draft = self.draft.as_ref().map(|id| format!("draft {id} of ")).unwrap_or_default();
         let uses = [("removed", &self.removed), ("breaking change", &self.breaking), ("changed", &self.changed)];

@@ -16,7 +16,7 @@ const SAID: Capture = Capture { head: 4 << 10, tail: 4 << 10 };
 /// How long the program may take to exit by itself after its standard input was closed.
 const POLITE: Duration = Duration::from_secs(1);
 
-/// Stands for no time limit.
+/// A time limit that is never reached.
 const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// A running program. Cancelling `ending` stops it.

@@ -1,4 +1,4 @@
-//! `mcpkg plugin add`: makes an MCP server a plugin.
+//! `mcpkg plugin add`: turns an MCP server into a plugin.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

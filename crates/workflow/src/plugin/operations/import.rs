@@ -1,4 +1,4 @@
-//! `mcpkg plugin import`: makes the MCP servers in another program's file plugins.
+//! `mcpkg plugin import`: turns the MCP servers in another program's file into plugins.
 
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ use crate::finding::{Finding, Kind};
 use crate::limits::{MAX_BYTES, MAX_DEPTH, MAX_EXPANDED, MAX_NODES};
 use crate::span::Span;
 
-/// Ends the walk. The finding that says why is already recorded.
+/// Ends the walk. A finding with the reason is already recorded.
 struct Stop;
 
 type Step<T> = Result<T, Stop>;
@@ -325,7 +325,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Returns a key. `None` if it is invalid, which is then already reported.
+    /// Returns a key, or `None` after reporting an invalid one.
     fn key(&mut self, event: Event<'t>, span: Span) -> Step<Option<String>> {
         match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<" => {
