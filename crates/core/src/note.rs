@@ -1,12 +1,12 @@
-//! Notes: what a person says with a decision to whoever asked for it.
+//! Notes: the message that a person adds when they approve or deny something, for the agent that asked.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::quote;
 
-/// The most bytes of a note.
+/// The maximum length of a note, in bytes.
 const MOST: usize = 1_000;
 
-/// Returns a note without blanks at its ends; `None` if nothing is left.
+/// Trims a note; `None` if nothing is left.
 pub fn checked(note: Option<&str>) -> Result<Option<&str>> {
     let Some(note) = note.map(str::trim).filter(|note| !note.is_empty()) else { return Ok(None) };
     if note.len() > MOST {
@@ -19,7 +19,7 @@ pub fn checked(note: Option<&str>) -> Result<Option<&str>> {
     Ok(Some(note))
 }
 
-/// Quotes a note for a sentence: it is a person's text, not mcpkg's.
+/// Quotes a note within a sentence, to show that the text is a person's and not mcpkg's.
 pub fn quoted(note: &str) -> String {
     quote::text(note)
 }

@@ -1,4 +1,4 @@
-//! What a key looks like: `mcpkg_<id>_<secret>`, the id 12 hex digits, the secret 64.
+//! Makes and parses access keys: `mcpkg_<id>_<secret>`, where the id has 12 hex digits and the secret 64.
 
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Result;
@@ -9,7 +9,7 @@ const PREFIX: &str = "mcpkg_";
 const ID: usize = 12;
 const SECRET: usize = 64;
 
-/// The parts of a key. It has no `Debug`, so no log can show it.
+/// The parts of a key. There is no `Debug` implementation, so that logs cannot show a key.
 pub(super) struct Parts<'a> {
     pub(super) id: &'a str,
     pub(super) secret: &'a str,

@@ -11,12 +11,12 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::access::Key;
 use mcpkg_store::{Db, access, projects};
 
-/// Why a request is refused. The answer reveals nothing to a caller that does not hold the key's secret.
+/// Why a request is refused. The answer reveals nothing about a key to a caller without its secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There is no key.
     Missing,
-    /// It does not look like a key.
+    /// The text does not have the form of a key.
     Malformed,
     /// No key has this id, or the secret does not match.
     Unknown,
@@ -39,11 +39,11 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Returns what the key `presented` allows at the time `now`, or why it is refused. Every request is checked, so a revoked key is
-/// refused at the next one.
+/// Returns what the key `presented` allows at the time `now`, or why it is refused. This is called for every request, so a
+/// revoked key stops working at once.
 ///
-/// Neither the answer nor its time reveals whether a key's id is known: a secret is hashed and compared in constant time even if
-/// there is no row, and all further lookups come after that.
+/// Neither the answer nor its timing reveals whether a key with this id exists: a secret is hashed and compared in constant
+/// time even if there is no row, and all further lookups come after that.
 pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::Result<Grant, Refused>> {
     if presented.is_empty() {
         return Ok(Err(Refused::Missing));
@@ -85,7 +85,7 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
     }))
 }
 
-/// Whether a key still allows what `grant` says: the key is still valid, and its project still has the same name. Servers ask
+/// Whether a key still allows what `grant` says: it is still valid, and its project still has the same name. Servers check
 /// this for streams that stay open.
 pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     let key = match access::get(db, &grant.key) {
@@ -116,8 +116,8 @@ fn namespaces(key: &Key) -> Result<Vec<Namespace>> {
     key.publish.iter().map(|namespace| namespace.parse().map_err(odd)).collect()
 }
 
-/// Whether an HTTP server requires a key. It does once any key was ever created, even if all were revoked since, or if a
-/// restore replaced a database that had one.
+/// Whether an HTTP server requires a key. It does as soon as the first key is created, and forever after: even if all keys
+/// were revoked, or if a restore replaced a database that had one.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     access::required(db)
 }

@@ -1,5 +1,5 @@
-//! What a user approves on this machine, once. A database may come from somebody else, so its rows alone do not make mcpkg
-//! read a folder, call a host, or start a program.
+//! Things that a user approves once on this machine, such as a source or a plugin. A database may come from somebody else, so
+//! its rows alone never make mcpkg read a folder, call a host, or start a program.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub trait Approvable {
     /// Returns the bytes that the approval covers. If they change, the user has to approve again.
     fn covers(&self) -> Vec<u8>;
 
-    /// Returns what the record says for people.
+    /// Returns what the record contains for people to read.
     fn note(&self) -> Value;
 
     fn key(&self) -> String {
@@ -35,7 +35,7 @@ pub trait Approvable {
     }
 }
 
-/// Something that a person at a terminal approves when it is needed first.
+/// Something that a person at a terminal is asked to approve when it is first needed.
 pub trait Askable: Approvable {
     fn question(&self) -> String;
 
@@ -44,7 +44,7 @@ pub trait Askable: Approvable {
         Vec::new()
     }
 
-    /// Returns the error for everybody who cannot be asked.
+    /// Returns the error for callers that cannot be asked.
     fn refusal(&self) -> Error;
 
     /// Fails if the subject could not be used even if it were approved.

@@ -1,4 +1,4 @@
-//! Consent: how a plan that was shown is approved, and how the approval is used once, for that plan only.
+//! Consent: how a plan is approved after it was shown. An approval is valid once, and only for that plan.
 //!
 //! There are two ways. A caller *confirms* a plan with the token that came with it ([`token`], for contract 000's writing
 //! tools). A person *consents* to a stored request ([`request`]): at a terminal, with `mcpkg consent approve`, or by answering
@@ -43,7 +43,7 @@ const OPS: &[Entry] = &[
     Entry::of::<operations::Deny>(),
 ];
 
-/// How far the clock may go back, in milliseconds, before a request counts as made in the future.
+/// How far the clock may be set back, in milliseconds, before a request seems to come from the future and becomes invalid.
 const SLACK: Millis = 60_000;
 
 /// Whether a request made at `asked_at` is still valid at `now`.

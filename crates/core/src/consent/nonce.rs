@@ -1,8 +1,8 @@
-//! Nonces: a caller that asks for consent gets a secret with the request.
+//! Nonces: secrets that tie an approval to the caller that asked for it.
 //!
-//! The nonce is worthless until a person approves. Then it works once, for the same asker and the same plan. Only its SHA-256
-//! is kept. A request may have several nonces: a caller that asks again for the same plan gets another one for the existing
-//! request. The request is still used only once.
+//! A caller gets a nonce when it asks for consent. The nonce is worthless until a person approves; then it works once, for
+//! the same asker and the same plan. Only its SHA-256 is stored. A caller that asks again for the same plan gets another
+//! nonce for the existing request. The request is still used only once.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,22 +29,22 @@ const LOOK: Duration = Duration::from_millis(200);
 /// The key in a nonce's row that holds the id of its request.
 const KEY: &str = "consent";
 
-/// Ends the hints: what to do with a nonce.
+/// The end of hints for callers with a nonce.
 const AGAIN: &str = "call again with `nonce` from the details; the nonce is valid once, and only for the same plan";
 
-/// What a caller already has when it asks for consent.
+/// What the caller sends along when it asks for consent.
 #[derive(Clone, Copy, Debug)]
 pub enum Held<'a> {
     Nothing,
-    /// A nonce, and how long to wait for a person to decide.
+    /// A nonce, and how long to wait for a person's decision.
     Nonce(&'a str, Duration),
 }
 
-/// Returns a person's consent if there is one. Asks for it if a person sits at the caller's own terminal, or if the caller holds
-/// nothing yet.
+/// Returns a person's consent if there is one. Asks for it at the caller's own terminal. Without a terminal, a caller that
+/// holds nothing gets an error with a request and its nonce.
 ///
 /// # Errors
-/// `E_CONSENT_REQUIRED` with the request that was stored, and its nonce; `E_CONSENT_MISMATCH` whose `mismatch_kind` is `unknown`,
+/// `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_MISMATCH` with the `mismatch_kind` `unknown`,
 /// `session_differs`, `plan_changed` or `consumed`.
 pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent> {
     if has_terminal(context) {
@@ -52,7 +52,7 @@ pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent
     }
     match (held, context.answered) {
         (Held::Nonce(nonce, wait), _) => redeem(context, need, nonce, wait).map_err(|error| with(error, nonce)),
-        // The client has asked its user within this very call.
+        // The client has already asked its user during this call.
         (Held::Nothing, Some(id)) => decided(context, need, known(context, id)?).or_else(|error| match error.code() {
             Code::ConsentPending | Code::ConsentDenied => {
                 let nonce = context.store.write(|db| issue(context, db, &known_in(db, id)?))?;
@@ -64,7 +64,6 @@ pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent
     }
 }
 
-/// Adds the nonce to the details of an error, if a person may still approve.
 fn with(error: Error, nonce: &str) -> Error {
     if !matches!(error.code(), Code::ConsentRequired | Code::ConsentPending | Code::ConsentDenied) {
         return error;
@@ -74,8 +73,7 @@ fn with(error: Error, nonce: &str) -> Error {
     error.with_details(details)
 }
 
-/// Returns the error that hands out a nonce: for the open request that this asker already has for the same plan, or for a new
-/// one.
+/// Returns the error that contains a nonce: for this asker's open request for the same plan, or for a new request.
 fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     let (now, asker) = (context.clock.now(), context.caller.asker());
     let inputs = json!({ "arguments": need.inputs }).to_string();
@@ -86,7 +84,7 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
         inputs: &inputs,
         plan_hash: need.plan_hash,
     };
-    // One transaction, so that two callers that ask at once share one request.
+    // Use one transaction, so that two simultaneous callers share one request.
     let (request, nonce) = context.store.write(|db| {
         let request = match standing(context, db, &binding, now)? {
             Some(request) => request,
@@ -103,7 +101,7 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     Ok(with(failure, &nonce))
 }
 
-/// Returns the open request for the same plan. A denied request comes before all others.
+/// Returns the open request for the same plan. A denied request takes precedence over all others.
 fn standing(context: &Context, db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Option<Request>> {
     let mut found = consents::unused(db, binding, now)?;
     found.retain(|request| in_time(request.asked_at, request.expires_at, now));
@@ -169,7 +167,7 @@ fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Re
     }
 }
 
-/// Whether a nonce's row belongs to a request for this operation.
+/// Whether a nonce's row belongs to this request and operation.
 fn is_of(given: &Request, need: &Need<'_>, id: Uuid) -> bool {
     let inputs: Value = serde_json::from_str(&given.inputs).unwrap_or_default();
     given.operation == need.operation && inputs[KEY].as_str() == Some(&id.to_string())
@@ -194,9 +192,9 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
     match request.state {
         State::Denied => Err(denied(&request, AGAIN)),
         State::Approved if has_record(context, &request)? => Ok(Consent::of_nonce(request)),
-        // The transaction that uses up the row also deletes the record, and it may still be running.
+        // The transaction that uses up the request also deletes the record, and it may still be running.
         State::Approved if is_used(context, request.uuid)? => Err(mismatch("consumed", "was already used")),
-        // No other transaction has used the request, so the record is lost for good.
+        // No other transaction used the request, so the record is lost for good.
         State::Approved => {
             let lost = ended(request.uuid, "was approved, but this machine has no record of the approval");
             Err(lost.hint("call again without a nonce: a person then decides again"))

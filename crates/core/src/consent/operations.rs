@@ -258,7 +258,8 @@ impl Operation for Deny {
     }
 }
 
-/// Returns the request with this id, or whose id ends with it. The end, because ids made in the same hour begin alike.
+/// Returns the request with this id or with an id that ends in it. Ids made within an hour begin alike, so beginnings would
+/// not tell them apart.
 fn named(context: &Context, id: &str) -> Result<Request> {
     let id = id.trim();
     context.store.read(|db| {

@@ -1,4 +1,4 @@
-//! The record that approves all reads of a catalog.
+//! Approvals of all reads of a catalog, each stored as a record outside the database.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// Returns the approval that this caller has in a project, if any.
+    /// Returns this caller's approval in a project, if there is one.
     pub(super) fn of(context: &Context, project: &str, catalog: &str, base_url: Option<&str>) -> Result<Option<Self>> {
         let digest = digest(&context.caller.asker(), project, catalog, base_url);
         let note = context.approved.get(Kind::Reads, &digest)?.filter(|note| is_good(note, context.clock.now()));
@@ -29,7 +29,7 @@ impl Reads {
         }))
     }
 
-    /// Appends the use of the approval to the trail, in the transaction that it allows.
+    /// Appends an event for a read that uses the approval, in the transaction of that read.
     ///
     /// # Errors
     /// `E_CONSENT_EXPIRED` if the approval was taken back or has expired.

@@ -4,8 +4,8 @@
 //! transaction that makes the change. If nobody has consented yet, mcpkg stores the request, and the operation fails with
 //! `E_CONSENT_REQUIRED`. Once a person has approved the request ([`approve`]), the same call with the same plan succeeds, once.
 //!
-//! The row says what was asked. An approval counts only with a record outside of the database ([`mcpkg_base::approved`]), which
-//! only [`approve`] writes. A database that somebody else made cannot bring its own consent.
+//! The row says what was asked. An approval counts only with a record outside the database ([`mcpkg_base::approved`]), which
+//! only [`approve`] writes. So a database from somebody else cannot contain its own consent.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -29,27 +29,27 @@ pub const DECIDE_WITHIN: Millis = 60 * 60_000;
 /// How long an approved request may be used: ten minutes, like a confirm token.
 pub const USE_WITHIN: Millis = 10 * 60_000;
 
-/// How many lines of a request's effects an agent gets. One more line counts the rest.
+/// The maximum number of effects of a request that an agent gets, one per line. One more line counts the rest.
 const TOLD: usize = 100;
 
 /// How many characters of a line are kept when it is cut.
 const SHOWN: usize = 200;
 
-/// What an operation is going to do, for which it needs a person's consent.
+/// A planned change that needs a person's consent.
 #[derive(Clone, Debug)]
 pub struct Need<'a> {
     /// The operation's tool name.
     pub operation: &'a str,
-    /// The project's name; empty if none applies.
+    /// The project's name; empty if the plan concerns no project.
     pub project: &'a str,
     pub inputs: &'a Value,
-    /// The SHA-256, in hex, of everything it is going to do. If that changes, a person is asked again.
+    /// The SHA-256, in hex, of the complete plan. If it changes, a person is asked again.
     pub plan_hash: &'a str,
-    /// What it is going to do, in one sentence without a final period.
+    /// The plan in one sentence without a final period.
     pub summary: String,
-    /// What it is going to do, one effect per line: all that a person needs to know to decide.
+    /// The effects of the plan, one per line: all that a person needs to know to decide.
     pub effects: Vec<String>,
-    /// What it does to data, at worst.
+    /// The worst that the plan can do to data.
     pub effect: Effect,
 }
 
@@ -62,20 +62,20 @@ pub struct Consent(Given);
 enum Given {
     /// Given at the terminal of this command.
     AtTerminal,
-    /// Given to a stored request.
+    /// Given for a stored request.
     Stored(Box<Request>),
-    /// Given to a request that the caller has a nonce for.
+    /// Given for a request whose nonce the caller has.
     Nonce(Box<Request>),
-    /// Given to all reads of a catalog.
+    /// Given for all reads of a catalog.
     Reads(Box<Reads>),
 }
 
 /// Returns a person's consent, if there is one. Asks for it if a person sits at the caller's own terminal.
 ///
 /// # Errors
-/// `E_CONSENT_REQUIRED` with the id of the stored request; `E_TOO_MANY` if too many requests are waiting to store another;
-/// `E_CONSENT_DENIED` if a person denied the same request, or the client declined it within this call; `E_CONFIRM_REQUIRED` if
-/// the person at the terminal says no.
+/// `E_CONSENT_REQUIRED` with the id of the stored request; `E_TOO_MANY` if too many requests are already waiting;
+/// `E_CONSENT_DENIED` if a person denied the same request, or the client declined it within this call; `E_CONFIRM_REQUIRED`
+/// if the person at the terminal says no.
 pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);
@@ -114,7 +114,6 @@ pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent>
     Ok(Consent(Given::AtTerminal))
 }
 
-/// Stores a request, which then waits for a person.
 fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) -> Result<Request> {
     context.store.write(|db| insert(context, db, need, binding, now))
 }
@@ -147,17 +146,16 @@ pub(super) fn insert(
 }
 
 impl Consent {
-    /// Returns a consent without a stored request: it was given in the command itself, or the caller needs none.
+    /// Returns a consent without a stored request, because it was given in the command itself, or because the caller needs
+    /// none.
     pub fn without_request() -> Self {
         Self(Given::AtTerminal)
     }
 
-    /// Returns the consent that a widened approval gives.
     pub(super) fn to_reads(reads: Reads) -> Self {
         Self(Given::Reads(Box::new(reads)))
     }
 
-    /// Returns the consent that an approved request gives to the holder of its nonce.
     pub(super) fn of_nonce(request: Request) -> Self {
         Self(Given::Nonce(Box::new(request)))
     }
@@ -173,7 +171,7 @@ impl Consent {
             Given::Reads(reads) => return reads.used(context, db),
             Given::Stored(request) | Given::Nonce(request) => request,
         };
-        // The row first: this waits for any other process that is using the same consent to commit.
+        // Update the row first: this waits until any other process that is using the same consent commits.
         if !consents::consume(db, request.uuid, context.clock.now())? {
             let is_used = consents::get(db, request.uuid)?.is_some_and(|request| request.state == State::Consumed);
             return Err(match &self.0 {
@@ -200,11 +198,11 @@ fn too_many() -> Error {
     )
 }
 
-/// Approves a request, for a person at a terminal or one who answered the elicitation of the asking client. The asker gets the
-/// note with the answer of its call.
+/// Approves a request on behalf of a person: one at a terminal, or one who answered the elicitation of the client that asked.
+/// The asker gets the note with the answer of its call.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` if the caller is neither; `E_UNAPPROVED` if the user has no home directory.
+/// `E_TERMINAL_REQUIRED` if no such person is calling; `E_UNAPPROVED` if the user has no home directory.
 pub fn approve(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Request> {
     let note = note::checked(note)?;
     let may = match context.caller {
@@ -222,7 +220,8 @@ pub fn approve(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Requ
     let request = waiting(context, uuid, now)?;
     sweep(context, now)?;
     let expires_at = now.saturating_add(USE_WITHIN);
-    // The record first. If mcpkg stops in between, nothing is approved: consent takes both the record and an approved row.
+    // Write the record first. If mcpkg stops in between, nothing is approved, because an approval needs both the record and
+    // an approved row.
     let record = json!({ "consent": uuid.to_string(), "operation": request.operation, "expires_at": expires_at });
     context.approved.put(Kind::Consent, &digest(&request), &record)?;
     let approved = context.store.write(|db| {
@@ -266,7 +265,7 @@ pub fn decline(context: &Context, uuid: Uuid) -> Result<()> {
     })
 }
 
-/// Returns a request that may still be decided. A client sees only the requests made on its own behalf.
+/// Returns a request that may still be decided. A client sees only its own requests.
 pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
     let request = context.store.read(|db| get(db, uuid))?;
     if !context.caller.is_shell() && request.asker != context.caller.asker() {
@@ -281,7 +280,8 @@ pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
     Ok(request)
 }
 
-/// Returns the lines that say what a request does. If they are damaged, a line says so: nobody should consent to an empty list.
+/// Returns the lines that describe a request's effects. If they are damaged, one line says so, because nobody should consent
+/// to an empty list.
 pub fn effects(request: &Request) -> Vec<String> {
     serde_json::from_str(&request.effects).unwrap_or_else(|_| vec![DAMAGED.to_owned()])
 }
@@ -291,7 +291,7 @@ pub(super) fn has_terminal(context: &Context) -> bool {
     context.caller.is_shell() && context.confirmation == Confirmation::Ask
 }
 
-/// Whether this user's records say that the request was approved on this machine and that the approval has not been withdrawn.
+/// Whether this user's records confirm that the request was approved on this machine, and not withdrawn since.
 pub(super) fn has_record(context: &Context, request: &Request) -> Result<bool> {
     let note = context.approved.get(Kind::Consent, &digest(request))?;
     let expires_at = note.and_then(|note| note["expires_at"].as_i64());
@@ -329,7 +329,7 @@ pub(super) fn missing(id: &str) -> Error {
         .hint("`mcpkg consent list` lists the waiting requests")
 }
 
-/// Ends the hints for a caller without a nonce.
+/// The end of hints for callers without a nonce.
 const AGAIN: &str = "make the same call again";
 
 /// Whether the caller's client declined a request within this very call.
@@ -338,7 +338,7 @@ pub(super) fn is_declined_now(context: &Context, request: &Request) -> bool {
 }
 
 /// Returns the error for a plan that nobody has consented to yet. `then` says what the caller does after the approval. Also
-/// makes the caller's client ask its user, if it can and has not declined already.
+/// makes the caller's client ask its user, if the client can do that and has not declined already.
 pub(super) fn required(context: &Context, request: &Request, then: &str) -> Error {
     if let Some(elicit) = context.elicit.as_ref().filter(|_| !request.is_declined()) {
         elicit(request.uuid);

@@ -1,4 +1,4 @@
-//! Confirm tokens: a caller that is shown a plan gets a token, which applies that plan and no other.
+//! Confirm tokens: a caller that is shown a plan gets a token with which it can apply that plan, and no other.
 
 use serde_json::Value;
 
@@ -25,9 +25,9 @@ pub struct Issued {
 /// A plan that is about to be shown to a caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
-    /// The tool name of the operation that will apply it.
+    /// The name of the tool that will apply the plan.
     pub operation: &'a str,
-    /// The project's name; empty if none applies.
+    /// The project's name; empty if the plan concerns no project.
     pub project: &'a str,
     pub inputs: &'a Value,
     /// The SHA-256 of the plan, in hex.
@@ -37,7 +37,7 @@ pub struct Plan<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// This asker has no such token for this operation.
+    /// This caller has no such token for this operation.
     Unknown,
     /// The token was already used.
     Consumed,
@@ -50,7 +50,7 @@ pub enum Refused {
     },
     /// The token was issued for another plan.
     OtherPlan {
-        /// The SHA-256 of that plan, in hex.
+        /// The SHA-256 of the plan that the token was issued for, in hex.
         given: String,
     },
 }
@@ -81,7 +81,7 @@ pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
     Ok(Issued { token, expires_at })
 }
 
-/// Checks a token before anything is planned. The inner error says why it is refused.
+/// Checks a token before the operation makes its plan. The inner error says why the token is refused.
 pub fn check(
     db: &Db<'_>,
     context: &Context,
@@ -90,7 +90,7 @@ pub fn check(
     inputs: &Value,
 ) -> Result<Result<Confirmed, Refused>> {
     let sha256 = key(token);
-    // Another asker's token is reported as unknown, so that nobody can probe for tokens.
+    // Report another caller's token as unknown, so that nobody can probe for tokens.
     let row = consents::of_token(db, &sha256)?
         .filter(|row| row.asker == context.caller.asker() && row.operation == operation);
     let Some(row) = row else { return Ok(Err(Refused::Unknown)) };

@@ -1,4 +1,4 @@
-//! What `mcpkg undo` takes back of consents: a request that still waits is denied.
+//! How `mcpkg undo` treats requests for consent: it denies a request that is still waiting.
 
 use uuid::Uuid;
 
@@ -18,7 +18,7 @@ pub const UNDO: Undo = Undo {
     ..Undo::NOTHING
 };
 
-/// Requests for consent. Their states are the words of [`State`], and `expired`.
+/// Requests for consent. A state is a word of [`State`], or `expired`.
 struct Requests;
 
 const EXPIRED: &str = "expired";
@@ -43,7 +43,7 @@ impl Undoable for Requests {
     }
 
     fn content(&self, _: &Db<'_>, _: &str, state: &str) -> Result<Option<String>> {
-        // Nothing waits in any of these states.
+        // An expired or missing request counts as denied, because it no longer waits for a decision.
         let is_over = state.is_empty() || state == EXPIRED;
         Ok(Some(if is_over { State::Denied.word() } else { state }.to_owned()))
     }

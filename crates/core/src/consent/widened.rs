@@ -1,7 +1,7 @@
-//! Widened approvals: for a limited time, an asker's plans that only read from one catalog need no request of their own.
+//! Widened approvals: for a limited time, a caller may read from one catalog without a new request for each plan.
 //!
-//! Like every approval, a widened one is kept outside of the database, and it is never the default. It is bound to the asker,
-//! the project, and the catalog with its address. If the catalog moves to another address, mcpkg asks again.
+//! Like every approval, a widened one is stored outside the database. It is never the default. It is bound to the caller, the
+//! project, and the catalog with its address. If the catalog moves to another address, mcpkg asks again.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,10 +16,10 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::catalogs;
 use mcpkg_store::consents::Request;
 
-/// The longest time for which an approval can be widened: a day.
+/// The maximum duration of a widened approval: a day.
 pub const LONGEST: Millis = 24 * 60 * 60_000;
 
-/// Widens the approval of a request to all reads of a catalog, for `span` milliseconds. Returns the time when that ends.
+/// Widens the approval of a request to all reads of a catalog, for `span` milliseconds. Returns the time when it expires.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` without a person at a terminal; `E_INVALID_ARGUMENT` if the span is zero or more than a day;
@@ -77,13 +77,13 @@ pub fn granted(context: &Context, project: &str, catalog: &str, base_url: Option
 pub struct Wider {
     pub consent: Uuid,
     pub asker: String,
-    /// The catalog whose reads need no request of their own.
+    /// The catalog from which the caller may read.
     pub catalog: String,
-    /// When it ends, in milliseconds since 1970.
+    /// The time when it expires, in milliseconds since 1970.
     pub expires_at: Millis,
 }
 
-/// Returns the widened approvals that are valid on this machine now, in the order in which they end.
+/// Returns the widened approvals that are valid on this machine now, sorted by expiry.
 pub fn standing(context: &Context) -> Result<Vec<Wider>> {
     let now = context.clock.now();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

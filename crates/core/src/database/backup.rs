@@ -68,8 +68,8 @@ impl Operation for Backup {
     }
 }
 
-/// Removes all dated backups next to `made` except for the newest `keep`. `made` itself always stays, even if the clock was set
-/// back. The names sort by time, and no other files match them.
+/// Removes all dated backups next to `made` except for the newest `keep`, and never `made` itself: after the clock was set
+/// back, it may not be the newest. Sorting the names sorts the backups by time.
 fn prune(made: &Path, stem: &str, keep: usize) -> Result<Vec<String>> {
     let folder = made.parent().unwrap_or(Path::new("."));
     let listing = std::fs::read_dir(folder).map_err(|error| Error::file("read", folder, error))?;

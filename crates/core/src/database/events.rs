@@ -95,19 +95,19 @@ impl Operation for Events {
     }
 }
 
-/// The most events that `--follow` shows at once.
+/// The maximum number of events that `--follow` shows at once.
 const BATCH: usize = 1_000;
 
 const POLL: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// Returns the time that `--since` names.
 pub(super) fn since(context: &Context, text: &str) -> Result<Millis> {
     clock::since::parse(text, context.clock.now()).map_err(|why| {
         Error::new(Code::InvalidArgument, format!("--since '{}' {why}", text.escape_debug())).hint(clock::since::HINT)
     })
 }
 
-/// Returns the project that `--project` names. The project of a folder does not narrow the trail.
+/// Returns the project of `--project`. A project selected in any other way, such as by the current folder, does not filter
+/// the trail.
 pub(super) fn project(context: &Context) -> Option<&str> {
     context.selection.named.as_deref().filter(|_| context.selection.named_by == "--project")
 }
@@ -127,7 +127,7 @@ fn reply(events: &[Event]) -> Reply {
     Reply::new(Body::Table(table), json!({ "events": events }))
 }
 
-/// Returns the subject for people: a name instead of an id, with the end of the id, which commands accept.
+/// Returns an event's subject for people: its name and the last characters of its id, which commands accept as the id.
 fn subject(event: &Event) -> String {
     let id = event.subject.split('/').next().unwrap_or_default();
     match (&event.subject_name, id.len().checked_sub(SUFFIX).and_then(|at| id.get(at..))) {
@@ -136,7 +136,7 @@ fn subject(event: &Event) -> String {
     }
 }
 
-/// The length of the end of an id that tells ids apart.
+/// How many characters from the end of an id are shown: enough to tell ids apart.
 const SUFFIX: usize = 12;
 
 fn row(event: &Event) -> Vec<String> {

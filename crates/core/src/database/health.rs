@@ -13,13 +13,13 @@ use mcpkg_store::{Access, check, events};
 /// The largest file, in bytes, that `doctor` checks without being asked to.
 const QUICK: u64 = 64 << 20;
 
-/// How many bytes must be free before `doctor` suggests compacting. They must also be a quarter of the file.
+/// `doctor` suggests compacting if this many bytes are free, and if they are a quarter of the file.
 const WORTH_COMPACTING: u64 = 16 << 20;
 
-/// From how many rows on `doctor` reports a table that has no limits.
+/// `doctor` reports a table without limits if it has at least this many rows.
 const MANY: i64 = 1_000_000;
 
-/// From how many rows beyond its limits on `doctor` suggests pruning a table.
+/// `doctor` suggests pruning if this many rows are beyond a table's limits.
 const WORTH_PRUNING: u64 = 10_000;
 
 /// Checks the file, the selected project, tables that have grown, and free space.
@@ -47,8 +47,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
             };
             return Ok(Some(Finding::new("database", Health::Note, what).action("mcpkg prune")));
         }
-        // Sequence numbers are assigned one by one, so their difference is about the number of rows. Counting would read all
-        // rows.
+        // Estimate the number of rows from the sequence numbers, which are assigned one by one. Counting would read all rows.
         let trail = events::newest(db)? - events::oldest(db)?;
         if trail < MANY || events::GROWING.limits(db)? != Limits::NONE {
             return Ok(None);

@@ -14,7 +14,6 @@ use mcpkg_store::limits::{Growing, Limits};
 
 const NONE: &str = "none";
 
-/// Completes the names of growing tables in the shell.
 const TABLES: Names = Names::Known(|domains| tables(domains).map(|table| table.name.to_owned()).collect());
 
 /// List the limits
@@ -158,13 +157,12 @@ fn number(text: &str) -> Result<Option<u32>> {
     }
 }
 
-/// Returns the limits as users write them, such as `30d`.
+/// Formats limits as users write them, such as `30d`.
 fn words(limits: Limits) -> [String; 2] {
     let none = || NONE.to_owned();
     [limits.age.map_or_else(none, span::shown), limits.number.map_or_else(none, |number| number.to_string())]
 }
 
-/// Returns the limits as JSON.
 fn data_of(limits: Limits) -> serde_json::Map<String, Value> {
     let age = limits.age.map(|age| age / 1000);
     [("age_seconds".to_owned(), json!(age)), ("number".to_owned(), json!(limits.number))].into_iter().collect()

@@ -1,5 +1,4 @@
-//! Operations on the database itself: init, backup, restore, move, check, the trail, and limits of tables. They are for the
-//! shell only.
+//! Operations on the database itself, such as init, backup, restore, check and the trail. Only the shell offers them.
 
 pub mod address;
 

@@ -61,7 +61,7 @@ impl Operation for Move {
         };
         if let Err(error) = alone.note_move() {
             if !Store::is_server(&place) {
-                // Changes that were made here during the copy may be missing in it.
+                // Remove the copy: it may lack changes that were made here in the meantime.
                 let _ = std::fs::remove_file(&self.to);
             }
             return Err(error);

@@ -1,4 +1,4 @@
-//! Describes the caller that projected tools (such as installed ones) are listed for.
+//! Describes the caller for whom projected tools, such as installed ones, are listed.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use super::Identity;
 use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::session::SessionInstalls;
 
-/// The caller that projected tools are listed for, or looked up by name for.
+/// The caller for whom projected tools are listed or looked up.
 #[derive(Clone, Copy)]
 pub struct Audience<'a> {
-    /// The contract that the server stands in for.
+    /// The contract that the server implements (`serve --as`).
     pub identity: Identity,
     /// How the call selects its project.
     pub selection: &'a Selection,
     /// The name of the access key that the caller uses.
     pub key: Option<&'a str>,
-    /// The session's own installs, if it has some.
+    /// The tools that the session installed for itself, if any.
     pub session: Option<&'a Arc<SessionInstalls>>,
-    /// The toolset that the server was started with, instead of the active one.
+    /// The toolset that the server was started with. It replaces the active one.
     pub toolset: Option<&'a str>,
 }

@@ -1,4 +1,4 @@
-//! The caller of an operation and its rights. No other module decides rights.
+//! The caller of an operation and its rights. This is the only module that decides rights.
 
 use uuid::Uuid;
 
@@ -20,9 +20,8 @@ pub struct Client {
     /// The access key that its request came with.
     pub key: Option<Grant>,
     pub connection: Connection,
-    /// The contract that the server stands in for (`serve --as`).
+    /// The contract that the server implements (`serve --as`).
     pub identity: Identity,
-    /// The caller's name in the trail.
     actor: String,
 }
 
@@ -36,8 +35,8 @@ pub enum Connection {
     Stdio,
 }
 
-/// The program that a server presents itself as (`serve --as`), so that clients set up for one of the originals find what they
-/// know.
+/// The program that a server presents itself as (`serve --as`). A client that was configured for one of the original programs
+/// then finds the tools it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
     #[default]
@@ -65,7 +64,7 @@ pub enum InstallScope {
 impl InstallScope {
     pub const ALL: [InstallScope; 3] = [InstallScope::Key, InstallScope::Session, InstallScope::Global];
 
-    /// Returns its name as an argument of `serve --install-scope`.
+    /// Returns the scope as an argument of `serve --install-scope`.
     pub const fn name(self) -> &'static str {
         match self {
             InstallScope::Key => "key",
@@ -79,15 +78,14 @@ impl InstallScope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub key: String,
-    /// The only project that it reaches; `None` for all projects.
+    /// The only project that the holder can reach; `None` for all projects.
     pub project: Option<Uuid>,
-    /// The current name of `project`, if there is one.
     pub project_name: Option<String>,
-    /// Whether it may only read.
+    /// Whether the holder may only read.
     pub read_only: bool,
-    /// Whether its holder's answers to an elicitation count as the user's consent.
+    /// Whether the holder's answers to an elicitation count as the user's consent.
     pub consent: bool,
-    /// The namespaces of tools that the holder may publish in on a server's registry.
+    /// The namespaces in which the holder may publish tools on a server's registry.
     pub publish: Vec<Namespace>,
     /// Whether the holder may post attestations to that registry.
     pub attest: bool,
@@ -99,20 +97,20 @@ pub struct Grant {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// Change what the database holds. Without this right, a caller gets no confirm token either.
+    /// The right to change what the database holds. Without this right, a caller gets no confirm token either.
     pub write: bool,
-    /// Reach beyond a project: agents' folders, config repos, other projects.
+    /// The right to reach beyond a project: agents' folders, config repos, other projects.
     pub deploy: bool,
-    /// Pass on the user's consent by answering an elicitation.
+    /// The right to pass on the user's consent by answering an elicitation.
     pub consent: bool,
-    /// Run commands, if a person consents.
+    /// The right to run commands, if a person consents.
     pub execute: bool,
 }
 
 impl Caller {
     /// Returns a client that calls itself `name`.
     ///
-    /// If it has a key, the trail names the key as well: a client may claim any name.
+    /// If the client has a key, the trail names the key as well, because a client may claim any name.
     pub fn client(name: Option<&str>, key: Option<Grant>, connection: Connection, identity: Identity) -> Self {
         let name = name.unwrap_or("unknown");
         let actor = match &key {
@@ -130,7 +128,7 @@ impl Caller {
         }
     }
 
-    /// Whether the caller is a person at a shell, or a program that they run there, and not an agent.
+    /// Whether the caller is a person at a shell or a program that they run there, as opposed to an agent.
     pub fn is_shell(&self) -> bool {
         matches!(self, Caller::Shell)
     }
@@ -146,8 +144,8 @@ impl Caller {
         }
     }
 
-    /// Whether the caller can already access this machine's files: it is at a shell, or a program of this user's that is
-    /// connected over pipes.
+    /// Whether the caller can already access this machine's files, because it is at a shell, or is a program of this user
+    /// that is connected over pipes.
     pub fn is_on_this_machine(&self) -> bool {
         match self {
             Caller::Shell => true,
@@ -155,8 +153,8 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may publish a tool with this name in a server's registry, and change its metadata. This takes a key
-    /// that was made for it.
+    /// Whether the caller may publish a tool with this name in a server's registry, and change the tool's metadata. Only an
+    /// access key can grant this.
     pub fn publishes(&self, tool: &str) -> bool {
         self.publishing().iter().any(|namespace| namespace.covers(tool))
     }
@@ -170,7 +168,7 @@ impl Caller {
         self.grant().is_some_and(|grant| grant.attest)
     }
 
-    /// Whether the caller sees private versions of the tool with this name: this user does, and those who may publish it.
+    /// Whether the caller sees private versions of this tool. This user does, and so does everyone who may publish the tool.
     pub fn sees_private(&self, tool: &str) -> bool {
         self.is_on_this_machine() || self.publishes(tool)
     }
@@ -205,8 +203,8 @@ impl Caller {
         }
     }
 
-    /// Returns the owner of confirm tokens and consent requests, as stored in the database: the access key, or else this user.
-    /// A token that was issued in the shell is thus valid over stdio.
+    /// Returns the owner of confirm tokens and consent requests, as stored in the database: the access key or, without one,
+    /// this user. So a token issued in the shell is also valid over stdio.
     pub fn asker(&self) -> String {
         match self {
             Caller::Client(Client { key: Some(grant), .. }) => format!("key:{}", grant.key),
@@ -231,7 +229,7 @@ impl Identity {
     pub const ALL: [Identity; 5] =
         [Identity::Mcpkg, Identity::Agentpack, Identity::Enact, Identity::Smctl, Identity::Assistant];
 
-    /// Returns its name as an argument of `serve --as`.
+    /// Returns the identity as an argument of `serve --as`.
     pub const fn name(self) -> &'static str {
         match self {
             Identity::Mcpkg => "mcpkg",
@@ -242,7 +240,6 @@ impl Identity {
         }
     }
 
-    /// Returns its name in serverInfo.
     pub const fn server_name(self) -> &'static str {
         match self {
             Identity::Mcpkg | Identity::Agentpack | Identity::Smctl | Identity::Assistant => self.name(),
@@ -287,7 +284,6 @@ mod tests {
             (client(Some(grant(false, true, None)), Network), (true, true, true), false),
             (client(Some(grant(false, true, one)), Network), (true, false, true), false),
             (client(Some(grant(true, false, None)), Network), (false, true, false), false),
-            // A caller that may not write needs no consent either.
             (client(Some(grant(true, true, one)), Network), (false, false, false), false),
         ] {
             assert_eq!(caller.rights(), Rights { write, deploy, consent, execute }, "{caller:?}");
@@ -311,7 +307,6 @@ mod tests {
         let keyed = client(Some(publisher), Connection::Network);
         assert!(keyed.publishes("alice/weather") && keyed.attests() && keyed.sees_private("alice/weather"));
         assert!(!keyed.publishes("bob/weather") && !keyed.sees_private("bob/weather"));
-        // A client whose key only reads over MCP is limited to reads as well.
         assert!(!keyed.rights().write);
         let plain = client(Some(grant(false, false, None)), Connection::Network);
         for caller in [plain, client(None, Connection::Network), client(None, Connection::Stdio), Caller::Shell] {

@@ -1,25 +1,24 @@
-//! Which lists of clients an operation may change: the typed side of an event.
+//! Declares which lists of clients (prompts, resources, tools, skills) an operation may change.
 //!
-//! An event's row stores the operation's name. Every process looks up the same `Changes` in its own table, no matter which
-//! process made the change.
+//! An event's row stores the operation's name only. Every process looks up the operation's `Changes` in its own table, no
+//! matter which process made the change.
 
-/// The lists that an operation may change, and who may see the change.
+/// The lists that an operation may change, and the clients that may see the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changes {
     pub prompts: bool,
     pub resources: bool,
     pub tools: bool,
     pub skills: bool,
-    /// Who may see the change.
     pub reach: Reach,
 }
 
 /// The clients that may see a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The clients that are served the event's project.
+    /// The clients of the event's project.
     Project,
-    /// Every client: the operation may change which project is served, or its name.
+    /// All clients, because the operation may select or rename a project.
     Everybody,
 }
 
@@ -27,22 +26,23 @@ impl Changes {
     pub const NO_LIST: Self =
         Self { prompts: false, resources: false, tools: false, skills: false, reach: Reach::Project };
 
-    /// Every list of the project. This is also assumed for an event of a newer version whose operation is unknown here.
+    /// All lists of the project. This is also the default for an event of a newer version, if this version does not know the
+    /// operation.
     pub const PROJECT: Self = Self { prompts: true, resources: true, tools: true, skills: true, reach: Reach::Project };
 
-    /// Which project is served, and therefore every list.
+    /// All lists of all clients, because another project is selected.
     pub const SELECTION: Self = Self { reach: Reach::Everybody, ..Self::PROJECT };
 
     /// The project's prompts, and the skills made from them.
     pub const PROMPTS: Self = Self { prompts: true, skills: true, ..Self::NO_LIST };
 
-    /// The project's resources, and the skills among them. Also the tools: with the first skill, the tools that write skills
-    /// are listed.
+    /// The project's resources, including skills, and its tools: the tools that write skills are listed once there is a
+    /// skill.
     pub const RESOURCES: Self = Self { resources: true, tools: true, skills: true, ..Self::NO_LIST };
 
     pub const TOOLS: Self = Self { tools: true, ..Self::NO_LIST };
 
-    /// Returns everything that either of the two may change.
+    /// Combines two values: the result covers everything that either of them may change.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         let reach = match (self.reach, other.reach) {

@@ -1,4 +1,4 @@
-//! The context of an operation: its caller, its database, and the functions by which it reports and asks.
+//! The context of an operation: its caller, its database, and the functions with which it reports and asks.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,17 +25,17 @@ pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 /// Reports messages of long work, in addition to its progress.
 pub type Say = dyn Fn(&str) + Send + Sync;
 
-/// Shows a part of an answer that continues, such as that of `events --follow`. An error ends it.
+/// Shows a part of an answer that continues, as in `events --follow`. Returning an error ends the answer.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
 
 /// Who confirms what a shell command is about to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// The user did, in the command itself (`--yes`).
+    /// The user confirmed in the command itself (`--yes`).
     Given,
-    /// A person at a terminal, who is asked.
+    /// A person at a terminal is asked.
     Ask,
-    /// Nobody, because there is no terminal, or because the caller is an agent, which confirms in its arguments.
+    /// Nobody can confirm here: there is no terminal, or the caller is an agent, which confirms in its arguments.
     Nobody,
 }
 
@@ -51,74 +51,72 @@ pub type Elicit = dyn Fn(Uuid) + Send + Sync;
 /// The context of an operation.
 #[derive(Clone)]
 pub struct Context {
-    /// The tables of all domains.
     pub domains: Domains,
     pub store: Store,
     pub clock: Clock,
     pub caller: Caller,
-    /// Which tools the caller may reach, whether by name or as commands.
+    /// The tools that the caller may reach, by name or as commands.
     pub surface: Arc<Surface>,
     /// How the call selects its project.
     pub selection: Selection,
-    /// The toolset that limits which installed tools are visible and callable. It replaces the active one.
+    /// The toolset that limits which installed tools are visible and callable. It replaces the active toolset.
     pub toolset: Option<String>,
-    /// The id of the client's connection, or of the shell command, for the trail. Empty if nothing will be written.
+    /// The id of the client's connection or of the shell command, for the trail. Empty if nothing will be written.
     pub connection: Arc<str>,
-    /// The session's own installs, if it has some.
+    /// The tools that the session installed for itself, if any.
     pub session: Option<Arc<SessionInstalls>>,
-    /// Who can use what is installed, if the server says so.
+    /// Who can use what this client installs, if the server restricts that.
     pub install_scope: Option<InstallScope>,
     /// Whether a person must consent to each call of a destructive tool (`serve --confirm destructive`).
     pub asks_before_destructive: bool,
-    /// The most bytes of content in one answer.
+    /// The maximum size of content in one answer, in bytes.
     pub max_answer: u64,
-    /// Whether the data of a reply is shown: always to clients, and in a shell with `--json`. If not, data that is expensive to
-    /// collect may be left out.
+    /// Whether the reply's data is shown: always to clients, and in a shell with `--json`. Otherwise the operation may leave
+    /// out data that is expensive to collect.
     pub shows_data: bool,
     /// Reports the progress of long work.
     pub progress: Arc<Progress>,
     /// Reports messages of long work. A client gets them as log messages.
     pub say: Arc<Say>,
-    /// Shows parts of an answer that continues.
     pub emit: Arc<Emit>,
-    /// Asks a person for a decision. Refuses if there is nobody to ask.
+    /// Asks a person for a decision. Fails if there is nobody to ask.
     pub ask: Arc<Ask>,
-    /// Asks a person for a line of text. Refuses if there is nobody to ask.
+    /// Asks a person for a line of text. Fails if there is nobody to ask.
     pub line: Arc<Line>,
     pub confirmation: Confirmation,
-    /// What this user approved on this machine. It is stored outside of any database.
+    /// What this user approved on this machine. It is stored outside the database.
     pub approved: Approved,
-    /// Cancelled when the user gives up. Long work checks it, and waits end with it.
+    /// Cancelled when the user gives up. Long work checks it, and waiting ends when it is cancelled.
     pub cancelled: CancellationToken,
-    /// Takes requests for consent, if the caller's client can ask its user and is trusted with the answer.
+    /// Takes the ids of consent requests that the client should ask its user about. `None` if the client cannot do that or is
+    /// not trusted with it.
     pub elicit: Option<Arc<Elicit>>,
-    /// The request for consent that the caller's client has asked its user about within this call, once it was decided.
+    /// The consent request that the client asked its user about during this call, once that request is decided.
     pub answered: Option<Uuid>,
-    /// The notes of the consents that the call has used. The caller gets them with the outcome.
+    /// The notes of the consents that the call used. The caller gets them with the result.
     pub notes: Arc<Mutex<Vec<String>>>,
-    /// Called before waiting for another host, to release what other calls of a server may be waiting for.
+    /// Called before waiting for another host, to release locks that other calls of the same server may need.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, in addition to their own (`serve --allow-outside`).
     pub allow_outside: Vec<PathBuf>,
-    /// The path of the database that `store` stands in for, if it does not exist and a read must not create it.
+    /// If a read must not create a missing database, `store` is an empty substitute, and this is the missing database's path.
     pub stands_for: Option<PathBuf>,
 }
 
-/// The default for the most bytes of content in one answer: 64 MiB.
+/// The default for [`Context::max_answer`]: 64 MiB.
 pub const MAX_ANSWER: u64 = 64 << 20;
 
-/// The number of rows in a page of a list for an agent.
+/// The number of rows that an agent gets in one page of a list.
 pub const PAGE: usize = 100;
 
 impl Context {
-    /// Returns the context for the shell.
     pub fn shell(domains: Domains, store: Store, selection: Selection) -> Self {
         Self::new(domains, Caller::Shell, store, selection)
     }
 
-    /// Returns the context for a caller, in which nobody can be asked.
+    /// Returns a context without a person who could be asked.
     ///
-    /// If the caller may only read, the context cannot write, whatever effect an operation declares.
+    /// If the caller may only read, the context cannot write, no matter which effect an operation declares.
     pub fn new(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let store = if caller.rights().write { store } else { store.reading() };
         let connection = if caller.is_shell() { short_id().into() } else { Arc::default() };
@@ -158,15 +156,15 @@ impl Context {
         }
     }
 
-    /// Returns the context for a request to what a domain serves over HTTP. A key that was made to publish or to attest may
-    /// write here, even if it only reads over MCP. Nobody else may write.
+    /// Returns the context for an HTTP request to a domain's own path, such as the registry. A key that may publish or attest
+    /// can write here, even if it is read-only over MCP. Nobody else can.
     pub fn of_served(domains: Domains, caller: Caller, store: Store, selection: Selection) -> Self {
         let may_write = !caller.publishing().is_empty() || caller.attests();
         let store = if may_write { store } else { store.reading() };
         Self { store: store.clone(), ..Self::new(domains, caller, store, selection) }
     }
 
-    /// Returns the absolute path of the database that the call is about.
+    /// Returns the absolute path of the database that the caller means, even if an empty substitute is used.
     pub fn database(&self) -> &Path {
         self.stands_for.as_deref().unwrap_or_else(|| self.store.location().argument())
     }
@@ -202,7 +200,7 @@ impl Context {
             let project = project?;
             let before = db.changed_rows();
             let value = f(db, &project, author)?;
-            // Without a changed row there is nothing to record.
+            // If no row changed, there is nothing to record.
             if db.changed_rows() != before {
                 self.event(db, author, Some(&project.name), kind, subject)?;
             }
@@ -220,7 +218,7 @@ impl Context {
         })
     }
 
-    /// Returns who is changing something, and when.
+    /// Returns the author of a change: the caller and the current time.
     pub fn author(&self) -> Author<'_> {
         Author { actor: self.caller.actor(), now: self.clock.now() }
     }
@@ -238,7 +236,6 @@ impl Context {
         events::append(db, self.new_event(author, project, kind, &subject, "ok"))
     }
 
-    /// Returns an event of this call.
     pub fn new_event<'a>(
         &'a self,
         Author { actor, now: at }: Author<'a>,
@@ -251,36 +248,35 @@ impl Context {
         events::NewEvent { at, actor, project, kind, subject, outcome, session }
     }
 
-    /// Keeps the note of a consent that the call uses.
+    /// Keeps the note of a consent that the call used.
     pub(crate) fn note(&self, note: &str) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        // A transaction may run twice.
+        // The note may already be there, because a transaction may run twice.
         if !notes.iter().any(|known| known == note) {
             notes.push(note.to_owned());
         }
     }
 
-    /// Takes the notes of the consents that the call has used.
+    /// Takes the notes of the consents that the call used.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the same context with a handle that cannot write.
+    /// Returns the same context with a database handle that cannot write.
     pub(super) fn reading(&self) -> Self {
         Self { store: self.store.reading(), ..self.clone() }
     }
 
-    /// Whether the caller is a person at a shell, or a program that they run there, and not an agent.
     pub fn is_shell(&self) -> bool {
         self.caller.is_shell()
     }
 
-    /// Whether the user has given up. Long work checks this.
+    /// Whether the user has given up. Long work checks this regularly.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_cancelled()
     }
 
-    /// Fails if the user has given up. For work that has changed nothing yet.
+    /// Fails if the user has given up. For work that has not changed anything yet.
     pub fn unless_cancelled(&self) -> Result<()> {
         match self.is_cancelled() {
             true => Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed")),
@@ -288,17 +284,17 @@ impl Context {
         }
     }
 
-    /// Appends the event of a refused change. If it cannot be stored, because the disk is full or the caller may only read, a
-    /// line in the log replaces it.
+    /// Appends the event of a refused change. If the event cannot be stored, because the disk is full or the caller may only
+    /// read, writes a line to the log instead.
     pub(super) fn refused(&self, kind: &str, subject: &str, error: &Error) {
-        // The subject may be an address with a password, if the caller put it where a name belongs.
+        // Redact the subject: the caller may have put an address with a password where a name belongs.
         let subject = &*redacted(subject);
         if !self.store.may_write() {
             tracing::info!(kind, subject, refused = error.code().name(), "refused: the caller has read-only access");
             return;
         }
         if error.code() == Code::Busy {
-            // The call has already waited the whole busy time; do not wait for it again.
+            // The call has already waited as long as it may for a lock, so do not wait for the event as well.
             tracing::info!(kind, subject, "the trail was not written either");
             return;
         }
@@ -309,7 +305,7 @@ impl Context {
             events::append(db, self.new_event(author, project, kind, subject, error.code().name()))
         });
         match appended {
-            // The same problem prevented both the change and its event. The caller gets the error for the change anyway.
+            // One problem prevented both the change and its event. The caller gets the error about the change anyway.
             Err(trail) if trail.code() == error.code() => {
                 tracing::info!(kind, subject, refused = error.code().name(), "the trail could not be written either");
             }
@@ -321,12 +317,12 @@ impl Context {
     }
 }
 
-/// Returns the sentence that passes the note of a consent on.
+/// Returns the sentence with which a consent's note is passed on.
 pub fn approved(note: &str) -> String {
     format!("approved: {}", note::quoted(note))
 }
 
-/// Adds the notes of the consents that a call has used to its outcome: as warnings, or in the details of the error.
+/// Adds the notes of the used consents to a call's result: as warnings, or in the details of the error.
 pub fn noted(outcome: Result<Reply>, notes: &[String]) -> Result<Reply> {
     match outcome {
         Ok(reply) => Ok(reply.warn(notes.iter().map(|note| approved(note)))),

@@ -1,4 +1,5 @@
-//! A domain's table of everything that it offers. The shell and the servers walk these tables ([`Domains`]) and name no domain.
+//! A domain's table of everything that it offers. The shell and the servers only work with these tables ([`Domains`]), and
+//! depend on no single domain.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use mcpkg_store::Db;
 use mcpkg_store::limits::Growing;
 use mcpkg_store::projects::Selection;
 
-/// All domains of the program, in documentation order. The shell, the servers, the reference pages and the tests walk their
+/// All domains of the program, in documentation order. The shell, the servers, the reference pages and the tests read their
 /// tables. A domain that needs to know what others offer uses [`Context::domains`].
 #[derive(Clone, Copy, Default)]
 pub struct Domains(pub &'static [&'static Domain]);
@@ -33,7 +34,7 @@ impl Domains {
         self.iter().flat_map(|domain| domain.resources).copied().flatten()
     }
 
-    /// Returns the folder that a server deploys into if the caller names none.
+    /// Returns the folder that a server deploys into if the caller does not name one.
     pub fn deploy_root(self, db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>> {
         self.iter().find_map(|domain| domain.deploy_root).map_or(Ok(None), |find| find(db, selection))
     }
@@ -45,31 +46,32 @@ pub struct Domain {
     pub name: &'static str,
     /// Tables of operations, in documentation order.
     pub operations: &'static [&'static [Entry]],
-    /// The groups of its tools.
+    /// The groups of the domain's tools.
     pub groups: &'static [Group],
-    /// The prefixes of its commands, such as `prompt` or `flow feature`, each with a description.
+    /// The prefixes of the domain's commands, such as `prompt` or `flow feature`, each with a description.
     pub commands: &'static [(&'static str, &'static str)],
     /// Tables of resources, in documentation order.
     pub resources: &'static [&'static [Resource]],
-    /// Starts a watch that reports when one of its live resources may have changed.
+    /// Starts a watch that reports when one of the domain's live resources may have changed.
     pub watch: Option<Watch>,
-    /// Lists and finds its projected tools.
+    /// Lists and finds the domain's projected tools.
     pub tools: Option<Projections>,
-    /// What it serves over HTTP in addition to MCP.
+    /// What the domain serves over HTTP in addition to MCP.
     pub served: Option<&'static Served>,
-    /// Its growing tables: `mcpkg limit` sets their limits, and `mcpkg prune` applies them.
+    /// The growing tables, to which `mcpkg limit` and `mcpkg prune` apply.
     pub growing: &'static [Growing],
     /// Repairs what an earlier process left unfinished, before a command or a server starts.
     pub recover: fn(&Context),
-    /// The files of a contract's original program, followed by a server that stands in for it.
+    /// The files of the original program whose contract the domain implements. A server that presents itself as that program
+    /// follows them.
     pub original: Option<&'static Original>,
-    /// Finds the folder that a server deploys into if the caller names none. Only the domain that deploys has this.
+    /// Finds the folder that a server deploys into if the caller does not name one. Only the domain that deploys has this.
     pub deploy_root: Option<DeployRoot>,
-    /// Ends its background work when a command or a server ends. Waits for a few seconds at most.
+    /// Ends background work when a command or a server ends. Waits for a few seconds at most.
     pub ending: fn(),
-    /// Checks its health, for `doctor`.
+    /// Returns the domain's findings for `doctor`.
     pub health: fn(&Context) -> Vec<Finding>,
-    /// How `mcpkg undo` takes its changes back.
+    /// How `mcpkg undo` reverts the domain's changes.
     pub undo: Undo,
 }
 
@@ -98,18 +100,19 @@ impl Domain {
     }
 }
 
-/// Finds a deploy root from the database and the folder in which a server was started.
+/// Finds a deploy root from the database and from the folder in which the server was started.
 pub type DeployRoot = fn(&Db<'_>, &Selection) -> Result<Option<PathBuf>>;
 
-/// The files that a contract's original program keeps on this machine. A server that stands in for the original follows them
-/// while it runs.
+/// The files that a contract's original program keeps on this machine. A server that presents itself as the original follows
+/// these files while it runs.
 pub struct Original {
-    /// The contract that such a server stands in for.
+    /// The program that such a server presents itself as.
     pub identity: Identity,
-    /// Checks the files without reading them. The result differs once a file has changed. `None` if only reading them can show
-    /// that.
+    /// Returns the files' metadata, without reading them. The result changes whenever a file does. `None` if only reading can
+    /// show a change.
     pub look: fn() -> Option<Vec<Option<Stat>>>,
-    /// Applies the files as far as no person has to approve it. Returns messages for the user, one sentence each.
+    /// Applies changes in the files, except those that a person has to approve. Returns messages for the user, one sentence
+    /// each.
     pub take: fn(&Context) -> Result<Vec<String>>,
 }
 
@@ -118,9 +121,9 @@ pub struct Group {
     pub name: &'static str,
     /// When a server lists its tools by default.
     pub listed: Listed,
-    /// Whether its tools only affect one project, so that a key for that project may call them.
+    /// Whether its tools only affect one project. If so, a key for that project may call them.
     pub within_project: bool,
-    /// Whether a server that listens on a network offers it only if `--groups` or `--as` names it.
+    /// Whether a server that listens on a network offers the group only if `--groups` or `--as` names it.
     pub named_over_network: bool,
     /// Instructions about the group for an agent that connects, in plain sentences.
     pub instructions: &'static str,
@@ -128,13 +131,13 @@ pub struct Group {
     pub holds: fn(&Selection) -> bool,
 }
 
-/// When a server without `--groups` lists a group's tools. Unlisted tools can still be called.
+/// When a server without `--groups` lists a group's tools. Tools that are not listed can still be called.
 #[derive(Clone, Copy)]
 pub enum Listed {
     Always,
-    /// Only if `--groups` names the group, except for operations with
+    /// The server lists them only if `--groups` names the group, except for operations with
     /// [`Operation::ALWAYS_LISTED`](super::Operation::ALWAYS_LISTED).
     Named,
-    /// If this function finds them useful for the database and the folder in which the server was started.
+    /// The server lists them if this function considers them useful for the database and the folder in which it was started.
     Where(fn(&Db<'_>, &Selection) -> Result<bool>),
 }

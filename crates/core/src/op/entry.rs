@@ -1,5 +1,5 @@
-//! An operation with its type erased, so that tables can list it. The shell, the servers, the reference pages and the tests
-//! walk them.
+//! An operation with its type erased, so that tables can list it for the shell, the servers, the reference pages and the
+//! tests.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -80,11 +80,11 @@ pub struct Entry {
 /// The arguments that a tool accepts.
 struct Takes {
     names: HashSet<String>,
-    /// Whether its schema says that there are no others.
+    /// Whether the tool's schema forbids other arguments.
     is_closed: bool,
 }
 
-/// An operation together with its arguments.
+/// An operation with its arguments, ready to run.
 pub struct Call {
     entry: Entry,
     subject: String,
@@ -95,7 +95,7 @@ pub struct Call {
     operation: Box<dyn Runs>,
 }
 
-/// An operation together with its arguments, as a trait object.
+/// The interface of [`Call`] to the typed operation.
 trait Runs: Send {
     fn look(&self, context: &Context) -> Result<()>;
     fn foresee(&self, context: &Context) -> Result<Vec<String>>;
@@ -160,7 +160,7 @@ impl Entry {
         }
     }
 
-    /// Returns the tool's description, unless the server stands in for a contract.
+    /// Returns the tool's description for a server that uses mcpkg's own name.
     pub fn description(&self) -> String {
         match self.user_words {
             "" => self.about.to_owned(),
@@ -178,13 +178,13 @@ impl Entry {
         self.cli.iter().copied().eq(kind.split('.'))
     }
 
-    /// Takes back a result that is useless unless the user saw the reply; see [`Operation::unprinted`]. `data` is the reply's
-    /// data.
+    /// Takes back a result that is useless if the user did not see the reply; see [`Operation::unprinted`]. `data` is the
+    /// reply's data.
     pub fn unprinted(&self, context: &Context, data: &Value, error: Error) -> Error {
         (self.unprinted)(context, data, error)
     }
 
-    /// Adds the arguments to a shell command. This happens lazily, because most commands of a tree are never used.
+    /// Adds the arguments to a shell command. This is done lazily, because a program run uses only one of its many commands.
     pub fn augment(&self, command: clap::Command) -> clap::Command {
         command.defer(self.arguments)
     }
@@ -212,15 +212,14 @@ impl Entry {
         self.schema.is_some()
     }
 
-    /// Returns the JSON Schema of the data, if agents get data.
+    /// Returns the JSON Schema of the data, if agents get the data.
     pub fn output_schema(&self) -> Option<Map<String, Value>> {
         self.structured.then(|| crate::schema::contract_form((self.output)()))
     }
 
     /// Parses the arguments of a shell command.
     ///
-    /// # Errors
-    /// A usage error.
+    /// If the arguments are invalid, the error is clap's usage error.
     pub fn from_shell(&self, matches: &clap::ArgMatches) -> Result<Call, clap::Error> {
         (self.from_shell)(matches)
     }
@@ -228,7 +227,7 @@ impl Entry {
     /// Parses the arguments of a tool call.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` with what is wrong and which arguments the tool accepts.
+    /// `E_INVALID_ARGUMENT` with the mistake and the arguments that the tool accepts.
     pub fn from_agent(&self, arguments: Value) -> Result<Call> {
         let invalid = |why: String| {
             let schema = self.input_schema();
@@ -257,7 +256,7 @@ impl Entry {
         self.from_agent(arguments)
     }
 
-    /// Returns the first argument that violates its schema, by its type or by the list of allowed values.
+    /// Returns the first argument whose value does not match its schema's type or list of allowed values.
     fn misfit(&self, arguments: &Value) -> Option<String> {
         let schema = self.input_schema();
         let wrong = |(name, value): &(&String, &Value)| {
@@ -279,11 +278,12 @@ impl Entry {
             !(of_type && among)
         };
         let wrong: Vec<_> = arguments.as_object()?.iter().filter(wrong).collect();
-        // Prefer arguments that are not null: many fields accept null although their schema does not say so.
+        // Prefer an argument that is not null: many fields accept null although their schemas do not say so.
         wrong.iter().find(|(_, value)| !value.is_null()).or(wrong.first()).map(|(name, _)| (*name).clone())
     }
 
-    /// Refuses arguments that claim another major version than the operation's answers have. Another minor version is fine.
+    /// Refuses a `schema_version` whose major version differs from that of the operation's answers. The minor version may
+    /// differ.
     fn check_version(&self, arguments: &Value) -> Result<()> {
         let (Shape::Json(Some(ours)), Some(given)) = (self.shape, arguments.get("schema_version")) else {
             return Ok(());
@@ -297,16 +297,16 @@ impl Entry {
             .with_details(serde_json::json!({ "schema_version": given, "supported": [ours] })))
     }
 
-    /// Returns the argument that a mistyped one was probably meant to be.
+    /// Returns the known argument that is most similar to a mistyped one.
     fn nearest_argument(&self, unknown: &str) -> Option<String> {
         let schema = self.input_schema();
         let known = schema["properties"].as_object()?;
         mcpkg_base::error::nearest(unknown, known.keys().map(String::as_str)).map(str::to_owned)
     }
 
-    /// Returns the first argument that a tool does not know and must refuse. Contract 003's tools refuse all unknown arguments,
-    /// though their schemas do not say so: a mistyped `no_delete` must not delete. So do the tools of contracts 002 and 004
-    /// that take arguments at all: `arguments` instead of `args` would run the tool with none.
+    /// Returns the first argument that the tool does not know and must refuse. Contract 003's tools refuse all unknown
+    /// arguments, although their schemas do not say so: a mistyped `no_delete` must not delete. The tools of contracts 002
+    /// and 004 do the same if they take any arguments: `arguments` instead of `args` would run a tool without its arguments.
     fn unknown(&self, arguments: &Value) -> Option<String> {
         let given = arguments.as_object().filter(|given| !given.is_empty())?;
         if self.schema.is_none() && !matches!(self.shape, Shape::Json(_)) {
@@ -364,17 +364,11 @@ impl Call {
     }
 
     /// Fails if the thing to change does not exist; see [`Operation::look`].
-    ///
-    /// # Errors
-    /// `E_NOT_FOUND`, or another reason why it cannot be done.
     pub fn look(&self, context: &Context) -> Result<()> {
         self.operation.look(&context.reading())
     }
 
     /// Returns what the call is going to do, for a person who is asked to consent; see [`Operation::foresee`].
-    ///
-    /// # Errors
-    /// The reason why it cannot be done.
     pub fn foresee(&self, context: &Context) -> Result<Vec<String>> {
         self.operation.foresee(&context.reading())
     }
@@ -384,7 +378,7 @@ impl Call {
         &self.command
     }
 
-    /// Whether a server may answer the call as a hot read; see [`Operation::is_hot`].
+    /// Whether a server may answer the call on its reading thread; see [`Operation::is_hot`].
     pub fn is_hot(&self) -> bool {
         self.hot
     }

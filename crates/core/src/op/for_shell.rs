@@ -1,9 +1,9 @@
-//! Settings that apply to every option in the shell: how often it may be given, and its text in the short help.
+//! Rules that apply to every option in the shell: how often it may be given, and how much of its help is shown.
 
 use clap::{ArgAction, Command};
 
-/// Returns a command whose short help has only the first clause of each option's help; the long help has all of it. A flag may
-/// be repeated. An option with a single value may not, because all but the last value would silently be ignored.
+/// Returns a command that shows only the first clause of each option's help with `-h`, and all of it with `--help`. A flag
+/// may be repeated. An option with a single value may not, because all but the last value would silently be ignored.
 pub fn for_shell(command: Command) -> Command {
     command.mut_args(|arg| {
         let id = arg.get_id().clone();
@@ -15,11 +15,10 @@ pub fn for_shell(command: Command) -> Command {
     })
 }
 
-/// Where the first clause of a text ends.
 const ENDS: [&str; 11] =
     ["; ", ". ", ": ", ", and ", ", also ", ", from ", ", where ", ", which ", ", whose ", ", without ", ", such as "];
 
-/// Returns the first clause of a command's text, which lists of commands show.
+/// Returns the first clause of a command's description, for lists of commands.
 pub fn first_clause(text: &str) -> String {
     cut(text, &ENDS)
 }

@@ -1,8 +1,8 @@
-//! The number of rows in an answer.
+//! Checks how many rows a caller wants in an answer.
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns the number of rows in an answer: `asked`, or else `usual`.
+/// Returns how many rows to answer with: `asked`, or `usual` if the caller did not ask for a number.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if `asked` is 0 or more than `most`.

@@ -1,7 +1,7 @@
-//! Operations: each is one thing that a user can do, defined once, and offered both in the shell and as an MCP tool.
+//! Operations: each is one thing that a user can do. It is defined once, and offered both in the shell and as an MCP tool.
 //!
-//! A struct with the arguments as its fields implements [`Operation`]. [`Entry::of`] erases its type, so that the shell, the
-//! servers, the reference pages and the tests walk one table ([`Domains::operations`]).
+//! A struct whose fields are the arguments implements [`Operation`]. [`Entry::of`] erases its type, so that the shell, the
+//! servers, the reference pages and the tests can all read one table ([`Domains::operations`]).
 
 mod audience;
 mod caller;
@@ -50,8 +50,8 @@ pub use surface::Surface;
 pub use undoable::{Alone, Undo, Undoable};
 pub use watching::{Ring, Watch, Watching};
 
-/// The experimental capability by which mcpkg, as the client of a plugin, announces which database it serves. A server of the
-/// same database refuses to be its plugin.
+/// An experimental MCP capability. When mcpkg connects to a plugin, it announces here which database it serves. If the plugin
+/// is a server of the same database, it refuses, because it would be its own plugin.
 pub const PLUGIN_OF: &str = "mcpkg/pluginOf";
 
 /// Where an operation is offered.
@@ -59,26 +59,26 @@ pub const PLUGIN_OF: &str = "mcpkg/pluginOf";
 pub enum Faces {
     /// In the shell and as an MCP tool.
     Both,
-    /// In the shell, and to agents only as a command, which needs a person's consent each time: see [`Operation::foresee`].
+    /// In the shell. Agents can only run it as a command, which needs a person's consent each time: see
+    /// [`Operation::foresee`].
     Command,
-    /// In the shell only: agents never import, export, back up, restore or manage projects.
+    /// In the shell only, because agents never import, export, back up, restore or manage projects.
     Shell,
-    /// As an MCP tool only, because the shell has its own form of it.
+    /// As an MCP tool only, because the shell has another command for the same purpose.
     Tool,
 }
 
 impl Faces {
-    /// Whether agents see it as a tool.
+    /// Whether agents see the operation as a tool.
     pub const fn tool(self) -> bool {
         matches!(self, Faces::Both | Faces::Tool)
     }
 
-    /// Whether agents find it among the commands.
+    /// Whether agents can find the operation among the commands.
     pub const fn command(self) -> bool {
         matches!(self, Faces::Both | Faces::Tool | Faces::Command)
     }
 
-    /// Whether the shell offers it.
     pub const fn shell(self) -> bool {
         matches!(self, Faces::Both | Faces::Command | Faces::Shell)
     }
@@ -87,11 +87,11 @@ impl Faces {
 /// What an operation does to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Reads only: it runs on a handle that cannot write.
+    /// Reads only. The operation runs on a handle that cannot write.
     Read,
-    /// Changes nothing that others see: it stores a confirm token, or a request for consent, for its caller.
+    /// Changes nothing that others can see: it stores a confirm token or a request for consent for its caller.
     Offer,
-    /// Adds something, and changes nothing that exists.
+    /// Adds something, and leaves everything that exists unchanged.
     Create,
     /// Changes or deletes something that `restore` can bring back.
     Write,
@@ -100,12 +100,11 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether no row of the database changes.
     pub const fn reads(self) -> bool {
         matches!(self, Effect::Read)
     }
 
-    /// Returns the word for people: what something with this effect does to data.
+    /// Returns a word that tells people what something with this effect does to data.
     pub const fn does(self) -> &'static str {
         match self {
             Effect::Read => "reads",
@@ -114,27 +113,28 @@ impl Effect {
         }
     }
 
-    /// Whether it changes data that the database serves. Callers that may only read cannot call it, and the trail records it.
+    /// Whether the operation changes data that the database serves. Callers that may only read cannot call it, and the trail
+    /// records it.
     pub const fn changes(self) -> bool {
         matches!(self, Effect::Create | Effect::Write | Effect::Destroy)
     }
 }
 
-/// The writer in `present` that formats its replies and errors.
+/// The format of an operation's replies and errors. Each has a writer in `present`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A sentence, as in contract 001.
     Sentence,
     /// The envelope of contract 000.
     Envelope,
-    /// One JSON object, as text and as structuredContent, and a typed error object if it fails (contracts 002 to 004). Each
-    /// begins with this `schema_version`, if there is one.
+    /// One JSON object, as text and as structuredContent, and a typed error object for a failure (contracts 002 to 004). Each
+    /// object begins with this `schema_version`, if there is one.
     Json(Option<&'static str>),
-    /// Like `Json` if it succeeds. A failure is a JSON-RPC error of contract 003, in protocol revisions that let a tool answer
-    /// with one.
+    /// Like `Json` for a success. A failure is a JSON-RPC error of contract 003, if the protocol revision allows that for
+    /// tools.
     Rpc,
-    /// The output of a projected tool: text and files as blocks, data unchanged as structuredContent, and facts about the run
-    /// in `_meta`.
+    /// The output of a projected tool: text and files as content blocks, data unchanged as structuredContent, and facts about
+    /// the run in `_meta`.
     Output,
 }
 
@@ -143,21 +143,21 @@ pub enum Shape {
 pub struct Rate {
     /// The average number of calls per second.
     pub per_second: NonZeroU32,
-    /// The number of calls at once, after a pause.
+    /// How many calls are allowed at once after a pause.
     pub burst: NonZeroU32,
 }
 
 impl Rate {
-    /// For calls that take microseconds.
+    /// A rate for calls that take microseconds.
     pub const OFTEN: Self = Self::of(20, 60);
 
-    /// For calls that act on other hosts after a person consented.
+    /// A rate for calls that act on other hosts after a person consented.
     pub const SELDOM: Self = Self::of(1, 5);
 
-    /// For a client that started the server itself. It only exceeds this by mistake.
+    /// A rate for a client that started the server itself. Such a client only exceeds it by mistake.
     pub const LOCAL: Self = Self::of(50, 50);
 
-    /// Returns the rate of this many calls per second, and three times as many at once.
+    /// Returns a rate with a burst of three times the calls per second.
     pub fn per_second(per_second: NonZeroU32) -> Self {
         let three = NonZeroU32::MIN.saturating_add(2);
         Self { per_second, burst: per_second.saturating_mul(three) }
@@ -175,88 +175,89 @@ impl Rate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingDatabase {
     Create,
-    /// Refuse the command: a new, empty database could be mistaken for the one that was meant.
+    /// Refuses the command: a new, empty database could be mistaken for the one that the user meant.
     Refuse,
-    /// Use an empty database until the command ends.
+    /// Uses an empty database until the command ends.
     StandIn,
-    /// Use an empty database if it is the user's default one. Refuse a missing one that `--db` or `MCPKG_DB` names, since it
-    /// may be mistyped.
+    /// Uses an empty database if the user's default one is missing. Refuses the command if `--db` or `MCPKG_DB` names a missing
+    /// database, since the name may be mistyped.
     StandInUnlessNamed,
 }
 
-/// One thing a user can do. The fields of the struct are its arguments; their doc comments are the help.
+/// One thing that a user can do. The struct's fields are the arguments, and their doc comments are the help.
 pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send + 'static {
-    /// The name of the MCP tool. It is set even if no tool is offered.
+    /// The name of the MCP tool. It is set even if the operation is not offered as a tool.
     const TOOL: &'static str;
     /// The words of the shell command after `mcpkg`.
     const CLI: &'static [&'static str];
     /// A title for people.
     const TITLE: &'static str;
-    /// What it does: the tool's description and the first line of `--help`. No final period.
+    /// What the operation does: the tool's description and the first line of `--help`. No final period.
     const ABOUT: &'static str;
-    /// Extends the tool's description after [`Operation::ABOUT`], unless the server stands in for a contract. It has the words
-    /// that users say when they need the tool, since agents search descriptions for them. No final period.
+    /// More text for the tool's description after [`Operation::ABOUT`], unless the server presents itself as a contract's
+    /// original program. It contains the words of users who need the tool, because agents search descriptions for such words.
+    /// No final period.
     const USER_WORDS: &'static str = "";
-    /// Synonyms for agents that search for tools, in general words and never whole requests. Claude Code's tool search ranks
-    /// them above the words of a description, and below those of a name.
+    /// Synonyms for agents that search for tools: general words, never whole requests. Claude Code's tool search ranks them
+    /// above the words of a description and below those of a name.
     const SEARCH_HINT: &'static str = "";
     /// The rest of `--help`.
     const HELP: &'static str = "";
-    /// Command lines that show how to use it, for `--help` and its man page, the simplest one first.
+    /// Command lines for `--help` and the man page, the simplest one first.
     const EXAMPLES: &'static [&'static str] = &[];
-    /// Aliases for the last word of `CLI`.
     const ALIASES: &'static [&'static str] = &[];
     const EFFECT: Effect;
-    /// Whether it reaches anything outside of this machine, such as other hosts.
+    /// Whether the operation reaches anything outside this machine, such as other hosts.
     const OPEN_WORLD: bool = false;
-    /// Whether repeating a call with the same arguments is harmless: it changes nothing more, or it is refused.
+    /// Whether repeating a call with the same arguments is harmless, because it changes nothing more or is refused.
     const IDEMPOTENT: bool = true;
-    /// Which lists of clients it may change. Ignored if its effect changes nothing.
+    /// The lists of clients that the operation may change. Ignored if its effect changes nothing.
     const CHANGES: Changes = Changes::PROJECT;
-    /// Whether a server lists it even if the rest of its group is not listed.
+    /// Whether a server lists the tool even if the rest of its group is not listed.
     const ALWAYS_LISTED: bool = false;
-    /// Whether it can work in this build and in the folder in which a server was started. If not, only a server that stands in
-    /// for a contract lists it.
+    /// Whether the operation can work in this build and in the folder in which the server was started. If not, the tool is
+    /// listed only by a server that presents itself as a contract's original program.
     const WORKS: fn(&Selection) -> bool = |_| true;
-    /// Whether a server runs only one call at a time for each asker, because it is far more expensive than other reads.
+    /// Whether a server runs only one call at a time for each caller, because the call is far more expensive than other
+    /// reads.
     const ONE_AT_A_TIME: bool = false;
-    /// Whether it may take minutes, because it waits for another host or works through a whole tree. A server runs it on its
-    /// own thread, and as a task if the client has the tasks extension. It calls [`Context::step_aside`] before slow steps, and
-    /// checks [`Context::is_cancelled`].
+    /// Whether a call may take minutes, because it waits for another host or works through a whole tree. A server runs it on
+    /// its own thread, and as a task if the client has the tasks extension. The operation calls [`Context::step_aside`]
+    /// before slow steps and checks [`Context::is_cancelled`].
     const LONG: bool = false;
-    /// Whether it may need a person's consent. If so, the user behind an agent is asked through the client.
+    /// Whether a call may need a person's consent. If so, the client can ask the user behind the agent.
     const MAY_NEED_CONSENT: bool = false;
-    /// How often one asker may call it over HTTP; `None` means without a limit. If it has a rate and does more than read, a
-    /// client that started the server itself is limited to [`Rate::LOCAL`].
+    /// How often one caller may call the operation over HTTP; `None` means without a limit. If the operation has a rate and
+    /// is not read-only, a client that started the server itself is limited to [`Rate::LOCAL`].
     const RATE: Option<Rate> = None;
-    /// Whether it runs commands from any source, and asks a person about each plan itself. A server that runs no commands does
-    /// not list it.
+    /// Whether the operation runs commands from any source, and asks a person about each plan itself. A server that runs no
+    /// commands does not list the tool.
     const RUNS_COMMANDS: bool = false;
-    /// Whether a call with these arguments only reads mcpkg's own data, although other calls do more.
+    /// Whether a call with these arguments only reads mcpkg's own data, even if calls with other arguments do more.
     const READS: fn(Domains, &Map<String, Value>) -> bool = |_, _| false;
     const SHAPE: Shape = Shape::Sentence;
     const GROUP: &'static str;
     const FACES: Faces;
-    /// The struct that describes its data, for agents that get data. It defines outputSchema and structuredContent.
+    /// The type of the operation's data, for agents that get data. It defines outputSchema and structuredContent.
     type Output: schemars::JsonSchema;
-    /// If it is a list, the key of the rows in its data. `next_cursor` next to them means that there are more.
+    /// For a list, the key of the rows in the data. `next_cursor` next to the rows means that there are more.
     const LISTS: Option<&'static str> = None;
-    /// Whether agents get the data as structuredContent.
     const STRUCTURED: bool = false;
-    /// Whether its answer is stored content, which an agent gets as a single block.
+    /// Whether the answer is stored content, which an agent gets as a single block.
     const CONTENT: bool = false;
-    /// The contract's input schema as JSON, if the derive cannot express it. The struct accepts what the schema allows.
+    /// The contract's input schema as JSON, if the derive cannot express it. The struct accepts everything that the schema
+    /// allows.
     const SCHEMA: Option<&'static str> = None;
-    /// The properties that mcpkg adds to the contract's schema, as a JSON object. They are listed only under mcpkg's own name.
-    /// Every argument of the struct is accepted, listed or not.
+    /// Properties that mcpkg adds to the contract's schema, as a JSON object. Only a server under mcpkg's own name lists
+    /// them. Every argument of the struct is accepted, whether or not it is listed.
     const ADDED: &'static str = "{}";
 
-    /// Returns the command that an envelope names, with the flags that make a difference, such as `deploy --apply`.
+    /// Returns the command for an envelope, with the flags that make a difference, such as `deploy --apply`.
     fn command(&self) -> String {
         Self::CLI.join(" ")
     }
 
-    /// Returns the name of the thing that it changes, for the trail.
+    /// Returns the name of the thing that the call changes, for the trail.
     fn subject(&self) -> String {
         String::new()
     }
@@ -275,8 +276,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     }
 
     /// Returns what the call is going to do, one line per effect, for a person who is asked to consent to it as a command.
-    /// Needed if the arguments alone do not say it. The consent covers these lines only: if they have changed by the time it
-    /// runs, the person is asked again.
+    /// Needed if the arguments alone do not say it. The consent covers only these lines: if they have changed by the time the
+    /// call runs, the person is asked again.
     ///
     /// # Errors
     /// The reason why it cannot be done.
@@ -284,10 +285,10 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         Ok(Vec::new())
     }
 
-    /// Whether the call only reads, takes microseconds, and depends on nothing but its arguments and the database. A server
-    /// answers it on the thread that reads requests, and repeats the answer until something is committed. If it is also
-    /// `ONE_AT_A_TIME`, it may be slow in a large database: it starts on that thread, and moves to another one if it is not
-    /// done within a few milliseconds.
+    /// Whether the call only reads, takes microseconds, and depends only on its arguments and the database. A server answers
+    /// such a call on the thread that reads requests, and repeats the answer until something is committed. A call that is
+    /// also `ONE_AT_A_TIME` may be slow in a large database: it starts on that thread, and moves to another one if it takes
+    /// longer than a few milliseconds.
     fn is_hot(&self) -> bool {
         false
     }
@@ -302,16 +303,13 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         }
     }
 
-    /// Takes back a result that is useless unless the user saw the reply, and returns the error to show. Called if the shell
-    /// could not print the reply with this data.
+    /// Called if the shell could not print the reply with this data. An operation whose result is useless unless the user saw
+    /// it takes the result back here. Returns the error to show.
     fn unprinted(_context: &Context, _data: &Value, error: Error) -> Error {
         error
     }
 
-    /// Runs the operation.
-    ///
-    /// # Errors
-    /// A code of `error.rs` with a message that names the thing.
+    /// Runs the operation. Errors have a code of `error.rs` and a message that names the thing.
     fn run(self, context: &Context) -> Result<Reply>;
 }
 
@@ -323,17 +321,16 @@ pub struct NoOutput {}
 #[derive(Debug)]
 pub struct Reply {
     pub body: Body,
-    /// The data for programs, which becomes the output of `--json` and structuredContent.
     pub data: Value,
     /// The data as JSON text for an agent, from [`Reply::written`]; `data` is null in that case.
     pub json: Option<String>,
     /// An entry for `_meta` in a tool's result: a key and its value.
     pub meta: Option<(&'static str, Value)>,
-    /// What to do next. The shell prints them to stderr.
+    /// Hints about what to do next. The shell prints them to stderr.
     pub hints: Vec<String>,
-    /// What the user should know although the operation succeeded.
+    /// Problems that the user should know about although the operation succeeded.
     pub warnings: Vec<String>,
-    /// Further details. The shell prints them to stderr with `-v`, and then omits [`LISTED_BY_VERBOSE`] from its hints.
+    /// Further details. The shell prints them to stderr with `-v`, and then omits [`LISTED_BY_VERBOSE`] from the hints.
     pub details: Vec<String>,
     /// Whether `--check` found differences. If so, the shell exits with status 3.
     pub differs: bool,
@@ -341,7 +338,7 @@ pub struct Reply {
     pub failed: bool,
 }
 
-/// Ends a hint about the lines in [`Reply::details`].
+/// The end of a hint about the lines in [`Reply::details`].
 pub const LISTED_BY_VERBOSE: &str = "; `-v` lists them";
 
 /// The part of a reply for people.
@@ -356,7 +353,7 @@ pub enum Body {
     Diff(String),
     /// Several bodies, one after the other.
     Several(Vec<Body>),
-    /// A body about files below a folder. A terminal names the folder once, and shows the paths relative to it.
+    /// A body about files below a folder. A terminal prints the folder once, and the paths relative to it.
     Below(String, Box<Body>),
 }
 
@@ -373,7 +370,7 @@ pub struct Table {
     pub columns: &'static [&'static str],
     /// The rows, each with one cell per column.
     pub rows: Vec<Vec<String>>,
-    /// What a terminal shows if there are no rows.
+    /// What a terminal prints if there are no rows.
     pub empty: String,
 }
 
@@ -387,13 +384,12 @@ pub fn cell(text: &str) -> Cow<'_, str> {
 }
 
 impl Body {
-    /// Returns a text of lines, each of which stays a single line whatever it contains. Questions to a person are built from
-    /// it.
+    /// Returns a text with these lines. Control characters are replaced, so that each line stays a single line. Questions to
+    /// a person are built from this.
     pub fn lines<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> Self {
         Body::Text(lines.into_iter().map(|line| marks::line(line.as_ref()).into_owned() + "\n").collect())
     }
 
-    /// Appends its sentences and texts, each on its own lines.
     fn push_text(&self, text: &mut String) {
         match self {
             Body::Sentence(part) | Body::Text(part) | Body::Diff(part) => {
@@ -429,7 +425,7 @@ impl Reply {
         self.data.is_null() && matches!(&self.body, Body::Several(bodies) if bodies.is_empty())
     }
 
-    /// Returns a reply with data: for the shell as a value, for an agent as the final JSON text.
+    /// Returns a reply whose data is a value for the shell, and final JSON text for an agent.
     pub fn written(context: &Context, body: Body, data: &impl Serialize) -> Result<Self> {
         let unwritable = |error| Error::internal("a response cannot be written as JSON").with_source(error);
         if context.is_shell() {
@@ -452,14 +448,13 @@ impl Reply {
         if text.is_empty() { Value::Null } else { serde_json::json!({ "text": text }) }
     }
 
-    /// Adds a line that says what to do next.
+    /// Adds a hint about what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Adds warnings: what the user should know although the operation succeeded.
     #[must_use]
     pub fn warn(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
         self.warnings.extend(warnings);

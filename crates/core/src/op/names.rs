@@ -1,4 +1,4 @@
-//! Completes names on a shell's command line.
+//! Completes names on the shell's command line.
 
 use super::Domains;
 use mcpkg_base::error::Result;
@@ -6,10 +6,10 @@ use mcpkg_store::Db;
 use mcpkg_store::page::Page;
 use mcpkg_store::projects::{self, Project, Selection};
 
-/// The source of the names that complete an argument. A field declares it with `#[arg(add = NAMES)]`.
+/// Where the completions of an argument come from. A field declares it with `#[arg(add = NAMES)]`.
 #[derive(Clone, Copy, Debug)]
 pub enum Names {
-    /// Names that are stored in the database.
+    /// Names in the database.
     Stored(fn(&Typed<'_>) -> Result<Vec<Name>>),
     /// Names that are the same for every database.
     Known(fn(Domains) -> Vec<String>),
@@ -17,18 +17,18 @@ pub enum Names {
 
 impl clap::builder::ArgExt for Names {}
 
-/// The beginning of a name, as typed so far.
+/// The part of a name that the user has typed so far.
 #[derive(Clone, Copy)]
 pub struct Typed<'a> {
     pub db: &'a Db<'a>,
     /// How the command line selects its project.
     pub selection: &'a Selection,
     pub prefix: &'a str,
-    /// The most names to return.
+    /// The maximum number of names to return.
     pub limit: usize,
 }
 
-/// A name, with a description that distinguishes it from others.
+/// A completed name, with a description that tells it apart from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     pub name: String,
@@ -53,7 +53,7 @@ impl Typed<'_> {
         projects::resolve(self.db, self.selection)
     }
 
-    /// Returns the names that begin with what was typed.
+    /// Returns those names that begin with the typed prefix.
     pub fn matching(&self, names: impl IntoIterator<Item = String>) -> Vec<Name> {
         names.into_iter().filter(|name| name.starts_with(self.prefix)).take(self.limit).map(Name::from).collect()
     }

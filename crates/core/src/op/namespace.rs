@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The most segments. A tool's name has at most 8, and the last one is the tool's own.
+/// The maximum number of segments. A tool's name has at most 8, and the last one is the tool's own.
 const MAX_SEGMENTS: usize = 7;
 
 /// The longest namespace, in bytes.

@@ -11,9 +11,10 @@ use mcpkg_store::Db;
 /// A projected tool: data that is offered as an MCP tool.
 #[derive(Clone)]
 pub struct Projected {
-    /// The name for calls: at most 64 characters of `[A-Za-z0-9_-]`, and different from every operation's.
+    /// The name for calls: at most 64 characters of `[A-Za-z0-9_-]`, and different from the names of all operations.
     pub name: String,
-    /// The rest of its id as a command, after `tool:`: its own name, and the action if it has several.
+    /// The tool's id as a command without the prefix `tool:`. It consists of the tool's own name and, if there are several,
+    /// the action.
     pub command: String,
     /// A title for people.
     pub title: Option<String>,
@@ -22,39 +23,39 @@ pub struct Projected {
     /// The JSON Schema of its data, if known.
     pub output_schema: Option<Arc<Map<String, Value>>>,
     pub effect: Effect,
-    /// The hints from its own manifest, which override those that follow from its effect.
+    /// The hints from the tool's own manifest. They override the hints that follow from its effect.
     pub hints: Hints,
-    /// Whether it reaches anything outside of this machine.
+    /// Whether the tool reaches anything outside this machine.
     pub open_world: bool,
-    /// Whether it may take minutes, like [`super::Operation::LONG`].
+    /// Whether a call may take minutes, like [`super::Operation::LONG`].
     pub long: bool,
-    /// Whether it runs commands, and asks a person about each plan itself, like [`super::Operation::RUNS_COMMANDS`].
+    /// Whether the tool runs commands, and asks a person about each plan itself, like [`super::Operation::RUNS_COMMANDS`].
     pub runs_commands: bool,
-    /// The name of the operation that a person is asked to consent to, if a call may need consent.
+    /// If a call may need consent, the name of the operation that the person is asked about.
     pub consent: Option<&'static str>,
     /// An entry for `_meta` in the list: a key and its value.
     pub meta: Option<(&'static str, Value)>,
     pub group: &'static str,
     pub shape: Shape,
-    /// Runs it with the caller's arguments.
+    /// Runs the tool with the caller's arguments.
     pub run: Arc<Run>,
 }
 
 /// Hints about a tool's behavior, which become MCP's annotations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// Whether it changes nothing.
+    /// Whether the tool changes nothing.
     pub read_only: Option<bool>,
-    /// Whether it may destroy existing data.
+    /// Whether the tool may destroy existing data.
     pub destructive: Option<bool>,
     /// Whether repeating a call has no further effect.
     pub idempotent: Option<bool>,
-    /// Whether it reaches anything outside of this machine.
+    /// Whether the tool reaches anything outside this machine.
     pub open_world: Option<bool>,
 }
 
 impl Projected {
-    /// Runs the tool as an operation. If it only reads, its handle cannot write.
+    /// Runs the tool as an operation. A tool that only reads gets a database handle that cannot write.
     ///
     /// # Errors
     /// The tool's own errors.
@@ -72,11 +73,11 @@ pub type Run = dyn Fn(&Context, Value) -> Result<Reply> + Send + Sync;
 /// Lists and finds the projected tools of one domain.
 #[derive(Clone, Copy)]
 pub struct Projections {
-    /// Returns at most this many tools in the order of their names, beginning after the given name.
+    /// Returns at most this many tools, sorted by name, beginning after the given name.
     pub list: fn(&Db<'_>, &Audience<'_>, &str, usize) -> Result<Vec<Projected>>,
     /// Returns the tool with this name.
     pub find: fn(&Db<'_>, &Audience<'_>, &str) -> Result<Option<Projected>>,
-    /// Returns a validator that changes whenever the list does.
+    /// Returns a validator that changes whenever the list of tools changes.
     pub validator: fn(&Db<'_>, &Audience<'_>) -> Result<Validator>,
 }
 

@@ -11,39 +11,39 @@ use mcpkg_store::Db;
 use mcpkg_store::blobs::Blob;
 use mcpkg_store::projects::Selection;
 
-/// A resource, or all resources that one URI template covers.
+/// A resource, or all resources of one URI template.
 pub struct Resource {
-    /// The URI, or a template as in RFC 6570 in which `{name}` stands for one part between slashes.
+    /// The URI, or a template of RFC 6570 in which `{name}` stands for one part between slashes.
     pub uri: &'static str,
     /// The name in lists.
     pub name: &'static str,
     /// A title for people.
     pub title: &'static str,
     pub description: &'static str,
-    /// The MIME type, if it is the same for all.
+    /// The MIME type, if it is the same for all resources of the template.
     pub mime_type: Option<&'static str>,
     pub shown: Shown,
-    /// How to read it if it is not stored in rows. `read`, `validator` and `complete` are not used then.
+    /// How to read a resource that is not stored in rows. `read`, `validator` and `complete` are not used then.
     pub live: Option<Live>,
-    /// Passes on its contents. Returns whether the resource exists.
+    /// Hands over the contents. Returns whether the resource exists.
     pub read: fn(&Asked<'_>, &mut dyn Contents) -> Result<bool>,
-    /// Returns a validator that differs exactly if the contents differ; `None` if the resource does not exist.
+    /// Returns a validator that changes exactly when the contents change; `None` if the resource does not exist.
     pub validator: fn(&Asked<'_>) -> Result<Option<Validator>>,
     /// Returns completions for a variable of the template; `None` if there is no such variable.
     pub complete: fn(&Completing<'_>) -> Result<Option<Vec<String>>>,
 }
 
-/// Reads a resource that is made from files and the output of programs instead of rows. Reading may run git, so no transaction
-/// is open meanwhile.
+/// Reads a resource that is made from files and the output of programs instead of rows. Reading may run git, so it happens
+/// outside any transaction.
 #[derive(Clone, Copy)]
 pub struct Live {
-    /// Its group of tools. Only clients that are served this group can read it.
+    /// The resource's group of tools. Only clients that are served this group can read the resource.
     pub group: &'static str,
     /// Returns the text; `None` if the resource does not exist.
     pub read: fn(&Context, &Values) -> Result<Option<String>>,
-    /// Returns the current values of the template's variable, in order; empty without a variable.
+    /// Returns the current values of the template's variable, in order; empty if there is no variable.
     pub names: Named,
-    /// Whether its text may change without a report from the watch, so that it has to be read again to find out.
+    /// Whether the text may change without a report from the watch. If so, a server has to read the text again to find out.
     pub looked_at_again: bool,
 }
 
@@ -54,9 +54,9 @@ pub type Named = fn(&Context) -> Result<Vec<String>>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     Template,
-    /// resources/list, after the stored resources. Its URI has no variable.
+    /// In resources/list, after the stored resources. The URI has no variable.
     Listed,
-    /// In neither list. Something else refers to it.
+    /// In neither list, because something else refers to the resource.
     Elsewhere,
 }
 
@@ -68,21 +68,21 @@ pub struct Asked<'a> {
     /// The requested URI.
     pub uri: &'a str,
     pub values: Values,
-    /// The most bytes of content in one answer.
+    /// The maximum size of content in one answer, in bytes.
     pub max_answer: u64,
 }
 
-/// A variable that is being typed.
+/// A template's variable whose value the user is typing.
 pub struct Completing<'a> {
     pub db: &'a Db<'a>,
     /// How the request selects its project.
     pub selection: &'a Selection,
     pub variable: &'a str,
-    /// The beginning of its value, as typed so far.
+    /// The part of the value that was typed so far.
     pub typed: &'a str,
     /// Returns the values of other variables, if known.
     pub given: &'a dyn Fn(&str) -> Option<&'a str>,
-    /// The most values to return.
+    /// The maximum number of values to return.
     pub limit: usize,
 }
 
@@ -97,11 +97,11 @@ impl Values {
     }
 }
 
-/// Takes the contents of a resource. `shell` is a command that prints contents that are too large for one answer.
+/// Receives the contents of a resource. `shell` returns a command that prints contents that are too large for one answer.
 pub trait Contents {
     fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()>;
 
-    /// Takes stored bytes. If they are valid text, the client gets text.
+    /// Receives stored bytes. If they are valid text, the client gets text.
     fn blob(
         &mut self,
         db: &Db<'_>,
@@ -128,7 +128,7 @@ impl Validator {
 }
 
 impl Resource {
-    /// An empty resource, to fill in the rest of another one.
+    /// The default values of all fields: `..Resource::EMPTY` fills in the rest.
     pub const EMPTY: Self = Self {
         uri: "",
         name: "",
@@ -147,8 +147,8 @@ impl Resource {
         self.uri.split('/').find_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    /// Returns the values of the template's variables if `uri` matches the template. The URI is split at its slashes first, and
-    /// then each part is decoded once.
+    /// Returns the values of the template's variables if `uri` matches the template. The URI is split at its slashes before
+    /// its parts are decoded, so that an encoded slash stays within its part.
     pub fn values(&self, uri: &str) -> Option<Values> {
         let (scheme, template) = self.uri.split_once("://")?;
         let path = uri.strip_prefix(scheme)?.strip_prefix("://")?;
@@ -174,7 +174,7 @@ fn decode(part: &str) -> Option<Cow<'_, str>> {
     percent_encoding::percent_decode_str(part).decode_utf8().ok()
 }
 
-/// Adds a page of rows to an object: the first rows, as many as fit into an answer of `limit` bytes, and whether there are
+/// Adds a page of rows to an object: as many of the first rows as fit into an answer of `limit` bytes, and whether there are
 /// more.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
-//! What a domain serves over HTTP in addition to MCP, below its own path.
+//! Describes what a domain serves over HTTP in addition to MCP, below its own path.
 //!
-//! A server walks the table of domains and knows none of them. It identifies the caller, applies its limits, reads the body,
-//! and passes everything to the functions of [`Served`].
+//! A server works with the table of all domains, and depends on no single domain. It identifies the caller, applies its
+//! limits, reads the body, and passes everything to the functions of [`Served`].
 
 use std::io::Read;
 use std::ops::Range;
@@ -24,12 +24,12 @@ pub struct Served {
     pub help: &'static str,
     /// The path below which it answers, such as `/registry`.
     pub prefix: &'static str,
-    /// Returns the most bytes that a request's body may have, before any of it is read, or the answer that refuses the request.
-    /// It only uses the caller and the head, never the database.
+    /// Returns the maximum size of the request's body, or the answer that refuses the request. This is called before the body
+    /// is read, and uses only the caller and the head, never the database.
     pub admit: fn(&Context, &Head) -> Result<u64, Box<Answer>>,
     /// Answers an admitted request with its whole body.
     pub answer: fn(&Context, &Head, &mut (dyn Read + Send)) -> Answer,
-    /// Returns the answer for a request that the server itself refuses, given the reason.
+    /// Returns the answer for a request that the server itself refuses for this reason.
     pub refuse: fn(StatusCode, &str) -> Answer,
 }
 
@@ -52,7 +52,7 @@ pub struct Answer {
     pub content: Content,
 }
 
-/// Runs once a content was sent completely, with a handle that may write.
+/// Runs after a content was sent completely, with a database handle that may write.
 pub type Sent = Box<dyn FnOnce(&Store) + Send + Sync>;
 
 pub enum Content {
@@ -66,7 +66,7 @@ pub enum Content {
         /// The range of bytes to send.
         range: Range<u64>,
         content_type: HeaderValue,
-        /// What to do once the last byte was sent.
+        /// What to do after the last byte was sent.
         sent: Option<Sent>,
     },
 }
@@ -88,7 +88,7 @@ impl Answer {
 }
 
 impl Context {
-    /// Appends the event of a refused change, if the caller may write at all.
+    /// Appends the event of a refused change.
     pub fn refused_there(&self, kind: &str, subject: &str, error: &Error) {
         self.refused(kind, subject, error);
     }

@@ -1,19 +1,19 @@
-//! The one rule for which tools a caller may reach, whether by name or as a command.
+//! Decides which tools a caller may reach, whether by name or as a command.
 
 use super::Effect;
 
 /// The tools that a caller may reach. The default is all of them, as in a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Surface {
-    /// The groups that are served. `None` means all groups except for the withheld ones.
+    /// The groups that are served. `None` means all groups except the withheld ones.
     pub groups: Option<Vec<String>>,
     /// The groups that are served only if `groups` names them.
     pub withheld: Vec<&'static str>,
-    /// The only tools that are served, if the server stands in for a contract that names them.
+    /// The only tools that are served, if the server presents itself as a program whose contract lists its tools.
     pub tools: Option<&'static [&'static str]>,
     /// Whether only tools that change nothing are served.
     pub read_only: bool,
-    /// Whether no commands are run, except for mcpkg's own that only read.
+    /// Whether running commands is forbidden, except mcpkg's own commands that only read.
     pub no_execute: bool,
 }
 

@@ -17,7 +17,7 @@ pub struct Undo {
     pub lasting: &'static [(&'static str, &'static str)],
 }
 
-/// Undoes one event. If the flag is `true`, only shows what would change.
+/// Undoes one event. If the flag is `true`, only returns what would change.
 pub type Alone = fn(&Context, &Event, bool) -> Result<Reply>;
 
 impl Undo {
@@ -40,12 +40,12 @@ pub trait Undoable: Sync {
     /// Returns the item's name in a state, such as `prompt review`; `None` if it is unknown.
     fn name(&self, db: &Db<'_>, item: &str, state: &str) -> Result<Option<String>>;
 
-    /// Describes the step from one state to another for the user, such as `back to revision 1`. The inner error is the
-    /// reason why the step is impossible.
+    /// Describes the step from one state to another for the user, such as `back to revision 1`. The inner error says why the
+    /// step is impossible.
     fn going(&self, db: &Db<'_>, item: &str, from: &str, to: &str) -> Result<Result<String, String>>;
 
-    /// Returns the reason why the item cannot change to `to` now, such as a name that is taken. `moves` returns whether
-    /// another item changes in the same undo.
+    /// Returns the reason why the item cannot change to `to` now, such as a name that is taken. `moves` tells whether the
+    /// same undo also changes another item.
     fn obstacle(&self, _db: &Db<'_>, _item: &str, _to: &str, _moves: &dyn Fn(&str) -> bool) -> Result<Option<String>> {
         Ok(None)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Context;
 
-/// Called when live resources may have changed; at any time, from any thread.
+/// Called at any time, from any thread, when live resources may have changed.
 pub type Ring = Arc<dyn Fn() + Send + Sync>;
 
 /// Starts a watch, which lasts until the returned value is dropped.
@@ -15,9 +15,10 @@ pub trait Watching: Send {
     /// Updates the set of watched files, for example after a repository was added.
     fn follow(&mut self, context: &Context);
 
-    /// Whether no program is changing the sources right now. Unfinished changes are read only once they are finished.
+    /// Whether no program is changing the sources right now. Resources are read only while the sources are settled.
     fn is_settled(&self, context: &Context) -> bool;
 
-    /// Whether it reports every change. If the system cannot watch everything, the resources are checked periodically instead.
+    /// Whether the watch reports every change. If the system cannot watch everything, the resources are checked periodically
+    /// as well.
     fn is_complete(&self) -> bool;
 }

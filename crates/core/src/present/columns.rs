@@ -3,18 +3,18 @@
 /// The number of spaces between two columns.
 pub(super) const GAP: usize = 2;
 
-/// The least width of a column with prose. If there is less room, the column is left out.
+/// The minimum width of a column with prose. If there is less room, the column is left out.
 const PROSE: usize = 12;
 
-/// The least width of a column with facts: a date, and the sign that its time was cut off.
+/// The minimum width of a column with facts: enough for a date and the `…` that stands for its time.
 const FACT: usize = 11;
 
-/// How important a column's width is. If a table does not fit, the first ones here shrink first.
+/// How important a column's width is. If a table does not fit, columns of the first ranks shrink first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// All its cells are empty.
+    /// All cells of the column are empty.
     Empty,
-    /// It must be readable as a whole. If there is no room, it moves to its own lines below the row.
+    /// The cells must be readable as a whole. If there is no room, they move to their own lines below the row.
     Whole,
     Prose,
     /// Details that can be looked up elsewhere.
@@ -45,7 +45,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// Returns column number `index` of `count`. `cells` is the width of its widest cell.
+    /// Returns the column at `index` of `count`. `cells` is the width of its widest cell.
     pub(super) fn new(index: usize, count: usize, heading: &str, heading_width: usize, cells: usize) -> Self {
         let is_last = index + 1 == count;
         let (rank, kept) = match heading.to_ascii_lowercase().as_str() {
@@ -67,22 +67,21 @@ impl Column {
         Self { index, width: heading_width.max(cells), kept, rank }
     }
 
-    /// Whether its cells are shown as a whole or not at all.
+    /// Whether the column's cells are shown as a whole or not at all.
     pub(super) fn is_whole(&self) -> bool {
         self.rank == Rank::Whole
     }
 
-    /// Whether it names the row's subject. Such cells are never cut, but continue on the next line.
+    /// Whether the column names the row's subject. Such cells are never cut; they continue on the next line.
     pub(super) fn is_name(&self) -> bool {
         self.rank == Rank::Name
     }
 
-    /// Whether all its cells are empty.
     pub(super) fn is_empty(&self) -> bool {
         self.rank == Rank::Empty
     }
 
-    /// Returns the least useful width of the column on a terminal that is `width` columns wide.
+    /// Returns the smallest useful width of this column on a terminal with `width` columns.
     fn least(&self, width: usize) -> usize {
         self.width.min(match self.rank {
             Rank::Empty | Rank::Whole => self.width,
@@ -114,7 +113,7 @@ pub(super) fn fit(mut columns: Vec<Column>, width: usize) -> Vec<Column> {
     columns
 }
 
-/// Takes the excess width of the table from the widest columns of one rank.
+/// Narrows the widest columns of one rank until the table fits.
 fn shrink(columns: &mut [Column], rank: Rank, width: usize) {
     while total(columns.iter().map(|column| column.width)) > width {
         let can_give = |column: &&mut Column| column.rank == rank && column.width > column.least(width);
@@ -125,7 +124,7 @@ fn shrink(columns: &mut [Column], rank: Rank, width: usize) {
     }
 }
 
-/// Returns the total width of columns including the gaps.
+/// Returns the total width of the columns and the gaps between them.
 fn total(widths: impl ExactSizeIterator<Item = usize>) -> usize {
     widths.len().saturating_sub(1) * GAP + widths.sum::<usize>()
 }

@@ -16,7 +16,7 @@ pub(super) fn failure(command: &str, error: &Error) -> Value {
         Some(other) => Map::from_iter([("value".to_owned(), other.clone())]),
         None => Map::new(),
     };
-    // Details from the place of the failure are more specific than the table of codes.
+    // The error's own details take precedence, because they are more specific than the table of codes.
     details.entry("reason_code").or_insert_with(|| json!(error.code().reason()));
     details.entry("next_actions").or_insert_with(|| json!(error.code().next_actions()));
     details.entry("category").or_insert_with(|| json!(super::json::category(error.code())));

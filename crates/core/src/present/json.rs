@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::op::Reply;
 use mcpkg_base::error::{Blame, Code, Error};
 
-/// Returns the category of a failure, by which a program can decide what to do next.
+/// Returns the category of an error, which tells a program what kind of reaction makes sense.
 pub(super) fn category(code: Code) -> &'static str {
     Category::of(code).word()
 }
@@ -20,7 +20,7 @@ enum Category {
     NotFound,
     /// The request is not allowed, or nobody has confirmed it.
     Refused,
-    /// It was started, and failed.
+    /// The operation started and then failed.
     Execution,
     Internal,
 }
@@ -69,7 +69,7 @@ impl Category {
     }
 }
 
-/// Like [`reply`], but returns text. Data that is already JSON text is not parsed for this.
+/// Like [`reply`], but returns text. Data that already is JSON text is copied, not parsed.
 pub(super) fn text(version: Option<&str>, reply: &Reply) -> String {
     let written = reply.json.as_deref().filter(|_| reply.warnings.is_empty());
     match (version, written.and_then(|written| written.strip_prefix('{')).filter(|rest| *rest != "}")) {
@@ -93,8 +93,8 @@ pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
     Value::Object(object)
 }
 
-/// Returns a failure: `code`, `message`, `category`, and if known, `hint` (the first of `hints`), `next_step`, `details` and
-/// `retry_after_ms`, which comes from the error's details.
+/// Returns a failure: `code`, `message`, `category` and, if known, `hint` (the first of `hints`), `next_step`, `details` and
+/// `retry_after_ms`, which is taken from the error's details.
 pub(super) fn failure(version: Option<&str>, error: &Error) -> Value {
     let code = error.code();
     let mut failed = json!({
@@ -178,7 +178,7 @@ mod tests {
     fn what_is_not_found_is_said_so() {
         for code in Code::ALL.iter().filter(|code| code.name().ends_with("_NOT_FOUND") && code.blame() == Blame::Caller)
         {
-            // Git is a part of the machine, and nothing that the request names.
+            // A missing git is a problem of the machine, not of something that the request names.
             let expected = if *code == Code::GitNotFound { Category::Refused } else { Category::NotFound };
             assert_eq!(Category::of(*code), expected, "{}", code.name());
         }

@@ -53,7 +53,7 @@ pub fn is_empty(body: &Body) -> bool {
     }
 }
 
-/// Returns a body in whose tables the paths below `folder` are relative to it.
+/// Makes the paths below `folder` relative in the body's tables.
 pub fn relative(body: Body, folder: &str) -> Body {
     match body {
         Body::Table(table) => Body::Table(below(table, folder)),
@@ -62,8 +62,7 @@ pub fn relative(body: Body, folder: &str) -> Body {
     }
 }
 
-/// Returns a reply as one object, in the given shape. `command` is the command that an envelope names, such as `deploy
-/// --apply`.
+/// Returns a reply as one object, in the given shape. An envelope contains `command`, such as `deploy --apply`.
 pub fn object(shape: Shape, command: &str, reply: &Reply) -> Value {
     match shape {
         Shape::Sentence | Shape::Output => reply.data.clone(),
@@ -91,7 +90,8 @@ pub fn failure(shape: Shape, command: &str, failed: &Error) -> Value {
     }
 }
 
-/// Returns a failure as one sentence, as contract 001 has it in a tool's result. The structured part says what to do next.
+/// Returns a failure as one sentence, as contract 001 requires for the text of a tool's result. The structured part says what
+/// to do next.
 pub fn sentence(error: &Error) -> String {
     format!("Error: {}", error.public_message())
 }

@@ -69,7 +69,7 @@ fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(marks::line(&text.replace(['\n', '\r', '\t'], " ")).into_owned())
 }
 
-/// Returns a line with a cell for each column. All but the last cell are padded.
+/// Returns one line of the table. All cells but the last are padded. `more` appends the sign for omitted columns.
 fn line<'t>(columns: &[Column], text: impl Fn(&Column) -> Cow<'t, str>, more: bool) -> String {
     let mut line = String::new();
     let mut padding = 0;
@@ -163,7 +163,7 @@ fn wrap(lines: &mut String, text: &str, width: usize) {
     }
 }
 
-/// Returns the table with the paths below `folder` relative to it.
+/// Makes the table's paths below `folder` relative to it.
 pub(super) fn below(mut table: Table, folder: &str) -> Table {
     for cell in table.rows.iter_mut().flatten() {
         let relative = cell.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));

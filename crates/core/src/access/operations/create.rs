@@ -163,8 +163,8 @@ impl Operation for Create {
     }
 }
 
-/// Says which tools the clients of a project's key may call. Tools that write to the disk are excluded: these clients must stay
-/// inside the project.
+/// Says which tools the clients of a project's key may call. Tools that write to the disk are excluded, because these clients
+/// must stay inside the project.
 fn tools(domains: Domains, read_only: bool) -> String {
     let served = || domains.operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
     let groups = domains.iter().flat_map(|domain| domain.groups).filter(|group| group.within_project);
@@ -206,8 +206,8 @@ fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
         let project = project_name(db, key.project)?;
         context.event(db, author, project.as_deref(), "access.revoke", name)
     });
-    // The cause is left out of the error: the caller ignores errors caused by a closed pipe, because the reader has read
-    // enough.
+    // Do not make the cause the source of the new error: the caller ignores errors caused by a closed pipe, but this one has
+    // to be shown.
     let why = error.message();
     match revoked {
         Ok(()) => Error::new(

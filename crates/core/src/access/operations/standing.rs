@@ -40,7 +40,7 @@ pub(super) fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<
     })
 }
 
-/// Returns what a key allows, as `access list` words it.
+/// Describes what a key allows, as a cell of `access list`.
 pub(super) fn may(key: &Key) -> String {
     let mut words = match (key.read_only, key.consent) {
         (true, _) => "read",
@@ -60,7 +60,7 @@ pub(super) fn may(key: &Key) -> String {
     words
 }
 
-/// Returns what a key allows on a server's registry beyond reading.
+/// Describes what a key allows on a server's registry, other than reading.
 pub(super) fn at_registry(key: &Key) -> Option<String> {
     let namespaces = key.publish.join(", ");
     match (key.publish.is_empty(), key.attest) {

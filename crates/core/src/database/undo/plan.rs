@@ -33,7 +33,6 @@ pub struct Preview {
 /// A change, and how the undo treats it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// The event's sequence number.
     pub event: i64,
     #[serde(serialize_with = "clock::as_rfc3339")]
     pub at: Millis,
@@ -63,7 +62,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// Returns the word for the table.
     pub const fn word(self) -> &'static str {
         match self {
             Status::In => "IN",
@@ -96,10 +94,10 @@ impl std::fmt::Debug for Step {
     }
 }
 
-/// An item while the plan is made. Nothing is written yet.
+/// The planned state of an item. Nothing is written to the database yet.
 struct Item {
     how: &'static dyn Undoable,
-    /// The item's content in the database. `state` and `content` are those after the planned steps so far.
+    /// The item's current content in the database. `state` and `content` are those after the planned steps.
     now: Option<String>,
     state: String,
     content: Option<String>,
@@ -155,7 +153,6 @@ struct Planner<'a, 'c> {
 }
 
 impl Planner<'_, '_> {
-    /// Adds the lines of an event.
     fn event(&mut self, event: &Event, asked: &Asked) -> Result<()> {
         let out = |why: String| {
             let name = event.subject_name.as_deref().unwrap_or(&event.subject);
@@ -307,7 +304,6 @@ fn no_history(kind: &str) -> String {
 }
 
 impl Preview {
-    /// Returns the number of changes with this status.
     pub fn count(&self, status: Status) -> usize {
         self.changes.iter().filter(|line| line.status == status).count()
     }
