@@ -8,10 +8,10 @@ use serde::Deserialize;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::new_content::NewContent;
 
-/// Content as the caller gave it; not yet read.
+/// Content as the caller gave it. It has not been read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A JSON string of a tool call.
+    /// A JSON string from a tool call.
     Agent(String),
     /// Text typed on the command line.
     Typed(String),
@@ -27,17 +27,18 @@ pub struct Given {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A JSON string of a tool call. The MIME type that the agent gives decides whether it is text or base64 (contract 001).
+    /// A JSON string from a tool call. The MIME type that the agent gives decides whether the string is text or base64
+    /// (contract 001).
     Agent,
-    /// Typed on the command line, or standard input.
+    /// Text on the command line, or standard input.
     Shell,
-    /// A file, whose type follows from its name.
+    /// A file. Its type is guessed from its name.
     File(PathBuf),
 }
 
 impl Content {
-    /// Parses CONTENT of a command line: `@path` is a file, `-` is standard input, `@@text` is the text `@text`, and
-    /// anything else is the text itself. It never fails, because it reads nothing yet.
+    /// Parses the CONTENT of a command line: `@path` is a file, `-` is standard input, `@@text` is the text `@text`, and
+    /// anything else is the text itself. This never fails, because nothing is read yet.
     pub fn from_shell(argument: &str) -> Result<Self, std::convert::Infallible> {
         Ok(match (argument, argument.strip_prefix('@')) {
             ("-", _) => Self::Input,
@@ -47,7 +48,7 @@ impl Content {
         })
     }
 
-    /// Reads the content. A file is checked, but its bytes stay in the file.
+    /// Reads the content. A file is checked, but its bytes are not loaded.
     pub fn read(self) -> Result<Given> {
         Ok(match self {
             Self::Agent(text) => Given { content: text.into_bytes().into(), origin: Origin::Agent },

@@ -75,7 +75,7 @@ impl Edit {
                 .hint(format!("`mcpkg prompt show {} --raw` shows the current text", self.name)));
             }
             if !keeps_front && !text.starts_with("---") {
-                // The user deleted the front matter in the editor, so do not add it again.
+                // The user deleted the front matter in the editor, so do not put it back.
                 current.attributes.front_matter = None;
             }
             prompt_ops::declare(&mut current.attributes, &mut text, false)?;

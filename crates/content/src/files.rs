@@ -1,4 +1,4 @@
-//! Takes over files that were edited on disk: the bytes of a skill's files and of instructions are stored unchanged.
+//! Stores files that were edited on disk: a skill's files and instructions, byte for byte.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub struct File {
     pub executable: bool,
 }
 
-/// Gives a resource new bytes and keeps its executable bit.
+/// Gives a resource new bytes, and leaves its executable bit unchanged.
 pub fn replace(
     db: &Db<'_>,
     author: Author<'_>,
@@ -35,8 +35,9 @@ pub fn replace(
     Ok(change(db, author, project, resource, &file)?.0)
 }
 
-/// Gives a resource the content and the executable bit of a file, and returns whether anything changed. Its MIME type
-/// stays if it fits the new bytes. A description that came from the old front matter is taken from the new one.
+/// Gives a resource the content and the executable bit of a file, and returns whether anything changed. The MIME type stays
+/// if it fits the new bytes. If the description came from the old front matter, it is replaced with the one in the new front
+/// matter.
 pub fn change(
     db: &Db<'_>,
     author: Author<'_>,
@@ -63,10 +64,10 @@ pub fn change(
     Ok((resource, true))
 }
 
-/// Adds the file at `path` to a skill, as an import would.
+/// Adds the file at `path` to a skill, in the same way as an import.
 ///
 /// # Errors
-/// `E_ALREADY_EXISTS` if the project has a resource of this URI.
+/// `E_ALREADY_EXISTS` if the project already has a resource with this URI.
 pub fn add_to_skill(
     db: &Db<'_>,
     author: Author<'_>,

@@ -1,4 +1,5 @@
-//! `mcpkg doctor` findings about stored templates: templates that exceed today's limits, or that use undeclared names.
+//! Reports stored templates that cannot be rendered, because they exceed today's limits or use undeclared names, to `mcpkg
+//! doctor`.
 
 use super::answer;
 use mcpkg_agents::template;
@@ -6,7 +7,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::{Db, blobs, prompts};
 
-/// The most templates that one finding lists by name.
+/// The maximum number of templates that one finding lists by name.
 const NAMED: usize = 20;
 
 /// Checks the templates of all projects and reports those that cannot be rendered.

@@ -290,7 +290,7 @@ fn compared(context: &Context, kind: Kind, name: &str, from: Option<i64>, to: Op
     Ok(Reply::new(Body::Diff(text), data))
 }
 
-/// Returns the error for a restore without a revision; it lists the newest revisions.
+/// Returns the error for a restore without a revision. The error lists the newest revisions.
 fn which(context: &Context, kind: Kind, name: &str) -> Result<Error> {
     const SHOWN: usize = 5;
     let newest = context.read(|db, project| {

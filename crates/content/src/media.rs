@@ -10,7 +10,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_store::new_content::NewContent;
 
-/// The MIME type of content for which none was given and none can be guessed (contract 001).
+/// The MIME type if none is given and none can be guessed (contract 001).
 pub const DEFAULT: &str = "text/plain";
 
 const BINARY: &str = "application/octet-stream";
@@ -51,9 +51,8 @@ pub fn is_textual(mime_type: &str) -> bool {
             ))
 }
 
-/// Determines the MIME type of content. An agent names the type, or gets text/plain. For content from the shell, the
-/// type follows from the bytes and the name of the file, or the URI. Fails if the content is empty or does not fit
-/// the type.
+/// Determines the MIME type of content. For an agent, it is the type that the agent gives, or text/plain. For a shell, it
+/// follows from the bytes and the name of the file, or the URI. Fails if the content is empty or does not fit the type.
 pub fn decide(given: Given, mime_type: Option<&str>, uri: &str) -> Result<Media> {
     if given.content.size() == 0 {
         return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));

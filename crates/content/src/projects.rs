@@ -1,4 +1,4 @@
-//! `mcpkg project ...`. None of these operations is a tool: agents do not manage projects.
+//! `mcpkg project ...`: manages projects. None of these operations is a tool, because agents do not manage projects.
 
 use std::path::{Path, PathBuf};
 
@@ -212,7 +212,7 @@ impl Operation for Select {
             (format!("Selected project '{name}'"), json!({}))
         };
         let reply = Reply::sentence(sentence, data(&project, more));
-        // Without this hint, a selection that a stronger setting overrides would look as if it had not worked.
+        // A stronger setting may override the selection. Without this hint, selecting would seem to have failed.
         let applies = context.store.read(|db| projects::resolve(db, &context.selection)).ok().flatten();
         Ok(match applies {
             Some(other) if other.id != project.id => reply.hint(format!(
@@ -273,7 +273,8 @@ impl Operation for Unbind {
     }
 }
 
-/// Returns the path under which a folder was bound. If the folder still exists, its links are resolved, as when binding.
+/// Returns the path under which a folder was bound. If the folder still exists, links in the path are resolved, as when it
+/// was bound.
 fn stored(folder: &Path) -> Option<String> {
     projects::Selection::folder(&folder.canonicalize().or_else(|_| std::path::absolute(folder)).ok()?)
 }
@@ -400,8 +401,8 @@ impl Delete {
     }
 }
 
-/// Returns the error for deleting a project whose files are still deployed: without the project, nobody could roll the
-/// deploy back.
+/// Returns the error for deleting a project whose files are still deployed. Without the project, nobody could roll the deploy
+/// back.
 fn still_deployed(project: &Project, root: &str) -> Error {
     let name = &project.name;
     Error::new(

@@ -1,5 +1,5 @@
-//! Changes that wait for a person's decision, because a source, a synced folder or a deployed file changed in a way that
-//! conflicts with the project.
+//! Proposals: changes that wait for a person's decision, because a source, a synced folder or a deployed file conflicts with
+//! the project.
 
 use super::item::{Entry, server};
 use super::stored::{self, Stored};
@@ -13,14 +13,14 @@ use mcpkg_store::{Db, blobs};
 /// A proposed change of an item.
 #[derive(Clone, Copy, Debug)]
 pub enum Proposed<'p> {
-    /// The item gets this entry and content; a deleted item is created again.
+    /// Gives the item this entry and content. A deleted item is created again.
     Change {
         entry: &'p Entry,
         /// The key of the proposed content.
         blob: i64,
     },
     Delete,
-    /// The next sync deletes the item's file in the synced folder.
+    /// Deletes the item's file in the synced folder, during the next sync.
     DeleteFile {
         /// The entry of the file that would be deleted.
         entry: &'p Entry,
@@ -42,7 +42,7 @@ pub struct New<'p> {
     pub proposed: Proposed<'p>,
 }
 
-/// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item.
+/// Stores a proposal and returns its number. An open proposal of the same origin for the same item is replaced.
 pub fn propose(db: &Db<'_>, author: Author<'_>, project: &Project, new: New<'_>) -> Result<i64> {
     let New { origin, item, ours, path, proposed } = new;
     let (action, entry, blob) = match proposed {
@@ -70,7 +70,7 @@ pub fn propose(db: &Db<'_>, author: Author<'_>, project: &Project, new: New<'_>)
     proposals::insert(db, new)
 }
 
-/// Returns how an item is called in output: `prompt:NAME`, or the URI if the item has one that is not a `file:` URI.
+/// Returns an item's name in output: its URI, or `prompt:NAME` and the like if it has no URI or a `file:` URI.
 fn label(entry: &Entry) -> String {
     match entry.what.uri() {
         Some(uri) if !uri.starts_with("file:") => uri.to_owned(),
@@ -138,7 +138,7 @@ fn entry(proposal: &Proposal) -> Result<Entry> {
     entry.ok_or_else(|| blobs::damaged_value("a proposal has no stored entry"))
 }
 
-/// Returns the words for the version that a proposal brings, such as `the file on disk`.
+/// Returns the words for where the proposed version comes from, such as `the file on disk`.
 fn place(proposal: &Proposal) -> &'static str {
     match proposal.origin {
         Origin::Deploy => "the file on disk",

@@ -1,4 +1,4 @@
-//! The `mcpkg://` resources, which let a client that only reads resources see everything in a project.
+//! The `mcpkg://` resources: a client that supports only resources can read everything in a project with them.
 
 use serde_json::{Map, json};
 
@@ -74,7 +74,7 @@ const HISTORY: Resource = Resource {
     validator: |asked| {
         let newest = revisions_of(asked, 1)?;
         let Some(newest) = newest.as_ref().and_then(|rows| rows.first()) else { return Ok(None) };
-        // The oldest revision is part of the validator, because old revisions may be deleted while the newest stays.
+        // Include the oldest revision, because old revisions may be deleted while the newest stays.
         let oldest = revisions::oldest(asked.db, newest.item)?;
         Validator::of(&(newest.item.as_bytes(), newest.number, newest.at, oldest)).map(Some)
     },

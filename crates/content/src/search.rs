@@ -10,13 +10,13 @@ use mcpkg_core::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table
 use mcpkg_store::blobs::{self, Verify};
 use mcpkg_store::{projects, search};
 
-/// The length of a snippet in bytes.
+/// The maximum length of a snippet in bytes.
 const SNIPPET: usize = 160;
 
-/// The most words in a query. Each word costs another index lookup, whose results are intersected with the others.
+/// The maximum number of words in a query. Each word costs another index lookup.
 const MAX_WORDS: usize = 64;
 
-/// The longest query in bytes.
+/// The maximum length of a query in bytes.
 const MAX_QUERY: usize = 4096;
 
 /// Search prompts and resources
@@ -101,7 +101,7 @@ impl Operation for Search {
             let project = if self.all { None } else { Some(projects::require(db, &context.selection)?.id) };
             search::find(db, project, &words, limit, |_, content| {
                 db.check_deadline()?;
-                // One damaged content must not hide the other hits.
+                // A single damaged content must not hide the other hits.
                 const DAMAGED: &str = "(its content is damaged)";
                 let Some(content) = content else { return Ok(DAMAGED.to_owned()) };
                 let mut body = Vec::new();
@@ -144,16 +144,16 @@ impl Operation for Search {
     }
 }
 
-/// Converts content to text. Invalid UTF-8, such as a character cut in half at the end, becomes U+FFFD.
+/// Converts content to text. Invalid UTF-8, such as a character that was cut in half, becomes U+FFFD.
 fn legible(content: Vec<u8>) -> String {
     String::from_utf8(content).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Returns the text around the first occurrence of any of `words` (lower case), on one line. If the text contains none
-/// of them literally, returns its beginning.
+/// Returns the text around the first occurrence of any of `words` (lower case), on one line. If the text contains none of
+/// them literally, returns the beginning of the text.
 fn snippet(body: &str, words: &[String]) -> String {
     let lower = body.to_lowercase();
-    // Lower-casing can change the length of the text. Then the positions do not match, and the snippet is the beginning.
+    // If lower-casing changed the length of the text, positions in the two texts differ. Use the beginning then.
     let found = if lower.len() == body.len() {
         words.iter().filter_map(|word| memmem::find(lower.as_bytes(), word.as_bytes())).min()
     } else {

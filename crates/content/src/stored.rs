@@ -1,5 +1,5 @@
-//! Prompts, resources, MCP servers and files of single agents in one common form, with everything that an export writes
-//! about them.
+//! Represents prompts, resources, MCP servers and files of single agents in one common form. It contains everything that an
+//! export writes about an item.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use mcpkg_store::{Db, blobs};
 #[derive(Clone, Debug)]
 pub struct Stored {
     pub item: Item,
-    /// Its name and attributes, and the origin that its module records.
+    /// The item's name, attributes and origin. The origin comes from the modules table.
     pub entry: Entry,
 }
 
@@ -36,12 +36,12 @@ pub enum Item {
     Resource(Resource),
     /// A file that only one agent reads.
     AgentFile(AgentFile),
-    /// An MCP server. It has no stored content: its content is generated from the row.
+    /// An MCP server. Its content is not stored, but generated from the row.
     Server(Box<Server>),
 }
 
 impl Stored {
-    /// Returns the key of its content; `None` for a server, whose content is generated.
+    /// Returns the key of the item's content; `None` for a server, whose content is generated.
     pub fn own_blob(&self) -> Option<i64> {
         match &self.item {
             Item::Prompt(prompt) => Some(prompt.blob),
@@ -51,7 +51,8 @@ impl Stored {
         }
     }
 
-    /// Returns the key of its content. For a server, this stores the generated content, so it needs a write transaction.
+    /// Returns the key of the item's content. For a server, this stores the generated content, so it needs a write
+    /// transaction.
     pub fn blob(&self, db: &Db<'_>) -> Result<i64> {
         match (&self.item, self.own_blob()) {
             (Item::Server(server), _) => blobs::put_source(db, &document(server)?),
@@ -68,7 +69,7 @@ impl Stored {
         }
     }
 
-    /// Returns whether its content is the blob with this key.
+    /// Returns whether the item's content is the blob with this key.
     pub fn holds(&self, db: &Db<'_>, blob: i64) -> Result<bool> {
         match self.own_blob() {
             Some(own) => Ok(own == blob),
@@ -76,8 +77,8 @@ impl Stored {
         }
     }
 
-    /// Returns its permanent key, which survives renaming: `prompt:<uuid>`, `resource:<uuid>`, `agent_file:<path>` or
-    /// `mcp_server:<uuid>`.
+    /// Returns the item's permanent key, which renaming does not change: `prompt:<uuid>`, `resource:<uuid>`,
+    /// `agent_file:<path>` or `mcp_server:<uuid>`.
     pub fn key(&self) -> String {
         match &self.item {
             Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
@@ -87,7 +88,7 @@ impl Stored {
         }
     }
 
-    /// Returns an item without the origin from the modules table.
+    /// Returns an item without an origin, since the modules table is not read.
     fn bare(item: Item) -> Self {
         let (name, what) = match &item {
             Item::Prompt(prompt) => (prompt.name.clone(), What::Prompt(prompt.attributes.clone())),
@@ -107,14 +108,15 @@ impl Stored {
         Stored { item, entry: Entry { name, what, origin: Origin::default() } }
     }
 
-    /// Adds the origin that its module row records.
+    /// Adds the origin that the item's row in the modules table records.
     fn with_row(mut self, row: Row) -> Self {
         let Row { applies, agent, path, .. } = row;
         self.entry.origin = Origin { applies, agent, path };
         self
     }
 
-    /// Returns the key of its module row; `None` for servers and files of one agent, which have no such row.
+    /// Returns the key of the item's row in the modules table; `None` for servers and files of one agent, which have no such
+    /// row.
     pub fn module(&self) -> Option<String> {
         match &self.item {
             Item::Prompt(prompt) => Some(module(&self.entry.what, prompt.uuid)),
@@ -124,7 +126,7 @@ impl Stored {
     }
 }
 
-/// Returns the key of an item's module row.
+/// Returns the key of an item's row in the modules table. All files of a skill share one row.
 pub fn module(what: &What, uuid: Uuid) -> String {
     match what {
         What::Prompt(_) => format!("prompt:{uuid}"),
@@ -152,7 +154,7 @@ pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
     let kept = agent_files::all(db, project.id)?.into_iter().map(Item::AgentFile);
     let servers = servers::all(db, project.id)?.into_iter().map(|server| Item::Server(Box::new(server)));
     let all = prompts.chain(resources).chain(kept).chain(servers).map(Stored::bare);
-    // One row covers all files of a skill, so rows are looked up by module, not by item.
+    // Look rows up by module and not by item, because all files of a skill share one row.
     Ok(all
         .map(|stored| match stored.module().and_then(|module| rows.get(&module)) {
             Some(row) => stored.with_row(row.clone()),
@@ -195,7 +197,7 @@ pub fn find(db: &Db<'_>, project: &Project, entry: &Entry) -> Result<Option<Stor
     item.map(|item| stored(db, project, item)).transpose()
 }
 
-/// Returns an item with the origin that its module row records.
+/// Returns an item with the origin from the modules table.
 fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
     let stored = Stored::bare(item);
     let row = stored.module().map(|module| modules::get(db, project.id, &module)).transpose()?.flatten();
@@ -211,8 +213,8 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     if entry.what == What::Server { server::read(entry, content).map(drop) } else { Ok(()) }
 }
 
-/// Creates an item from `entry` and `content`, or gives `before` a new revision with them. Returns its permanent key.
-/// Fails with `E_ALREADY_EXISTS` if the name or URI is taken.
+/// Creates an item from `entry` and `content`, or stores them as a new revision of `before`. Returns the item's permanent
+/// key. Fails with `E_ALREADY_EXISTS` if the name or URI is taken.
 pub fn put(
     db: &Db<'_>,
     author: Author<'_>,
@@ -231,7 +233,8 @@ pub fn put(
     Ok(key)
 }
 
-/// Like [`put`], but does not store the item's origin. Also returns the key of the module row to store it in, if the item has one.
+/// Like [`put`], but does not store the item's origin. Also returns the key of the modules row to store the origin in, if the
+/// item has one.
 pub fn write(
     db: &Db<'_>,
     author: Author<'_>,
@@ -281,8 +284,8 @@ pub fn write(
     Ok((format!("{}:{uuid}", entry.what.word()), Some(module(&entry.what, uuid))))
 }
 
-/// Creates a server, or gives `before` the definition of `server`. Others may have brought the definition, so a server that
-/// is new or runs something else is disabled until a person has looked at it. Fails with `E_ALREADY_EXISTS` if the name is
+/// Creates a server, or gives `before` the new definition. The definition may come from somebody else, so a server that is
+/// new or that runs something else is disabled until a person has looked at it. Fails with `E_ALREADY_EXISTS` if the name is
 /// taken.
 fn put_server(
     db: &Db<'_>,
@@ -301,13 +304,13 @@ fn put_server(
     Ok(servers::update(db, project, &before, after, now)?.uuid)
 }
 
-/// Returns whether a server stays enabled with a new definition. It does only if nothing but the description changes.
+/// Returns whether a server stays enabled with a new definition, which is the case if only the description changes.
 pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
     let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
     before.enabled && described == before.definition
 }
 
-/// Stores an item's origin in its module row; tags, targets and the enabled flag stay the same. `known` is the current row.
+/// Stores an item's origin in its modules row; tags, targets and the enabled flag stay the same. `known` is the current row.
 /// Returns the new row if it changed.
 pub fn put_origin(
     db: &Db<'_>,
@@ -322,7 +325,7 @@ pub fn put_origin(
     let before = known.cloned().unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
     let Origin { applies, agent, path } = origin.clone();
     let row = match origin.is_empty() {
-        // An item without an origin does not come from a file, so keep the recorded one.
+        // An item without an origin does not come from a file, so keep the recorded origin.
         true => Row { applies, ..before.clone() },
         false => Row { applies, agent, path, ..before.clone() },
     };
@@ -343,7 +346,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Store
     }
 }
 
-/// Returns whether the project's item has the content `blob`; `None` stands for no item.
+/// Returns whether the project's item has the content `blob`. `None` means that there is no item.
 pub fn is_at(db: &Db<'_>, stored: Option<&Stored>, blob: Option<i64>) -> Result<bool> {
     match (stored, blob) {
         (Some(stored), Some(blob)) => stored.holds(db, blob),

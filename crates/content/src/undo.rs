@@ -1,4 +1,4 @@
-//! What `mcpkg undo` takes back of this domain: prompts, resources and skills by their revisions, and which project is selected.
+//! How `mcpkg undo` reverts changes of this domain: of prompts, resources and skills, and of the selected project.
 
 use uuid::Uuid;
 
@@ -22,10 +22,10 @@ pub const UNDO: Undo = Undo {
     ..Undo::NOTHING
 };
 
-/// Prompts, or resources. Their states are the numbers of their revisions.
+/// Prompts, or resources. A state is the number of a revision.
 struct Item(Kind);
 
-/// Returns the revision of a state, with its project's key; `None` for no item.
+/// Returns the revision of a state, and the key of the revision's project. `None` if the state means that there is no item.
 fn revision(db: &Db<'_>, item: &str, state: &str) -> Result<Option<(i64, Revision)>> {
     let (Ok(item), Ok(number)) = (Uuid::parse_str(item), state.parse()) else { return Ok(None) };
     revisions::of_item(db, item, number)
@@ -144,7 +144,7 @@ impl Undoable for Item {
                 Kind::Resource => resources::delete(db, author, &project, &live.name).map(drop),
             };
         };
-        // A restore keeps the name of an existing item, so rename that first.
+        // A restore does not change the name of an existing item, so rename the item first.
         if live.action != "delete" && live.name != to.name {
             self.rename(db, author, &project, &live, &to.name, "")?;
         }
@@ -172,7 +172,7 @@ fn id(project: Option<Project>) -> String {
     project.map(|project| project.uuid.to_string()).unwrap_or_default()
 }
 
-/// Returns the sentence for another project, or the reason that it no longer exists.
+/// Describes the step to another project, such as `back to project 'a'`. The inner error says that the project no longer exists.
 fn to_project(db: &Db<'_>, to: &str, none: &str) -> Result<Result<String, String>> {
     Ok(match named(db, to)? {
         Some(project) => Ok(format!("back to project '{}'", project.name)),

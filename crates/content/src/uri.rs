@@ -28,8 +28,7 @@ pub fn encode(path: &str) -> String {
     utf8_percent_encode(path, NOT_IN_A_PATH).to_string()
 }
 
-/// Decodes a percent-encoded path. A `%` that two hex digits do not follow stays as it is. `None` if the result is not
-/// UTF-8.
+/// Decodes a percent-encoded path. A `%` without two hex digits after it stays unchanged. `None` if the result is not UTF-8.
 pub fn decode(encoded: &str) -> Option<String> {
     percent_decode_str(encoded).decode_utf8().ok().map(Into::into)
 }

@@ -1,4 +1,4 @@
-//! Predicts what an import would read from an export's files, so that an export always imports back.
+//! Checks that an export's files import back to the same items, by running the rules of import on them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::mem;
@@ -13,13 +13,15 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::links::Link;
 use mcpkg_store::new_content::NewContent;
 
-/// A copy or variant that may be written, with its file.
+/// A copy or variant that may be written: its record in the database, and its file.
 pub type Candidate = (Link, File);
 
-/// Copies and variants that can only be written together, because they belong to one skill; or a single one.
+/// Copies and variants that can only be written together, because they belong to one skill. Any other one is a group of its
+/// own.
 pub type Group = Vec<Candidate>;
 
-/// Returns the files together with others. These replace files at the same path, unless the manifest lists those.
+/// Returns `files` and `others` together. At equal paths, a file in `others` takes the place, unless the manifest lists the
+/// file in `files`.
 pub fn beside<'a>(files: &'a [File], others: impl Iterator<Item = &'a File> + Clone) -> impl Iterator<Item = &'a File> {
     let paths: HashSet<&str> = others.clone().map(|file| file.relative.as_str()).collect();
     let stays = move |file: &&File| file.listed.is_some() || !paths.contains(file.relative.as_str());
@@ -32,12 +34,12 @@ pub fn files_of(groups: &[Group]) -> impl Iterator<Item = &File> + Clone {
     groups.iter().flatten().map(|(_, file)| file)
 }
 
-/// The item that an import should read from a file; `None` for a file of which only the name matters.
+/// The item that an import should read from a file; `None` if only the file's name matters.
 pub(crate) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
-/// Changes `files` so that an import of them and `others` restores each expected item. Also returns the MCP servers that the
-/// import would find. A file that would not be restored exactly gets an entry in the manifest. This can free a name for which
-/// another file had a substitute, so the check is repeated.
+/// Changes `files` until an import of them and `others` restores each expected item. Also returns the MCP servers that the
+/// import would find. A file that would not be restored exactly is listed in the manifest. That can free the name that
+/// another file would have preferred and did not get, so the check is repeated.
 pub(crate) fn importable(
     mut files: Vec<File>,
     others: &[Group],
@@ -61,7 +63,7 @@ pub(crate) fn importable(
     }
 }
 
-/// Runs the import's rules on the files.
+/// Returns what an import would read from the files.
 pub(super) fn imported<'f>(files: impl Iterator<Item = &'f File>) -> Result<Placed> {
     let mut order: Vec<&File> = files.collect();
     order.sort_by(|a, b| a.relative.cmp(&b.relative));
@@ -92,7 +94,8 @@ pub(super) fn is_restored(placed: &Placed, expected: &Expected<'_>) -> bool {
     placed.items.iter().any(|item| is_as_exported(&item.entry, entry) && item.content == *content)
 }
 
-/// Returns whether an imported item equals the exported one. The paths must also be equal if the item has an original path.
+/// Returns whether an imported item equals the exported one. If the exported item has an original path, the paths must be
+/// equal too.
 fn is_as_exported(read: &Entry, entry: &Entry) -> bool {
     let placed = entry.origin.path.is_none()
         || (read.origin.path == entry.origin.path && read.origin.agent == entry.origin.agent);

@@ -1,5 +1,5 @@
-//! Chooses the duplicates that an export writes: those that an import would recognize again ([`crate::same`]). No duplicate is
-//! inside another.
+//! Chooses the duplicates that an export writes: those that an import would recognize as duplicates again ([`crate::same`]).
+//! No duplicate contains another one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,12 +15,12 @@ use crate::same::Duplicate;
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{Link, Target};
 
-/// Returns the links that lead to one of these files, or to a folder with some of them, and whose paths are free.
+/// Returns the links that lead to one of these files, or to a folder with some of them, if the link's own path is free.
 pub(crate) fn fitting_links(links: Vec<Link>, layout: &mut Layout, files: &[&str]) -> Vec<Link> {
     links.into_iter().filter(|link| is_one_thing(link, files) && claim(layout, &link.path)).collect()
 }
 
-/// Reserves a path that does not equal, contain or lie below a reserved one.
+/// Reserves a path, unless it equals, contains or is below a reserved path.
 fn claim(layout: &mut Layout, path: &str) -> bool {
     is_safe(path) && layout.claim(path)
 }
@@ -34,7 +34,7 @@ pub struct Own<'o> {
 }
 
 impl<'o> Own<'o> {
-    /// Runs the import's rules on these files together with others. Others replace files at the same path.
+    /// Returns what an import would read from these files together with `others`, which replace files at the same path.
     fn with<'a>(self, others: impl Iterator<Item = &'a File> + Clone) -> Result<Placed>
     where
         'o: 'a,
@@ -42,14 +42,15 @@ impl<'o> Own<'o> {
         imported(beside(self.files, others))
     }
 
-    /// Returns for each file whether it yields the expected item; `None` if the import finds additional items.
+    /// Returns for each file whether an import restores the expected item; `None` if the import finds additional items.
     fn come_back(self, placed: &Placed) -> Option<Vec<bool>> {
         let has_no_more = placed.items.len() <= self.files.len() && placed.clashes.is_empty();
         has_no_more.then(|| comes_back(placed, self.files, self.expected).collect())
     }
 }
 
-/// Returns the copies and variants that could be added to the files, or replace some. `layout` contains the paths of the files.
+/// Returns the copies and variants that could be written in addition to the files, or instead of some of them. `layout`
+/// contains the paths of the files.
 pub fn candidates(copies: &[Link], variants: Vec<Candidate>, layout: &mut Layout, files: &[File]) -> Vec<Group> {
     let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let copy = |link: Link| {
@@ -62,7 +63,7 @@ pub fn candidates(copies: &[Link], variants: Vec<Candidate>, layout: &mut Layout
     grouped(all, &by_path)
 }
 
-/// The files of an export, without links.
+/// The files that an export writes, except links.
 pub struct Fitting {
     pub files: Vec<File>,
     pub duplicates: Vec<Group>,
@@ -70,20 +71,21 @@ pub struct Fitting {
     pub servers: Vec<Found>,
 }
 
-/// Chooses the duplicates that can be added, and changes the files so that an import still restores each expected item.
+/// Chooses the duplicates to write, and changes the files so that an import still restores each expected item.
 pub fn fit(files: &[File], mut duplicates: Vec<Group>, expected: &[Expected<'_>]) -> Result<Fitting> {
     loop {
         let (complete, servers) = importable(files.to_vec(), &duplicates, expected)?;
         let before = duplicates.len();
         duplicates = fitting(duplicates, Own { files: &complete, expected })?;
-        // A duplicate that was dropped may have provided an item, so the manifest may have to list more files.
+        // A dropped duplicate may have restored an item, so the manifest may have to list more files.
         if duplicates.len() == before {
             return Ok(Fitting { files: complete, duplicates, servers });
         }
     }
 }
 
-/// Returns the groups that an import recognizes as duplicates of their files, and that do not change what else it restores.
+/// Returns the groups that an import recognizes as duplicates of their files, and that do not change what else the import
+/// restores.
 fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     let by_path: HashMap<&str, &File> = own.files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let mut fitting = Vec::new();
@@ -113,8 +115,8 @@ fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     Ok(fitting)
 }
 
-/// Returns the copies with one of these files as the original. An import records the first of several equal files as the
-/// original, but the export may have put the item at another of them.
+/// Returns the copies, each with one of these files as its original. An import records the first of several equal files as
+/// the original, but the export may have put the item at the path of another one.
 fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     let mut beside: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for link in copies {
@@ -138,8 +140,8 @@ fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     found
 }
 
-/// Adds groups as long as every file that was restored before (`back`) still is: a copy can change how an import reads another
-/// file. If the groups do not fit together, tries each half on its own.
+/// Adds groups as long as an import still restores every file that it restored before (`back`). A copy can change how the
+/// import reads other files. If the groups do not fit together, tries each half on its own.
 fn add_fitting(mut groups: Vec<Group>, fitting: &mut Vec<Group>, back: &mut Vec<bool>, own: Own<'_>) -> Result<()> {
     if groups.is_empty() {
         return Ok(());
@@ -178,8 +180,8 @@ fn grouped(all: Vec<Candidate>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
     groups.into_values().collect()
 }
 
-/// Returns the paths of files that need not be written because the variants in `groups` contain their text: instructions that
-/// were imported from a file with several sections. Returns either all such files or none.
+/// Returns the paths of files that need not be written, because the variants in `groups` contain their text. Such files are
+/// instructions that were imported from a file with several sections. Returns either all such files or none.
 pub fn sections_in_variants(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>> {
     let is_gathered = |expected: &Expected<'_>| {
         expected.is_some_and(|(entry, _)| {
@@ -205,7 +207,7 @@ pub fn sections_in_variants(groups: &[Group], own: Own<'_>) -> Result<HashSet<St
     Ok(if all_back { paths.collect() } else { HashSet::new() })
 }
 
-/// Returns whether a link leads to files, and each has the same role for agents at the link as at its own path.
+/// Returns whether a link leads to files that have the same role for agents at the link as at their own paths.
 pub(crate) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let Target::Link(text) = &link.target else { return false };
     let Some(end) = end(&link.path, text) else { return false };
@@ -225,7 +227,8 @@ pub(crate) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let places = Places::of_export(all.into_iter());
     let same = |(shown, file): &(String, &str)| match places.of(shown) {
         Ok(shown) => places.of(file).is_ok_and(|file| file.role == shown.role),
-        // Behind a link to a folder, a path may also have no role at all: then no agent reads the file there.
+        // Behind a link to a folder, a path may also have no role at all. Then no agent reads the file there, which does no
+        // harm.
         Err(_) => *file != end,
     };
     !shown.is_empty() && shown.iter().all(same)

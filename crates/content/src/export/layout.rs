@@ -14,7 +14,7 @@ use mcpkg_base::inside::stays_inside;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::prompts::Attributes;
 
-/// The folder for items without a usual path.
+/// The folder for items that have no usual path.
 const OTHERS: &str = "mcpkg.files";
 
 const MAX_PART: usize = 200;
@@ -35,7 +35,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Returns the file of an item. If it cannot get one of its own paths, the manifest lists it.
+    /// Returns the file for an item. If all of the item's own paths are taken, the manifest lists the file.
     pub fn file(&mut self, entry: &Entry, content: &NewContent) -> Result<File> {
         let (relative, is_own) = self.place(entry);
         let listed = (!is_own).then(|| entry.clone());
@@ -58,15 +58,15 @@ impl Layout {
         (relative, false)
     }
 
-    /// Returns whether a skill's file may be at this path: a skill's files share one folder without files of other skills.
-    /// Files of other items may be anywhere.
+    /// Returns whether the item may have a file at this path. The files of a skill share one folder, in which there are no
+    /// files of other skills. All other items may be anywhere.
     fn is_of_skill(&mut self, entry: &Entry, path: &str) -> bool {
         let Some((name, below)) = entry.what.in_skill() else { return true };
         let folder = decode(below).and_then(|below| path.strip_suffix(&below).map(str::to_lowercase));
         folder.is_none_or(|folder| self.skills.entry(folder).or_insert_with(|| name.to_owned()) == name)
     }
 
-    /// Reserves a path. Returns false if the path is a file or folder already, or is below a file.
+    /// Reserves a path. Returns false if the path is already a file or folder, or is below a file.
     pub fn claim(&mut self, path: &str) -> bool {
         let path = path.to_lowercase();
         let above: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
@@ -81,8 +81,8 @@ impl Layout {
     }
 }
 
-/// Returns the file of an item at a path. `listed` is its entry in the manifest; without one, a prompt's file needs front
-/// matter that declares the prompt.
+/// Returns the file for an item at a path. `listed` is the item's entry in the manifest. Without an entry, a prompt's file
+/// needs front matter that declares the prompt.
 pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Option<Entry>) -> Result<File> {
     let executable = entry.what.is_executable();
     let content = match &entry.what {
@@ -92,19 +92,19 @@ pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Optio
     Ok(File { relative, content, executable, listed })
 }
 
-/// Returns a prompt's file. If the manifest lists the file, the prompt's attributes are there. Otherwise the file is a slash
-/// command or, if that would not import back, the text with generated front matter.
+/// Returns a prompt's file. If the manifest lists the file, the attributes are there. Otherwise the file is a slash command
+/// or, if that would not import back, the text with generated front matter.
 fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent, is_listed: bool) -> Result<NewContent> {
     let text = answer::text(content.bytes()?.into_owned())?;
     let file = match is_listed {
         true => commands::to_list(&entry.name, attributes, &text),
         false => commands::exact(&entry.name, attributes, &text).unwrap_or_else(|| matter::write(attributes) + &text),
     };
-    // Keep `content` if nothing changed: it may be a file on disk that can be moved instead of written.
+    // Keep `content` if nothing changed: it may be a file on disk, which can be moved instead of written.
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
 }
 
-/// Returns the preferred paths of an item: its original path, then the path where agents or people would look for it.
+/// Returns the preferred paths of an item: its original path, then the path at which agents or people would look for it.
 pub fn own_paths(entry: &Entry) -> impl Iterator<Item = String> {
     [first_path(entry), own_path(entry)].into_iter().flatten().filter(|path| is_safe(path))
 }
@@ -153,7 +153,7 @@ pub fn own_path(entry: &Entry) -> Option<String> {
     })
 }
 
-/// Returns whether a path stays in its folder, outside `.git`, and is valid on every common file system.
+/// Returns whether a path stays inside the folder and outside `.git`, and is valid on every common file system.
 pub fn is_safe(path: &str) -> bool {
     let is_portable = |part: &str| {
         part.len() <= MAX_PART

@@ -1,8 +1,8 @@
 //! `mcpkg export`: writes the project as plain files that import back to the same content.
 //!
-//! The stages: the project's items are read ([`Stored`]) and get paths ([`layout`]). Then an import of the files is tried in
-//! memory ([`back`]): a file that would not give its item back is listed in the manifest, and only [`duplicates`] that would be
-//! recognized are kept. The files are written ([`write`]), and last the manifest.
+//! First the project's items are read ([`Stored`]) and get paths ([`layout`]). Then an import of the files is tried in memory
+//! ([`back`]): the manifest lists each file that would not restore its item, and only those [`duplicates`] are kept that
+//! would be recognized. Finally the files are written ([`write`]), and then the manifest.
 
 pub(crate) mod back;
 pub(crate) mod duplicates;
@@ -104,7 +104,7 @@ struct Counts {
     left: usize,
 }
 
-/// What a project holds.
+/// The content of a project.
 struct Stored {
     name: String,
     items: Vec<(Entry, NewContent)>,
@@ -153,7 +153,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let stored = context.read(|db, project| Stored::read(db, project, scratch.path(), context))?;
     let Stored { name, mut items, servers, links, copies, variants, duplicate_count } = stored;
     let mut layout = Layout::default();
-    // Items with an original path get it before other items could take it.
+    // Items with an original path come first, so that no other item takes that path.
     items.sort_by_key(|(entry, _)| entry.origin.path.is_none());
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
@@ -172,7 +172,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let duplicates = list_ignored(folder, &mut files, &own, duplicates)?;
     let made = in_place + write_duplicates(folder, duplicates, links, &mut layout, &files)?;
     if !elsewhere.is_empty() && !visible(folder)?.is_superset(&variants) {
-        // An ignore file above the folder hides a variant. Its text would be lost on import elsewhere, so write the files as well.
+        // An ignore file above the folder hides a variant, so an import would lose its text. Write the files in addition.
         for (file, item) in elsewhere {
             write::file(&folder.join(&file.relative), &file.content, file.executable)?;
             files.push(file);
@@ -188,7 +188,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     Ok((Counts { prompts, resources, servers: servers.len(), agent_files, left: duplicate_count - made }, name))
 }
 
-/// Replaces files with the variants at the same paths. Returns the number of these variants, and all other groups.
+/// Replaces files with the variants at the same paths. Returns the number of replaced files, and the other duplicates.
 fn put_in_place(files: &mut [File], mut duplicates: Vec<Group>) -> (usize, Vec<Group>) {
     let mut by_path: HashMap<String, &mut File> = files.iter_mut().map(|file| (file.relative.clone(), file)).collect();
     let mut count = 0;
@@ -204,7 +204,7 @@ fn put_in_place(files: &mut [File], mut duplicates: Vec<Group>) -> (usize, Vec<G
     (count, duplicates)
 }
 
-/// Writes the duplicates in addition to the files, and returns how many.
+/// Writes the duplicates and links next to the files, and returns how many.
 fn write_duplicates(
     folder: &Path,
     duplicates: Vec<Group>,
@@ -230,9 +230,9 @@ fn write_duplicates(
     Ok(duplicates.len() + links.len())
 }
 
-/// Adds entries to the manifest for the files that an ignore file hides, in the project or in a folder above, and for files
-/// that an import would then read differently. Returns the duplicates that can still be written: an import reads a
-/// listed file only as its entry says, and does not look for copies of it.
+/// Adds manifest entries for the files that an ignore file hides, in the project or in a folder above, and for files that an
+/// import would then read differently. Returns the duplicates that can still be written. Copies of a listed file cannot,
+/// because an import reads a listed file only as its entry says and does not look for copies.
 fn list_ignored(
     folder: &Path,
     files: &mut [File],
@@ -247,7 +247,8 @@ fn list_ignored(
     }
     let (mut listed, mut expected_items) = (Vec::new(), Vec::new());
     for (file, (entry, content)) in files.iter_mut().zip(items) {
-        // Writing the file moved its content there. If the item shares that content, it has to point to the new path too.
+        // Writing the file moved its content there. If the item shares that content, the item has to point to the new path
+        // too.
         let is_own = file.content == *content;
         file.content = file.content.moved(folder.join(&file.relative));
         let content = if is_own { file.content.clone() } else { content.clone() };
@@ -283,7 +284,6 @@ fn list_ignored(
     Ok(duplicates)
 }
 
-/// Drops the duplicates of files that the manifest lists.
 fn without_listed(duplicates: &mut Vec<Group>, files: &[File]) {
     let listed: HashSet<&str> =
         files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();

@@ -1,5 +1,5 @@
-//! Writes MCP servers to an export: into the files of the agents that they came from, and into the manifest if those files
-//! cannot express everything.
+//! Writes MCP servers to an export: into the agents' files that they came from, and into the manifest if those files cannot
+//! express everything.
 
 use crate::import::place::servers::{Found, covers, without_inputs};
 use crate::item::{Entry, What, server::Server};
@@ -46,7 +46,7 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
             let written = dialect.write(&server.definition, is_own).ok()?;
             dialect.document.set(&after, &name, &Change::whole(written.fields)).ok()
         });
-        // Remove an entry that cannot be updated. Otherwise the import would take it for an edit of the server.
+        // Remove an entry that cannot be updated, because an import would mistake the outdated entry for an edit.
         after = match written {
             Some(written) => written,
             None => dialect.document.remove(&after, &name, false)?,

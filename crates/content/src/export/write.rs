@@ -10,7 +10,6 @@ use mcpkg_store::Db;
 use mcpkg_store::blobs::{self, Verify};
 use mcpkg_store::new_content::NewContent;
 
-/// Creates a temporary folder inside `folder`. It is deleted on drop.
 pub(crate) fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
     let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);
     made.map_err(|error| Error::file("write", folder, error))
@@ -33,7 +32,7 @@ pub(crate) fn make(folder: &Path) -> Result<bool> {
     }
 }
 
-/// Writes each content to a file in `scratch`, from where it can be moved to its final path.
+/// Writes each content to a file in `scratch`, which can later be moved to its final path.
 pub(crate) fn fetch<T>(
     db: &Db<'_>,
     all: Vec<(T, i64)>,
@@ -58,7 +57,7 @@ pub(crate) fn fetch<T>(
     Ok(items)
 }
 
-/// Writes files (path, content, executable) to a temporary folder inside `folder`, and moves them up once all are complete.
+/// Writes files (path, content, executable) to a temporary folder inside `folder`, and moves them up when all are complete.
 pub(crate) fn files<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
     let staging = scratch(folder)?;
@@ -91,7 +90,7 @@ fn make_parent(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| Error::file("write", path, error))
 }
 
-/// Moves the file that holds the content, if there is one; otherwise writes the content.
+/// Writes the content to `path`. If the content is a file on disk, that file is moved there.
 pub(crate) fn file(path: &Path, content: &NewContent, executable: bool) -> Result<()> {
     let failed = |error| Error::file("write", path, error);
     make_parent(path)?;

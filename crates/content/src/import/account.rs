@@ -10,10 +10,10 @@ use crate::same::Duplicate;
 use mcpkg_base::plural;
 use mcpkg_core::op::LISTED_BY_VERBOSE;
 
-/// The most files that a line lists by name.
+/// The maximum number of files that a line lists by name.
 const NAMED: usize = 3;
 
-/// The most lines about single files that a terminal shows without `-v`.
+/// The maximum number of lines about single files that a terminal shows without `-v`.
 const MAX_LINES: usize = 20;
 
 /// The files that did not become items, and notes about files.
@@ -27,7 +27,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Adds the account of a later stage.
+    /// Adds what a later stage reports.
     pub fn extend(&mut self, later: Self) {
         self.same.extend(later.same);
         self.left_out.extend(later.left_out);
@@ -43,7 +43,7 @@ impl Account {
         self.left_out.iter().map(|left| left.files).sum()
     }
 
-    /// Counts all files by what happened to them; `items` is the number of files that became items.
+    /// Counts all files by what happened to them. `items` is the number of files that became items.
     pub fn counts(&self, items: usize) -> Value {
         let (items, same, left) = (items as u64, self.same.len() as u64, self.left());
         json!({ "total": items + same + left, "imported": items, "same": same, "left_out": left })
@@ -54,7 +54,7 @@ impl Account {
         self.same.iter().map(|Duplicate { path, of }| json!({ "path": path, "as": of })).collect()
     }
 
-    /// Returns the skipped files as JSON; a skipped folder is one entry.
+    /// Returns the skipped files as JSON. A skipped folder is one entry.
     pub fn left_out_data(&self) -> Value {
         self.left_out
             .iter()
@@ -131,7 +131,7 @@ impl Account {
         hints
     }
 
-    /// Returns each note text once, with the files that it applies to.
+    /// Returns each note text once, with the files that the note is about.
     pub fn grouped_notes(&self) -> Vec<String> {
         let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -168,7 +168,7 @@ impl Account {
     }
 }
 
-/// Lists the first few paths, and the number of further ones.
+/// Lists the first few paths, and counts the rest.
 fn some(paths: &[String]) -> String {
     match paths.len() {
         count if count <= NAMED => paths.join(", "),

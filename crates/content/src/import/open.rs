@@ -7,8 +7,8 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 use mcpkg_store::new_content::NewContent;
 
-/// The size limits, for one file and for all files together, up to which files stay in memory until they are stored. Other
-/// files are read again.
+/// Files up to this size stay in memory until they are stored, as long as all of them together are not larger than the second
+/// limit. All other files are read from disk again.
 const SMALL: u64 = 256 << 10;
 const ALL_SMALL: u64 = 64 << 20;
 
@@ -28,7 +28,8 @@ pub struct Opened {
 }
 
 impl Opener {
-    /// Opens a file. Its content stays in memory if it is small and `is_held`; otherwise it is read again when needed.
+    /// Opens a file. Its content stays in memory if `is_held` is set and the file is small. Otherwise it is read again when
+    /// it is needed.
     pub fn open(&mut self, path: &Path, is_held: bool) -> Result<Opened> {
         let failed = |error| Error::file("read", path, error);
         let (file, metadata) = self.files.open(path).map_err(failed)?;

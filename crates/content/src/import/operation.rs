@@ -1,4 +1,4 @@
-//! The operation `mcpkg import`.
+//! The operation `mcpkg import`: runs the stages of an import.
 
 use std::path::PathBuf;
 
@@ -121,7 +121,7 @@ impl Operation for Import {
         if !placed.clashes.is_empty() {
             return Err(place::clashing(&placed.clashes));
         }
-        // Files of single agents may contain secrets, so their original bytes are never stored.
+        // Files of single agents may contain secrets, so their original bytes must not be stored.
         let file_at = |path: &str| {
             let at = files.binary_search_by(|(file, _)| file.relative.as_str().cmp(path)).ok()?;
             let (file, to) = &files[at];
@@ -131,7 +131,7 @@ impl Operation for Import {
         links.extend(others);
         account.extend(placed.account);
         let (items, servers) = (placed.items.as_slice(), placed.servers.as_slice());
-        // With `--only`, SKILL.md may be missing: the files may belong to a skill that exists already.
+        // With `--only`, a missing SKILL.md is fine: the files may belong to a skill that already exists.
         if self.kind == Some(Kind::Skill) && self.only.is_empty() {
             refuse_no_skill(&self.paths, items)?;
         }
@@ -172,7 +172,7 @@ impl Operation for Import {
 }
 
 impl Import {
-    /// Returns whether `--only` may select a file in this folder that cannot be read, or the folder itself, judging by its path.
+    /// Returns whether `--only` may select an unreadable folder or a file in it, judging by the folder's path.
     fn may_name(&self, path: &str) -> bool {
         let folder = path.trim_end_matches('/');
         only::Only::new(&self.only).is_ok_and(|only| only.takes(&format!("{folder}/any")) || only.takes(folder))
@@ -187,7 +187,7 @@ impl Import {
     }
 }
 
-/// Fails if the user imports files as a skill, but there is no SKILL.md: no agent would find the skill.
+/// Fails if the user imports files as a skill without a SKILL.md, because no agent would find the skill.
 fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
     if items.is_empty() || items.iter().any(is_main) {
         return Ok(());

@@ -10,14 +10,14 @@ use mcpkg_store::projects::{self, Project};
 /// The project that an import goes into.
 pub struct ImportProject {
     context: Context,
-    /// The name of the project that has to be created first.
+    /// The name of the project that still has to be created.
     new: Option<String>,
-    /// The project that was created, and whether it is selected.
+    /// The project that was created, and whether it was selected.
     made: Option<(Project, bool)>,
 }
 
 impl ImportProject {
-    /// Chooses the project before anything is read. If there is no project yet, asks a person at a terminal for a name.
+    /// Chooses the project before any file is read. If there is no project yet, asks a person at a terminal for a name.
     pub fn find(context: &Context, create: Option<&str>, asks: bool, paths: &[PathBuf]) -> Result<Self> {
         let name = match create {
             Some(name) => Some(name.to_owned()),
@@ -40,12 +40,12 @@ impl ImportProject {
         Ok(Self { context, new: name, made: None })
     }
 
-    /// Returns the context of the import. A new project exists only after [`ImportProject::made`].
+    /// Returns the context of the import. If the project is new, it exists only after [`ImportProject::made`].
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Creates the new project, if there is one to create, and returns the context of the import.
+    /// Creates the project if it is new, and returns the context of the import.
     pub fn made(&mut self) -> Result<&Context> {
         if let Some(name) = &self.new {
             let (uuid, now) = (self.context.clock.uuid(), self.context.clock.now());
@@ -56,7 +56,7 @@ impl ImportProject {
         Ok(&self.context)
     }
 
-    /// Deletes the new project after a failed import, and returns the import's error.
+    /// Deletes the new project after a failed import. Returns the error of the import.
     pub fn taken_back(&self, error: Error) -> Error {
         let Some((made, _)) = &self.made else { return error };
         match self.context.write_project("project.delete", &made.name, |db| projects::delete(db, &made.name).map(drop))
@@ -89,7 +89,7 @@ fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Resul
     }
 }
 
-/// Suggests a project name: the name of the imported folder, or `main` if that is not valid.
+/// Suggests a project name: the name of the imported folder, or `main` if the folder's name is not valid.
 fn usual(paths: &[PathBuf]) -> String {
     let of_folder = |path: &Path| {
         let path = path.canonicalize().ok()?;

@@ -1,4 +1,4 @@
-//! What an import says about single files: notes, and the reasons to skip a file.
+//! Defines the reasons to skip a file, and the notes that an import shows about single files.
 
 use crate::item::File;
 use mcpkg_base::error::Error;
@@ -43,12 +43,12 @@ pub enum Reason {
     BadPath,
     /// A file with unresolved merge conflicts.
     Unmerged,
-    /// A file whose name is not UTF-8. A substitute name would not be exported as the original one, and might be another file's.
+    /// A file whose name is not UTF-8. It could only be imported under a substitute name, which would not be exported as the
+    /// original name, and which might be the name of another file.
     NotTextName,
 }
 
 impl Reason {
-    /// Returns the reason in words.
     pub const fn text(self) -> &'static str {
         match self {
             Reason::Malformed => "cannot be read in its agent's format",
@@ -74,7 +74,7 @@ impl Reason {
         }
     }
 
-    /// Returns whether mcpkg would import the file if it did not have this problem.
+    /// Returns whether mcpkg supports this file, and only this problem prevents its import.
     pub const fn is_known(self) -> bool {
         matches!(self, Reason::Malformed | Reason::Secret | Reason::Unreadable)
     }
@@ -82,10 +82,10 @@ impl Reason {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The path; a folder's ends with `/`.
+    /// The path of the file or folder. A folder's path ends with `/`.
     pub path: String,
     pub reason: Reason,
-    /// The number of files: one, or all files in a folder.
+    /// The number of skipped files: one, or all files in the folder.
     pub files: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct Note {
     pub path: String,
     /// The line, counted from 1.
     pub line: Option<usize>,
-    /// The text, which continues a sentence that begins with the file's name.
+    /// The text, which continues a sentence that begins with the file's path.
     pub text: String,
 }
 

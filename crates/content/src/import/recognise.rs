@@ -1,7 +1,7 @@
-//! Stage 2 of an import: recognizes what each file is to an agent, by its path, and opens it.
+//! Stage 2 of an import: recognizes by each file's path what the file is to an agent, and opens the file.
 //!
-//! [`Places`] gives each file a [`Destination`], or the reason to skip it. Links that are the same to agents as their targets are
-//! duplicates already here ([`crate::same`]).
+//! [`Places`] returns a [`Destination`] for each file, or the reason to skip the file. A link that has the same meaning to
+//! agents as its target is reported as a duplicate in this stage ([`crate::same`]).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ use mcpkg_core::op::Context;
 use mcpkg_store::links::{Link, Target};
 use mcpkg_store::new_content::NewContent;
 
-/// The files, by what they are to agents.
+/// The result of stage 2.
 #[derive(Debug, Default)]
 pub struct Recognised {
-    /// The files by relative path. Each has a destination, except those that a manifest lists.
+    /// The opened files by relative path. Each has a destination, except those that a manifest lists.
     pub files: Vec<(File, Option<Destination>)>,
-    /// The links that are duplicates, in the form that an export needs.
+    /// The links that are duplicates, as an export writes them.
     pub links: Vec<Link>,
     /// The paths on disk, by relative path.
     pub on_disk: BTreeMap<String, PathBuf>,
@@ -34,31 +34,30 @@ pub struct Recognised {
     pub account: Account,
 }
 
-/// The user's choices, and what has to be known about the project.
+/// The user's choices, and facts about the project.
 #[derive(Debug, Default)]
 pub struct Choice<'c> {
-    /// Patterns of which at least one must match each file.
+    /// The patterns of `--only`. Each imported file must match at least one of them.
     pub only: &'c [String],
     pub kind: Option<Kind>,
     /// Whether ignored files are imported too.
     pub all: bool,
-    /// The number of resources in the project. If it is about the number of files, most files are probably imported already. Then
-    /// plain files are not kept in memory, and the few that have to be stored are read again.
+    /// The number of resources in the project. If it is similar to the number of files, most files have probably been
+    /// imported before. Then plain files are not kept in memory, and those few that have to be stored are read again.
     pub resources: usize,
 }
 
-/// A file that was recognized, and not opened yet.
+/// A recognized file that was not opened yet.
 pub struct Unopened {
     /// The path on disk.
     pub path: PathBuf,
     /// The path relative to its root, with `/` separators.
     pub relative: String,
-    /// Its entry in the manifest, if it has one.
+    /// The file's entry in the manifest, if it has one.
     pub listed: Option<Entry>,
     pub to: Option<Destination>,
 }
 
-/// Recognizes the files, and opens them.
 pub fn recognise(mut found: Found, choice: &Choice<'_>, context: &Context) -> Result<Recognised> {
     let only = Only::new(choice.only)?;
     let places = places(&mut found, choice.kind);
@@ -88,7 +87,8 @@ pub fn recognise(mut found: Found, choice: &Choice<'_>, context: &Context) -> Re
         let end = real.as_ref().and_then(|real| found.candidates.get(real));
         match (end, &to) {
             (Some(end), Some(to)) if is_same(&places[end.root], &end.relative, to) && only.takes(&end.relative) => {
-                // Only a real link with a relative target can be written elsewhere. For the others, an export writes a copy.
+                // Only a link with a relative target can be written to another place. For any other link, an export writes a
+                // copy of the target.
                 let of = end.relative.clone();
                 let target = links::text(path, relative).map_or_else(|| Target::Copy(of.clone()), Target::Link);
                 recognised.links.push(Link { path: relative.clone(), target });
@@ -106,7 +106,7 @@ pub fn recognise(mut found: Found, choice: &Choice<'_>, context: &Context) -> Re
     recognised.on_disk = unopened.iter().map(|file| (file.relative.clone(), file.path.clone())).collect();
     let are_known = choice.resources >= unopened.len().div_ceil(2);
     let (mut files, mut unmerged) = open(unopened, are_known, context)?;
-    // A file that the user named is imported even with conflict markers.
+    // A file that the user named on the command line is imported even with conflict markers.
     unmerged.retain(|relative| !named.contains(relative));
     files.retain(|(file, _)| !unmerged.contains(&file.relative));
     let account = &mut recognised.account;
@@ -117,7 +117,8 @@ pub fn recognise(mut found: Found, choice: &Choice<'_>, context: &Context) -> Re
     Ok(Recognised { files, servers: found.servers, ..recognised })
 }
 
-/// Returns the places for each root. If a root as a whole is a skill, the skill's name becomes the prefix of its paths.
+/// Returns the places for each root. If a root as a whole is a skill, the paths of its files get the skill's name as a
+/// prefix.
 fn places(found: &mut Found, kind: Option<Kind>) -> Vec<Places> {
     let mut all = Vec::new();
     for (at, root) in found.roots.iter().enumerate() {
@@ -143,7 +144,8 @@ fn places(found: &mut Found, kind: Option<Kind>) -> Vec<Places> {
     all
 }
 
-/// Reports links to folders that are the same to agents as their targets. For other links, adds the files behind them.
+/// Reports a link to a folder as a duplicate if it has the same meaning to agents as its target. For any other link, adds the
+/// files in the target folder.
 fn resolve_folder_links(found: &mut Found, places: &[Places], recognised: &mut Recognised) {
     for (at, link) in std::mem::take(&mut found.folder_links) {
         let FolderLink { root, relative: path, real, is_known, behind } = link;
@@ -168,7 +170,7 @@ fn resolve_folder_links(found: &mut Found, places: &[Places], recognised: &mut R
     }
 }
 
-/// Returns whether the target of a link has the same role for agents as the link itself.
+/// Returns whether a link and its target have the same role for agents.
 fn is_same(places: &Places, end: &str, to: &Destination) -> bool {
     places.of(end).is_ok_and(|other| other.role == to.role)
 }
@@ -176,8 +178,8 @@ fn is_same(places: &Places, end: &str, to: &Destination) -> bool {
 /// Files with their destinations.
 type Files = Vec<(File, Option<Destination>)>;
 
-/// Opens the files. Returns them by relative path, and the paths of files with conflict markers. If most files `are_known`
-/// already, plain files are not kept in memory.
+/// Opens the files. Returns them by relative path, and the paths of files with conflict markers. If `are_known` says that the
+/// project already has most of the files, plain files are not kept in memory.
 pub fn open(unopened: Vec<Unopened>, are_known: bool, context: &Context) -> Result<(Files, HashSet<String>)> {
     let total = unopened.len() as u64;
     let (mut files, mut unmerged) = (Vec::with_capacity(unopened.len()), HashSet::new());
@@ -198,15 +200,16 @@ pub fn open(unopened: Vec<Unopened>, are_known: bool, context: &Context) -> Resu
     Ok((files, unmerged))
 }
 
-/// A folder of which only the paths are known. With it, some files can be read without the others.
+/// A folder of which only the paths are known. It allows reading some of the files without the others.
 pub struct Listing {
     places: Places,
-    /// The prefix that turns a path in the folder into a path relative to the import root.
+    /// The part that is put in front of a path in the folder, to get the path relative to the import root.
     above: String,
 }
 
 impl Listing {
-    /// Creates the listing of the folder `named` with files at `paths`. It must be an absolute path, but need not exist.
+    /// Creates the listing of a folder `named` that contains files at `paths`. `named` must be an absolute path, but need not
+    /// exist.
     pub fn new<'p>(named: &Path, paths: impl Iterator<Item = &'p str>, kind: Option<Kind>) -> Self {
         let base = root::base(named, false).unwrap_or_else(|| named.to_path_buf());
         let above = relative(named, &base);

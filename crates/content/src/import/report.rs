@@ -1,4 +1,4 @@
-//! Stage 7 of an import: reports what it did, in the terms of the people who wrote the files.
+//! Stage 7 of an import: reports the result in the words of the people who wrote the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,8 @@ use mcpkg_core::op::{Body, LISTED_BY_VERBOSE, Reply, Table};
 pub struct Report<'r> {
     pub project: &'r str,
     pub items: &'r [Item],
-    /// The action for each item.
     pub actions: &'r [Action],
     pub servers: &'r [Found],
-    /// The action for each server.
     pub of_servers: &'r [servers::Action],
     pub account: &'r Account,
 }
@@ -59,7 +57,7 @@ impl Report<'_> {
         format!("Imported {kinds} into project '{}'{notes}", self.project)
     }
 
-    /// Counts the files by what they would become, or by the reason why they would not be imported.
+    /// Counts the files by what they would become, or by the reason to skip them.
     fn counted(&self) -> Table {
         let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
         let of_items = self.items.iter().zip(self.actions).map(|(item, action)| (action.word(), item.word()));
@@ -77,7 +75,7 @@ impl Report<'_> {
         if !is_shown {
             return Value::Null;
         }
-        // Several instructions may come from one file, so count paths and not items.
+        // Several instructions may come from one file, so count paths instead of items.
         let files = self.items.iter().map(|item| item.path.as_str()).collect::<BTreeSet<_>>().len();
         let mut data = Map::from_iter([
             ("project".to_owned(), Value::from(self.project)),
@@ -97,14 +95,14 @@ impl Report<'_> {
     }
 }
 
-/// Returns the line about an item: its file, and what would happen to it.
+/// Returns a line about an item: its file, and what would happen to the item.
 fn line(item: &Item, action: &Action) -> String {
     let uri = item.entry.what.uri().map_or(String::new(), |uri| format!(" ({uri})"));
     format!("{}: {} {} {}{uri}", item.path, action.word(), item.word(), item.entry.name)
 }
 
-/// Counts items in the terms of their authors, such as `3 skills` and `1 rule`. The files of a skill count as one skill if `all`
-/// contains its SKILL.md.
+/// Counts items in the words of their authors, such as `3 skills` and `1 rule`. All files of a skill together count as one
+/// skill if `all` contains the skill's SKILL.md.
 fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<String> {
     let known: BTreeSet<_> = all.iter().filter(|item| is_main(item)).map(skill_of).collect();
     let (mut skills, mut counts) = (BTreeSet::new(), [0_usize; 5]);

@@ -22,8 +22,8 @@ pub struct Folder {
     pub hints: Vec<String>,
 }
 
-/// Reads the files in one folder. `.gitignore` applies, and hidden files are included, as in any skill's folder. Fails if a link
-/// leads out of the folder.
+/// Reads the files in one folder. `.gitignore` applies, but hidden files are included, as in every skill's folder. Fails if a
+/// link leads out of the folder.
 pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     let root = path.canonicalize().map_err(|error| Error::file("read", path, error))?;
     if !root.is_dir() {

@@ -1,5 +1,5 @@
-//! Reads generated resources of this domain, such as `mcpkg://prompt/NAME`, for the tool `read_resource`. Other domains have
-//! tools of their own for their generated resources.
+//! Reads generated resources of this domain, such as `mcpkg://prompt/NAME`, for the tool `read_resource`. Other domains read
+//! theirs with tools of their own.
 
 use crate::{answer, resource, skills};
 use mcpkg_base::error::Result;

@@ -83,7 +83,7 @@ impl Operation for Update {
             }
             let content = match given {
                 Some(given) => {
-                    // If no new type is given, keep the old one, unless the content is a file: then detect the type again.
+                    // Without a new type, keep the old one. But if the content is a file, detect the type again.
                     let kept = match given.origin {
                         Origin::File(_) => None,
                         Origin::Agent | Origin::Shell => resource.attributes.mime_type.clone(),

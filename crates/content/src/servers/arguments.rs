@@ -54,8 +54,8 @@ impl Given {
             && transport.is_none()
     }
 
-    /// Applies the arguments to a server's existing definition, or to an empty one. Fails for a value that looks like a
-    /// secret; the error does not repeat the value.
+    /// Applies the arguments to a server's existing definition, or to an empty one. Fails if a value looks like a secret. The
+    /// error does not repeat the value.
     pub fn lay_over(&self, name: &str, before: Option<Definition>) -> Result<Definition> {
         let mut definition = self.base(before)?;
         for given in &self.env {
@@ -164,7 +164,7 @@ impl Given {
         if self.keep_env.iter().any(|kept| kept == name) {
             return Ok(text(value));
         }
-        // The error does not repeat the value, which may be the secret itself.
+        // Do not repeat the value, which may be the secret itself.
         Err(refuse(&format!(
             "For '{name}', pass the name of a variable that holds the value, not the value itself; nothing was stored"
         ))

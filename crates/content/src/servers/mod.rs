@@ -1,4 +1,5 @@
-//! MCP servers that a project gives to agents: `mcpkg mcp ...`, modelled on `claude mcp` and `codex mcp`.
+//! `mcpkg mcp ...`: the MCP servers that a project gives to agents. The commands are modelled on `claude mcp` and `codex
+//! mcp`.
 
 mod add;
 mod arguments;
@@ -103,7 +104,7 @@ fn variables(server: &Server) -> Vec<&str> {
     names
 }
 
-/// The agent whose syntax references on the command line have.
+/// The agent whose syntax is used for references on the command line.
 const FORM: &str = "claude_code";
 
 fn form() -> Option<&'static Dialect> {

@@ -7,7 +7,7 @@ use crate::import::paths::entered::VERSION_CONTROL;
 use crate::import::reason::Reason;
 use mcpkg_base::error::{Error, Result};
 
-/// The most links to folders that are followed one inside another.
+/// How deep links to folders may be nested. Deeper links are not followed.
 const MAX_DEPTH: usize = 4;
 
 /// The target of a link.
@@ -20,7 +20,7 @@ pub enum End {
     None(Reason),
 }
 
-/// Resolves a link. Its target must be below `root`, which must be a real path.
+/// Resolves a link. The target must be below `root`, which must be a real path.
 pub fn follow(link: &Path, root: &Path) -> Result<End> {
     let real = match link.canonicalize() {
         Ok(real) => real,
@@ -52,7 +52,8 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
     Ok(End::Folder(real))
 }
 
-/// Resolves a link at `path` by its text alone, relative to the same root; `None` if it leads out of the root.
+/// Resolves the link at `path` from its text alone, without looking at the disk. Paths are relative to the root; `None` if
+/// the link leads out of the root.
 pub fn end(path: &str, text: &str) -> Option<String> {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
@@ -68,7 +69,7 @@ pub fn end(path: &str, text: &str) -> Option<String> {
     leads_on.then(|| parts.join("/"))
 }
 
-/// Returns the text of the link at `path`, if it leads to somewhere below the root.
+/// Returns the text of a link, if the link stays below the root. `path` is the link's path relative to the root.
 pub fn text(link: &Path, path: &str) -> Option<String> {
     let text = std::fs::read_link(link).ok()?.to_str()?.to_owned();
     end(path, &text).map(|_| text)
@@ -81,13 +82,13 @@ pub struct Behind {
 
 #[derive(Default)]
 pub struct Reached {
-    /// The files, including those behind further links.
+    /// The files in the folder, and those behind further links in it.
     pub files: Vec<Behind>,
-    /// Links without a usable target, and folders that cannot be read, with the reasons.
+    /// Links without a usable target and folders that cannot be read, with the reasons.
     pub dead: Vec<(PathBuf, Reason)>,
 }
 
-/// Returns the files in the folder `real`, with their paths as seen through the link.
+/// Returns the files in the folder `real`, each with the path that leads through the link.
 pub fn behind(link: &Path, real: &Path, root: &Path, take: Take) -> Result<Reached> {
     let mut reached = Reached::default();
     reached.gather(link, real, root, take, &mut vec![real.to_path_buf()])?;

@@ -1,7 +1,7 @@
 //! Stage 1 of an import: finds the files at and below the paths that the user named.
 //!
-//! [`walk`] enters folders, [`links`] follows symbolic links, and [`root`] decides which folder the paths are relative to. Files are
-//! not read yet.
+//! [`walk`] lists folders, [`links`] follows symbolic links, and [`root`] decides which folder the paths are relative to.
+//! This stage does not read the files.
 
 pub mod links;
 pub mod only;
@@ -23,7 +23,7 @@ use walk::{Take, Walked};
 /// A folder that paths are relative to.
 pub struct Root {
     pub base: PathBuf,
-    /// Whether the user named this folder, and not one inside it.
+    /// Whether the user named this folder itself, as opposed to a path inside it.
     pub is_named: bool,
     /// Whether it is an exported folder.
     pub is_export: bool,
@@ -31,14 +31,14 @@ pub struct Root {
 
 /// A file that has not been read yet.
 pub struct Candidate {
-    /// The position of its root.
+    /// The index of the file's root in [`Found::roots`].
     pub root: usize,
     /// The path relative to its root, with `/` separators.
     pub relative: String,
     pub listed: Option<Entry>,
-    /// Whether the user named this file itself.
+    /// Whether the user named this file, as opposed to a folder that contains it.
     pub is_named: bool,
-    /// The real path, if it was reached through a link.
+    /// The real path, if the file was reached through a link.
     pub real: Option<PathBuf>,
 }
 
@@ -47,12 +47,12 @@ pub struct FolderLink {
     pub root: usize,
     pub relative: String,
     pub real: PathBuf,
-    /// Whether the target folder was also found without this link.
+    /// Whether the target folder was also found without following this link.
     pub is_known: bool,
     pub behind: Vec<Behind>,
 }
 
-/// Everything at and below the paths that the user named, by path on disk.
+/// Everything at and below the paths that the user named. Files are sorted by their paths on disk.
 #[derive(Default)]
 pub struct Found {
     pub roots: Vec<Root>,
@@ -65,7 +65,7 @@ pub struct Found {
     pub notes: Vec<Note>,
 }
 
-/// Finds the files at and below `paths`, except the database. `all` includes ignored files.
+/// Finds the files at and below `paths`. The database is left out. `all` includes ignored files.
 pub fn find(paths: &[PathBuf], all: bool, context: &Context) -> Result<Found> {
     let mut found = Found::default();
     for path in paths {
@@ -80,7 +80,7 @@ const BY_PATHS: &str = "if you remove the manifest, mcpkg imports the folder by 
     names, URIs and descriptions that the manifest lists";
 
 impl Found {
-    /// Adds everything at and below `path`. Files that were found before stay unchanged.
+    /// Adds everything at and below `path`. What is already there stays unchanged.
     fn gather(&mut self, path: &Path, all: bool) -> Result<()> {
         let failed = |error| Error::file("read", path, error);
         let named = absolute(path).map_err(failed)?;
@@ -166,7 +166,7 @@ impl Found {
     ) -> Result<()> {
         let walked = self.without_odd_names(walked, base);
         let real_named = named.canonicalize().map_err(|error| Error::file("read", named, error))?;
-        // Real paths are mapped back to the path that the user named, which may itself be a link.
+        // Convert real paths back to paths below the folder that the user named, which may itself be a link.
         let found_at = |real: &Path| real.strip_prefix(&real_named).map(|rest| named.join(rest)).ok();
         for link in walked.links {
             let at = relative(&link, base);
@@ -204,8 +204,8 @@ impl Found {
             }
         }
         let mut files = walked.files;
-        // Comparing bytes is much faster than comparing paths part by part, and an almost sorted list needs few comparisons
-        // later.
+        // Comparing bytes is much faster than comparing paths part by part. It leaves the list almost sorted, so that few
+        // path comparisons are needed later.
         files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
         let found = files.into_iter().map(|file| {
             let relative = relative(&file, base);
@@ -220,7 +220,7 @@ impl Found {
             };
             let text = format!("has an invalid pattern, which was ignored: {}", bad.what);
             let note = Note { path, line: bad.line, text };
-            // The folders above are shared by all named paths, so the same note may appear several times.
+            // Different named paths share the folders above them, so the same note may be found several times.
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
@@ -252,7 +252,7 @@ impl Found {
         walked
     }
 
-    /// Skips the database, which may be in the folder, and SQLite's files next to it.
+    /// Skips the database and the files that SQLite keeps next to it, in case they are in the folder.
     fn leave_out_database(&mut self, context: &Context) {
         let database = context.store.location().to_string();
         for (path, candidate) in self.candidates.extract_if(.., |path, _| is_of_database(path, &database)) {

@@ -24,7 +24,7 @@ impl Only {
         Ok(Self { named: matcher(false)?, excluded: matcher(true)? })
     }
 
-    /// Returns whether a pattern matches a file or a folder above it, and no pattern excludes the file.
+    /// Returns whether a pattern matches the file or a folder above it, and no pattern excludes the file.
     pub fn takes(&self, relative: &str) -> bool {
         let names = |matcher: &Gitignore| matcher.matched_path_or_any_parents(relative, false).is_ignore();
         (self.named.is_empty() || names(&self.named)) && !names(&self.excluded)

@@ -1,4 +1,5 @@
-//! Finds the folder that paths are relative to, so that a file imported alone becomes the same item as with its whole project.
+//! Finds the folder that paths are relative to. A single file thus becomes the same item as when its whole project is
+//! imported.
 
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
@@ -7,7 +8,7 @@ use crate::import::paths::agents::{self, Role};
 use mcpkg_agents::agents::ALL;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns the folder that paths are relative to, if `path` belongs to an agent's folder. For example, `/p` for
+/// Returns the folder that paths are relative to, if `path` is in an agent's folder or is one. For example, `/p` for
 /// `/p/.claude/commands/a.md`.
 pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     let is_place = |path: &Path| {
@@ -22,7 +23,7 @@ pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     if !is_file && is_agents_folder(path) {
         return path.parent().map(Path::to_path_buf);
     }
-    // A plugin's `commands`, `agents` or `hooks` folder, or a file in it.
+    // The path is a plugin's `commands`, `agents` or `hooks` folder, or a file in one of them.
     let of_plugin = |folder: &Path| {
         let (_, known) = agents::in_plugins()?;
         let is_one = [known.commands, known.subagents, known.hooks].contains(&name_of(folder)?);
@@ -44,10 +45,10 @@ fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-/// Returns the parent of the innermost agent's folder above `path` that determines what the file becomes. For a folder, tests
-/// a file in it. A file that is recognized by its name alone needs no such folder, unless it is directly in one.
+/// Returns the parent of the innermost agent's folder above `path` that decides what the file becomes. A file that is
+/// recognized by its name alone needs no such folder, unless it is directly in one.
 fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
-    // For a folder, test how a text file in it would be recognized.
+    // For a folder, check what a text file in it would become.
     let probe = if is_file { path.to_path_buf() } else { path.join("a.md") };
     let place = |base: &Path| {
         let parts: Option<Vec<&str>> = probe.strip_prefix(base).ok()?.iter().map(|part| part.to_str()).collect();
@@ -58,7 +59,8 @@ fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
     if is_file && !is_agents_folder(parent) && is_known(parent) {
         return None;
     }
-    // Some agents' folders, such as `windsurf`, are recognized only by certain files in them.
+    // Some agents' folders, such as `windsurf`, are recognized only by certain files in them, so check the file itself as
+    // well.
     let is_for_agent = |base: &&Path| is_file && place(base).is_some_and(|place| place.for_agent.is_some());
     let mut above = probe.ancestors().skip(1).filter(|folder| is_agents_folder(folder)).filter_map(Path::parent);
     let found = parent.parent().filter(is_for_agent).or_else(|| above.find(|base| is_known(base)));

@@ -1,4 +1,4 @@
-//! Walks a folder: finds the files to import, the links, and what is skipped.
+//! Walks a folder, and finds the files to import, the links, and what is skipped.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -17,12 +17,12 @@ use mcpkg_base::file;
 /// Which files of a folder to import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// Files that people keep for agents: ignore files apply, and only those hidden folders are entered that may contain
-    /// agents' files or skills.
+    /// Files that people keep for agents. Ignore files apply. Hidden folders are entered only if they may contain agents'
+    /// files or skills.
     Project,
-    /// The same, but including ignored files.
+    /// The same files, and ignored files as well.
     Ignored,
-    /// The files of a skill: ignore files apply, and hidden files are included.
+    /// The files of a skill. Ignore files apply, but hidden files are included.
     Skill,
 }
 
@@ -34,14 +34,13 @@ pub struct Walked {
     /// The folders that were entered.
     pub folders: HashSet<PathBuf>,
     pub left_out: Vec<Left>,
-    /// The malformed lines of ignore files.
     pub bad_lines: Vec<BadLine>,
 }
 
-/// A malformed pattern in an ignore file. It is ignored; the file's other lines apply.
+/// A malformed pattern in an ignore file. The pattern has no effect, but the file's other lines apply.
 #[derive(Debug)]
 pub struct BadLine {
-    /// The ignore file. It may be in a folder above the walked one.
+    /// The ignore file. It may be in a folder above the one that is walked.
     pub file: PathBuf,
     /// The line, counted from 1.
     pub line: Option<usize>,
@@ -53,11 +52,11 @@ pub struct BadLine {
 pub struct Left {
     pub path: PathBuf,
     pub reason: Reason,
-    /// The number of files in a folder; `None` for a file.
+    /// The number of files in a skipped folder; `None` for a file.
     pub below: Option<u64>,
 }
 
-/// Finds the files below the folder `top`. A folder that this user may not read is skipped.
+/// Finds the files below the folder `top`. Folders that this user may not read are skipped.
 pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(top);
@@ -75,7 +74,8 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     });
     let mut walked = Walked::default();
     for entry in walk.build() {
-        // Errors in ignore files above `top` arrive as entries of their own, others with the folder they apply to.
+        // An error in an ignore file above `top` arrives as an entry of its own. Any other arrives with the folder that it is
+        // about.
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if walked.pass_over(&error, None, None) => continue,
@@ -119,7 +119,7 @@ impl Walked {
         }
     }
 
-    /// Records the malformed patterns in an error. Returns whether the error is about patterns.
+    /// Records the malformed patterns that an error is about. Returns whether the error was about patterns.
     fn pass_over(&mut self, error: &ignore::Error, file: Option<&Path>, line: Option<u64>) -> bool {
         match error {
             ignore::Error::Partial(errors) => {
@@ -140,9 +140,9 @@ impl Walked {
         }
     }
 
-    /// Finds what the folders contain in addition, and records why it was skipped.
+    /// Finds what else is in the folders, and records why it is skipped.
     fn leave_out(&mut self, top: &Path, take: Take) -> Result<()> {
-        // Hash the paths as texts, which is much faster than hashing them part by part.
+        // Hash the paths as text, which is much faster than hashing them part by part.
         let special = self.left_out.iter().map(|left| &left.path);
         let found = self.files.iter().chain(&self.links).chain(&self.folders).chain(special);
         let found: HashSet<&OsStr> = found.map(|path| path.as_os_str()).collect();
@@ -181,7 +181,7 @@ fn is_folder(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
-/// Checks whether a file or folder is entered; an error is the reason to skip it because of its name.
+/// Checks whether a file or folder is entered. An error is the reason to skip it because of its name.
 fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::Result<(), Reason> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name == ".git" {
@@ -193,7 +193,7 @@ fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::
     entered::folder(&name, || holds_skills(path, top))
 }
 
-/// Returns whether hidden folders are imported here: in an agent's folder, among skills, or in a skill.
+/// Returns whether hidden folders are imported here, because this is an agent's folder, a folder of skills, or a skill.
 fn holds_skills(path: &Path, top: &Path) -> bool {
     let known = |part: std::path::Component<'_>| {
         let name = part.as_os_str().to_string_lossy();
@@ -218,7 +218,7 @@ fn check_ignore_files(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the folder in an error, if this user may not read it.
+/// Returns the folder that an error is about, if this user may not read the folder.
 fn refused_folder(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithDepth { err, .. } => refused_folder(err),

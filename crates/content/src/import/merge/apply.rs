@@ -13,11 +13,11 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::revisions::{Author, Kind};
 use mcpkg_store::{Db, search};
 
-/// The number of items that are written between two calls of `written`.
+/// The number of items after which `written` is called again.
 const BATCH: usize = 64;
 
-/// Carries out the plan. Calls `written` regularly with the number of items so far; an error from it stops the import.
-/// `indexed` contains the keys of words that were indexed ahead, by the items' indexes.
+/// Carries out the plan. Calls `written` regularly with the number of items so far; if it returns an error, the import stops.
+/// `indexed` contains the keys of words that were indexed ahead, by the indexes of their items.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
@@ -29,7 +29,8 @@ pub fn apply(
 ) -> Result<()> {
     let rows = modules::all(db, project.id)?.into_iter();
     let mut rows: HashMap<String, Row> = rows.map(|row| (row.item.clone(), row)).collect();
-    // Write items without a reserved key first. Each gets the next free key, which must not be one reserved for a later item.
+    // Write items without a reserved key first. Each gets the next free key, which must not be one that is reserved for a
+    // later item.
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|place| indexed.contains_key(place));
     let mut all = || {
@@ -57,7 +58,7 @@ fn apply_one(
     rows: &mut HashMap<String, Row>,
 ) -> Result<()> {
     if let (Some(key), false) = (indexed, matches!(action, Action::Create)) {
-        // Somebody else wrote the item in the meantime, so drop the words that were indexed ahead.
+        // Somebody else wrote the item in the meantime, so discard the words that were indexed ahead.
         let kind = if item.entry.what.is_prompt() { Kind::Prompt } else { Kind::Resource };
         search::unindex(db, kind, key)?;
     }

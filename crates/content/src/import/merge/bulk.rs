@@ -1,5 +1,5 @@
-//! Stores the bulk of an import before the transaction that makes it visible. This keeps the transaction short, so that others
-//! can write in between.
+//! Stores most of an import's data before the transaction that makes the data visible. This keeps the transaction short, so
+//! that others can write in the meantime.
 
 use std::collections::HashMap;
 
@@ -18,13 +18,13 @@ use mcpkg_store::search::{IndexedAhead, Words};
 pub struct Bulk<'c> {
     contents: mcpkg_store::Ahead<'c>,
     words: IndexedAhead<'c>,
-    /// The indexes of the items whose words were indexed.
+    /// The indexes of those items whose words were indexed ahead.
     indexed: Vec<usize>,
 }
 
 impl<'c> Bulk<'c> {
     /// Stores the contents that a plan needs, including those of `variants`. If there are many new items, also indexes their
-    /// words. If the user cancels, fails with `cancelled`.
+    /// words. Fails with `cancelled` if the user cancels.
     pub fn store<'i>(
         context: &'c Context,
         planned: impl Iterator<Item = (&'i Item, &'i Action)> + Clone,
@@ -49,27 +49,28 @@ impl<'c> Bulk<'c> {
         Ok(Self { contents, words, indexed })
     }
 
-    /// Returns the keys under which the words of items were indexed, by the items' indexes. Call this in the transaction that
-    /// writes the items.
+    /// Returns the keys under which words were indexed ahead, by the indexes of their items. Call this in the transaction
+    /// that writes the items.
     pub fn keys(&self, db: &Db<'_>, project: &Project) -> Result<HashMap<usize, i64>> {
         Ok(self.indexed.iter().copied().zip(self.words.claim(db, project.id)?).collect())
     }
 
-    /// Keeps everything that was stored. Call this after the transaction that refers to it is committed.
+    /// Keeps everything that was stored. Call this after committing the transaction that refers to it.
     pub fn keep(self) {
         self.contents.keep();
         self.words.keep();
     }
 }
 
-/// Returns the content to store for an item, if it has to be written.
+/// Returns the content that has to be stored for an item, if any.
 fn content<'i>((item, action): (&'i Item, &Action)) -> Option<&'i NewContent> {
     let is_stored = !matches!(item.entry.what, What::Server);
     let is_written = matches!(action, Action::Create | Action::Update(_));
     (is_stored && is_written).then_some(&item.content)
 }
 
-/// Returns the words to index for a new item. An existing item is already in the index, and its words must stay visible there.
+/// Returns the words to index for a new item. An existing item's words stay visible in the index until the transaction, so
+/// they cannot be indexed ahead.
 fn words<'i>((item, action): (&'i Item, &Action)) -> Option<Words<'i>> {
     let (kind, description) = match &item.entry.what {
         What::Prompt(attributes) => (Kind::Prompt, &attributes.description),

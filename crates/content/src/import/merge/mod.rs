@@ -1,5 +1,5 @@
-//! Stage 5 of an import: compares each item with the stored one, and decides what to do with it ([`plan`]). Stage 6 writes what was
-//! decided ([`write`]).
+//! Stage 5 of an import: compares each item with the stored one, and decides what to do ([`plan`]). Stage 6 carries this out
+//! ([`write`]).
 
 pub mod apply;
 pub mod bulk;
@@ -25,20 +25,20 @@ use mcpkg_store::{Db, agent_files, blobs, prompts};
 #[derive(Clone, Debug)]
 pub enum Action {
     Create,
-    /// The stored item gets the imported version.
+    /// Replaces the stored item with the imported version.
     Update(Box<stored::Item>),
-    /// The stored item has the same content, and gets the imported scope.
+    /// Changes only the scope of the stored item, because its content is the same.
     Scope(Uuid),
-    /// Nothing: the project already has this version.
+    /// Does nothing: the project already has this version.
     Unchanged,
-    /// The content is equal, but the item's file is now at another path. The file at the former path is a duplicate of it.
+    /// Changes only the path of the stored item. Its file is now at another path, and the file at the former path is a
+    /// duplicate.
     Moved(Uuid),
-    /// The stored item differs, for this reason.
+    /// Does nothing, because the stored item differs for this reason.
     Conflict(&'static str),
 }
 
 impl Action {
-    /// Returns the word in output for people and in JSON.
     pub const fn word(&self) -> &'static str {
         match self {
             Action::Create => "create",
@@ -54,20 +54,20 @@ impl Action {
     }
 }
 
-/// What an import has to know about a project.
+/// What an import knows about a project.
 struct Known<'p> {
     project: &'p Project,
-    /// The scopes of its modules, except those that always apply.
+    /// The scopes of the project's modules, except those that always apply.
     applies: HashMap<String, Applies>,
-    /// The modules whose files are now duplicates, with the path of the file that each equals.
+    /// The modules whose files have become duplicates, each with the path of its file's original.
     moved: HashMap<String, &'p str>,
-    /// The rows that an item of the import already matched.
+    /// The rows that an earlier item of the import has already matched.
     claimed: HashSet<(bool, i64)>,
 }
 
 impl Known<'_> {
-    /// Returns the id of the resource that equals an item, unless an earlier item matched it. When a folder is imported
-    /// again, this is the case for most items. It needs only the resource's row, not the content.
+    /// Returns the id of the resource that equals an item, unless an earlier item matched the resource. When a folder is
+    /// imported again, there is such a resource for most items. The check only reads the resource's row, and not its content.
     fn has(&mut self, db: &Db<'_>, item: &Item) -> Result<Option<Uuid>> {
         let What::Resource(attributes) = &item.entry.what else { return Ok(None) };
         let (name, sha256) = (&item.entry.name, item.content.sha256());
@@ -181,7 +181,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
 
 const DIFFERS: &str = "it differs";
 
-/// Returns whether the project has the instructions from which a deploy wrote this rule: same file name, text and scope.
+/// Returns whether the project has the instructions that a deploy wrote this rule from: same file name, text and scope.
 fn has_original_rule(db: &Db<'_>, item: &Item, known: &Known<'_>) -> Result<bool> {
     let Some(uri) = item.entry.what.uri().filter(|_| item.entry.origin.path.is_some()) else { return Ok(false) };
     let Some(name) = uri.strip_prefix("instructions://").filter(|name| forms::stem(name) != *name) else {

@@ -15,16 +15,15 @@ use mcpkg_store::servers::{self, Definition};
 #[derive(Clone, Debug)]
 pub enum Action {
     Create,
-    /// It replaces the stored server.
+    /// Replaces the stored server.
     Update(Box<servers::Server>),
-    /// It is already stored with the same settings.
+    /// Does nothing, because the stored server has the same settings.
     Unchanged,
-    /// A different server already has its name.
+    /// Does nothing, because a different server has the same name.
     Conflict,
 }
 
 impl Action {
-    /// Returns the word in output for people and in JSON.
     pub const fn word(&self) -> &'static str {
         match self {
             Action::Create => "create",
@@ -97,7 +96,7 @@ pub fn apply(
     Ok(())
 }
 
-/// Returns the number of written servers for a sentence; `None` if there are none.
+/// Counts the written servers, for a sentence; `None` if there are none.
 pub fn sentence(actions: &[Action]) -> Option<String> {
     let written = actions.iter().filter(|action| matches!(action, Action::Create | Action::Update(_))).count();
     (written > 0).then(|| plural::count(written, "MCP server"))
@@ -106,7 +105,7 @@ pub fn sentence(actions: &[Action]) -> Option<String> {
 /// The word for a server in lines of output.
 pub const WORD: &str = "mcp server";
 
-/// Returns the line about a server: its file, and what would happen to it.
+/// Returns a line about a server: its file, and what would happen to it.
 pub fn line(found: &Found, action: &Action) -> String {
     format!("{}: {} {WORD} {}", found.file, action.word(), found.server.name)
 }

@@ -1,4 +1,4 @@
-//! Stage 6 of an import: stores what it found, content and search index first, then all rows in one transaction.
+//! Stage 6 of an import: stores the content and the search index, and then all rows in one transaction.
 
 use super::bulk::Bulk;
 use super::{Action, apply, plan, refuse_conflicts, servers};
@@ -17,7 +17,7 @@ pub struct Content<'c> {
     pub items: &'c [Item],
     pub servers: &'c [Found],
     pub duplicates: Duplicates<'c>,
-    /// Whether stored items that differ are updated (`--update`).
+    /// Whether stored items that differ are replaced (`--update`).
     pub update: bool,
 }
 
@@ -27,12 +27,12 @@ pub struct Plan {
     pub of_servers: Vec<servers::Action>,
     pub project: Project,
     changes_duplicates: bool,
-    /// The newest event when the plan was made. As long as there is no newer one, the plan is up to date.
+    /// The newest event at the time of planning. If there is no newer event, the plan is still up to date.
     newest: i64,
 }
 
 impl Content<'_> {
-    /// Compares what was found with the project.
+    /// Compares everything that the import found with the project.
     pub fn plan(self, context: &Context) -> Result<Plan> {
         context.read(|db, project| self.plan_in(db, project))
     }
@@ -48,8 +48,8 @@ impl Content<'_> {
         })
     }
 
-    /// Writes everything or nothing. The database is not locked while the plan is made and while content is stored ahead, so
-    /// others can write in between.
+    /// Writes either everything or nothing. The database is not locked during planning and while content is stored ahead, so
+    /// others can write in the meantime.
     pub fn write(self, context: &Context, subject: &str) -> Result<Plan> {
         let plan = self.plan(context)?;
         self.refuse_conflicts(&plan)?;

@@ -1,4 +1,4 @@
-//! What a file is by its path, from the places where agents read.
+//! Recognizes by a file's path what the file is to an agent: a command, a skill, a rule and so on.
 
 use std::sync::LazyLock;
 
@@ -9,26 +9,26 @@ use mcpkg_store::agent_files::Kind;
 
 pub use mcpkg_agents::agents::imports::{Form, Role};
 
-/// A folder in which an agent looks for something.
+/// A folder in which an agent looks for files of one kind, such as `.claude/commands`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The agent, if the folder belongs to one.
     pub agent: Option<&'static str>,
-    /// The agent's folder, and usually the one in it.
+    /// The parts of the folder's path: the agent's own folder and usually one subfolder.
     pub folder: Vec<&'static str>,
-    /// What it takes there.
+    /// What the files in the folder are to the agent.
     pub role: Role,
     pub form: Form,
     pub ending: &'static str,
-    /// Whether its commands count their arguments from one.
+    /// Whether the agent's commands count their arguments from one.
     pub counts_from_one: bool,
 }
 
 /// The folder of skills that several agents share.
 const SHARED: &str = ".agents";
 
-/// Returns the folders in which agents look. If a file does not have the ending of a place, a later place with the same folder may
-/// take it.
+/// Returns all folders in which agents look. If a file does not have the ending that a place requires, a later place with the
+/// same folder may match.
 pub fn places() -> &'static [Place] {
     static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
         let plain = |folder: &[&'static str], role| Place {
@@ -51,7 +51,6 @@ pub fn places() -> &'static [Place] {
     &PLACES
 }
 
-/// Returns the places in an agent's own folders.
 fn of(agent: &'static Agent) -> Vec<Place> {
     let mut places = Vec::new();
     let mut add = |folder: &'static str, role: Role, form: Form, ending: &'static str| {
@@ -84,7 +83,8 @@ fn of(agent: &'static Agent) -> Vec<Place> {
         add(rules.folder, Role::Instructions, Form::Rule(rules.format), rules.ending);
     }
     if let Some(subagents) = &agent.subagents {
-        // A file there is one under any name, such as VS Code's without its `.agent`.
+        // The agent accepts any file name in its folder. For example, VS Code also reads files without `.agent` in their
+        // names.
         let ending = if subagents.ending.ends_with(".md") { ".md" } else { subagents.ending };
         add(subagents.project, Role::Subagent, Form::Plain, ending);
     }
@@ -100,30 +100,30 @@ fn of(agent: &'static Agent) -> Vec<Place> {
     places
 }
 
-/// Whether a folder of this name is an agent's, or contains only files that mcpkg knows.
+/// Whether a folder of this name belongs to an agent, or contains only files that mcpkg recognizes.
 pub fn is_folder(name: &str) -> bool {
     let known = |agent: &&Agent| agent.imports.folders.contains(&name) || agent.imports.plugins.contains(&name);
     name == SHARED || name == cline::RULES || ALL.iter().any(known)
 }
 
-/// Returns whether a folder of this name contains the manifest of a plugin.
+/// Returns whether a folder of this name contains a plugin's manifest.
 pub fn is_plugin(name: &str) -> bool {
     ALL.iter().any(|agent| agent.imports.plugins.contains(&name))
 }
 
-/// Returns the folders in a plugin, and the agent that defined them.
+/// Returns the layout of plugins, and the agent that defined this layout.
 pub fn in_plugins() -> Option<(&'static str, &'static InPlugins)> {
     ALL.iter().find_map(|agent| Some((agent.id, agent.imports.in_plugins.as_ref()?)))
 }
 
-/// A file of instructions in an agent's folder that is not in a folder of rules.
+/// A file of instructions in an agent's folder, but not in a folder of rules. For example, `.github/copilot-instructions.md`.
 pub struct OwnFile {
     pub agent: &'static str,
-    /// Whether the folder becomes a part of the item's name.
+    /// Whether the folder's name becomes a part of the item's name.
     pub names_folder: bool,
 }
 
-/// Returns the agent's file of instructions at this path, from the agent's folder.
+/// Returns the file of instructions at this path, which begins with the agent's folder.
 pub fn in_folder(path: &[&str]) -> Option<OwnFile> {
     let [folder, name] = path else { return None };
     ALL.iter().find_map(|agent| {
@@ -132,24 +132,23 @@ pub fn in_folder(path: &[&str]) -> Option<OwnFile> {
     })
 }
 
-/// Returns whether agents may read something at this path.
+/// Returns whether the path leads through a folder in which agents may read.
 pub fn lies_in_folder(relative: &str) -> bool {
     relative.split('/').any(is_folder)
 }
 
-/// The agent that owns the folder of this name.
 pub fn of_folder(name: &str) -> Option<&'static str> {
     places().iter().find(|place| place.folder.len() > 1 && place.folder[0] == name).and_then(|place| place.agent)
 }
 
-/// Whether the commands of an agent ask for their arguments in words.
+/// Whether the agent's commands describe their arguments in words instead of using placeholders.
 pub fn asks_in_words(agent: Option<&str>) -> bool {
     let asks = |agent: &Agent| matches!(agent.project.commands, Commands::FilesInWords { .. });
     agent.and_then(mcpkg_agents::agents::with_id).is_some_and(asks)
 }
 
-/// Returns the agent whose instructions a file of this name is, with when they apply at the root of a project; `None`
-/// for any other file.
+/// Returns the agent that reads instructions from files with this name, and how the agent applies them; `None` if the name is
+/// not one of instructions. No agent is returned for `AGENTS.md`, which many agents read.
 pub fn instructions(name: &str) -> Option<(Option<&'static str>, Form)> {
     if name == "AGENTS.md" {
         return Some((None, Form::Plain));
@@ -159,13 +158,14 @@ pub fn instructions(name: &str) -> Option<(Option<&'static str>, Form)> {
     Some((Some(agent), Form::Plain))
 }
 
-/// Returns the agent that reads the file of this name at the root alone.
+/// Returns the agent that reads a file with this name, but only at the root of a project.
 pub fn at_root(name: &str) -> Option<&'static str> {
     let own = ALL.iter().find(|agent| agent.imports.at_root.contains(&name)).map(|agent| agent.id);
     own.or_else(|| (name == cline::RULES).then_some(cline::ID))
 }
 
-/// Returns what a file is by its ending, wherever it lies, with the agent whose ending that is.
+/// Recognizes a file by its ending, no matter in which folder it is: `a.prompt.md` is a prompt. Returns the agent that uses
+/// the ending as well.
 pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)> {
     let known = ALL
         .iter()
@@ -173,8 +173,8 @@ pub fn by_ending(name: &str) -> Option<(Role, Form, &'static str, &'static str)>
     known.into_iter().find(|(.., ending)| name.len() > ending.len() && name.ends_with(ending))
 }
 
-/// Returns what the file at this path is to one agent alone, and to which, where it is such a file. `in_plugin` says
-/// whether its path below the folder of a plugin is `rest`.
+/// Returns the kind of a file that only one agent reads, and that agent. `in_plugin` returns whether the file is in the given
+/// folder of a plugin.
 pub fn for_agent(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<(Kind, &'static str)> {
     let (name, above) = parts.split_last()?;
     let last = above.last().copied().unwrap_or_default();
@@ -205,7 +205,7 @@ pub fn for_agent(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<
         .or_else(|| ALL.iter().find(|agent| is_servers(agent, name, last)).map(|agent| (Kind::Servers, agent.id)))
 }
 
-/// Whether a file of this name in a folder of that name is an agent's file of MCP servers.
+/// Whether this is the name and the folder of the file in which an agent lists its MCP servers.
 fn is_servers(agent: &Agent, name: &str, folder: &str) -> bool {
     agent.servers.project.is_some_and(|file| match file.rsplit_once('/') {
         Some((own_folder, own_name)) => (own_folder, own_name) == (folder, name),

@@ -1,4 +1,4 @@
-//! What a file becomes, judging by its path, and the name that it should get.
+//! Defines what a file becomes, judging by its path, and which name it should get.
 
 use super::agents::{Form, Role};
 use crate::item::name::letters;
@@ -10,7 +10,7 @@ use mcpkg_store::agent_files;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     pub role: Role,
-    /// The path from which its name is made.
+    /// The path from which the item's name is made.
     pub label: String,
     /// For a prompt in a folder of commands, the path within that folder.
     pub file: Option<String>,
@@ -18,24 +18,24 @@ pub struct Destination {
     pub dialect: Dialect,
     /// The agent that the file's format or folder belongs to.
     pub agent: Option<&'static str>,
-    /// For instructions, the format in which they say when they apply.
+    /// For instructions, the format of the front matter that says when they apply.
     pub form: Form,
     /// For instructions, the folder that they apply to; empty for the whole project.
     pub scope: String,
-    /// For a file of a skill, the skill.
+    /// For a skill's file, the skill.
     pub skill: Option<InSkill>,
     /// For a file that only one agent reads, what the agent uses it for.
     pub for_agent: Option<ForAgent>,
-    /// A note for people about this place.
+    /// A note for people about files at this place.
     pub note: Option<&'static str>,
 }
 
-/// What a file is for the one agent that reads it.
+/// The meaning of a file for the only agent that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForAgent {
     /// The kind of file, judging by its path.
     pub kind: agent_files::Kind,
-    /// Whether the agent reads the file when it starts in the root, as opposed to a file in a plugin or a subfolder.
+    /// Whether the agent reads the file when started in the root. It does not read files in plugins and subfolders.
     pub is_own: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct InSkill {
     pub name: String,
 }
 
-/// Folder names that only say what is in the folder, so they do not help to distinguish names.
+/// Names of folders that only describe the folder's content, and do not help to tell items apart.
 const GENERIC: &[&str] = &[
     "agent",
     "agents",
@@ -81,22 +81,22 @@ impl Destination {
         }
     }
 
-    /// Returns the destination of a file that is imported as a plain file, regardless of its folder.
+    /// Returns the destination of a file that is imported as a plain file, no matter in which folder it is.
     pub fn as_file(relative: &str) -> Self {
         Self::plain(Role::File, relative.to_owned())
     }
 
-    /// Returns whether no agent reads a file here, whatever it contains.
+    /// Returns whether no agent reads files at this place, whatever they contain.
     pub fn is_unread(&self) -> bool {
         self.role == Role::File && self.skill.is_none() && self.for_agent.is_none()
     }
 
-    /// Returns whether a file here may contain MCP servers that an agent reads.
+    /// Returns whether a file at this place may contain MCP servers that an agent reads.
     pub fn may_hold_servers(&self) -> bool {
         self.for_agent.is_some_and(|file| matches!(file.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
     }
 
-    /// Returns the preferred name. It may be taken, too long or invalid.
+    /// Returns the preferred name for the item. It may be taken, too long or invalid.
     pub fn wanted_name(&self) -> String {
         letters(&self.label)
     }
@@ -110,7 +110,8 @@ impl Destination {
         }
     }
 
-    /// Returns folders above the file that can distinguish it from another file with the same name, the nearest first.
+    /// Returns names of folders above the file that help to distinguish it from a file with the same name, the nearest folder
+    /// first.
     pub fn origins(&self, relative: &str) -> Vec<String> {
         if self.role == Role::File {
             return Vec::new();

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::agents;
 use crate::skills::MAIN;
 
-/// The subfolders in the specification of skills. A skill in a folder with other content consists of these and SKILL.md only.
+/// The subfolders that the specification of skills defines. If a skill's folder has other content as well, only these
+/// subfolders and SKILL.md belong to the skill.
 const OWN: [&str; 3] = ["assets", "references", "scripts"];
 
-/// How much of its folder belongs to a skill.
+/// How much of a folder belongs to the skill in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     Whole,
-    /// Only `SKILL.md` and the subfolders in [`OWN`], because the folder has other content as well.
+    /// Only `SKILL.md` and the subfolders in [`OWN`] belong to the skill, because the folder has other content as well.
     Own,
 }
 
@@ -43,7 +44,7 @@ impl Folders {
         Self { skills, plugins }
     }
 
-    /// Treats `folder` as one skill with everything below it.
+    /// Treats `folder` and everything below it as one skill.
     pub fn one_skill(folder: &str) -> Self {
         Self { skills: BTreeMap::from([(folder.to_owned(), Extent::Whole)]), plugins: BTreeSet::new() }
     }
@@ -53,7 +54,7 @@ impl Folders {
         self.skills.get("") == Some(&Extent::Whole)
     }
 
-    /// Ignores a skill at the root. The name of an exported folder is arbitrary and not the name of a skill.
+    /// Forgets a skill at the root. It has no name, because the name of an exported folder is arbitrary.
     pub fn forget_root(&mut self) {
         self.skills.remove("");
     }
@@ -63,7 +64,7 @@ impl Folders {
         self.plugins.insert(String::new());
     }
 
-    /// Returns the outermost skill's folder that a file belongs to.
+    /// Returns the folder of the outermost skill that contains the file.
     pub fn skill(&self, path: &str) -> Option<&str> {
         let ends = path.match_indices('/').map(|(at, _)| at);
         std::iter::once(0).chain(ends).find_map(|end| {
@@ -80,7 +81,7 @@ impl Folders {
         self.skills.range(from.clone()..).next().is_some_and(|(skill, _)| skill.starts_with(&from))
     }
 
-    /// Returns the innermost plugin's folder that a file belongs to.
+    /// Returns the folder of the innermost plugin that contains the file.
     pub fn plugin(&self, path: &str) -> Option<&str> {
         let ends = path.rmatch_indices('/').map(|(at, _)| at);
         ends.chain([0]).find_map(|end| self.plugins.get(&path[..end])).map(String::as_str)
@@ -94,7 +95,8 @@ fn folder_with_main(path: &str) -> Option<&str> {
     }
 }
 
-/// Returns the plugin's folder that a file reveals: a folder with a manifest, or a folder in `plugins` at the root.
+/// Returns the plugin's folder that a file's path proves: the parent of a folder for manifests, or a subfolder of `plugins`
+/// at the root.
 fn plugin_of(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').collect();
     if let [first, plugin, _, ..] = parts[..]
@@ -106,8 +108,8 @@ fn plugin_of(path: &str) -> Option<String> {
     Some(parts[..at].join("/"))
 }
 
-/// Returns the folder that contains more than a skill, if this file proves that: because it is instructions, or is in an
-/// agent's folder.
+/// Returns a folder that this file proves to contain more than a skill: the file is instructions or is in an agent's folder,
+/// neither of which belongs to a skill.
 fn shared_by(path: &str) -> Option<&str> {
     let mut from = 0;
     for part in path.split('/') {
@@ -122,8 +124,8 @@ fn shared_by(path: &str) -> Option<&str> {
     None
 }
 
-/// Returns whether a nested skill is separate, and not an example within the outer skill: it is directly in the outer folder, or
-/// in a folder where agents or plugins keep skills.
+/// Returns whether a nested skill is separate, and not an example within the outer skill. It is separate if it is directly in
+/// the outer folder, or in a folder where agents or plugins keep skills.
 fn is_of_its_own(rest: &str) -> bool {
     !rest.contains('/') || rest.split('/').any(|part| matches!(part, "skills" | "plugins") || agents::is_folder(part))
 }

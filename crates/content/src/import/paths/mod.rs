@@ -27,30 +27,30 @@ pub enum Kind {
     Resource,
 }
 
-/// Determines the places of the files below one import root.
+/// Determines what the files below one import root become.
 #[derive(Debug, Default)]
 pub struct Places {
     folders: Folders,
     /// The kind that the user chose for all files.
     kind: Option<Kind>,
-    /// The name of the root's own folder. It is also the name of a skill at the root.
+    /// The name of the root's own folder, which is also the name of a skill at the root.
     name: String,
-    /// The prefix of all paths if the root as a whole is a skill: the skill's name.
+    /// The prefix of all paths: the skill's name if the root as a whole is a skill, otherwise empty.
     prefix: String,
 }
 
-/// Folders that do not become part of a name, because the file's extension already says what it is.
+/// Folders that do not become part of a name, because the file's extension already says the same.
 const BY_ENDING: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
 
 impl Places {
-    /// Returns the places in an exported folder. The name of that folder is arbitrary, so it is not the name of a skill.
+    /// Returns the places in an exported folder. A skill cannot be named after that folder, whose name is arbitrary.
     pub fn of_export<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Self {
         let mut folders = Folders::of(paths);
         folders.forget_root();
         Self { folders, ..Self::default() }
     }
 
-    /// Returns the places of the files at `paths` in a folder with this name; `is_named` means that the user named the folder.
+    /// Returns the places of files at `paths` in a folder called `name`. `is_named` means that the user named that folder.
     pub fn of_folder<'p>(
         paths: impl Iterator<Item = &'p str> + Clone,
         kind: Option<Kind>,
@@ -66,7 +66,7 @@ impl Places {
         Self { folders, kind, name: name.to_owned(), prefix }
     }
 
-    /// Returns the prefix of all paths: the name of the skill, if the root as a whole is a skill.
+    /// Returns the prefix of all paths: the skill's name if the root as a whole is a skill, otherwise an empty text.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -85,7 +85,7 @@ impl Places {
             return Ok(self.skill(folder, relative));
         }
         let parts: Vec<&str> = relative.split('/').collect();
-        // If known folders are nested, the outermost decides.
+        // If agents' folders are nested, the outermost decides.
         for start in 0..parts.len() {
             let (before, here) = parts.split_at(start);
             if let Some(found) = self.in_agents_folder(before, here) {
@@ -113,7 +113,7 @@ impl Places {
         }
         let folders = &parts[..parts.len() - 1];
         if folders.iter().any(|part| agents::is_folder(part)) {
-            // Skip it: agents' folders also contain transcripts and credentials, which must not be served to others.
+            // Skip the file: agents' folders also contain transcripts and credentials, which must not be served to others.
             return Err(Reason::NoPlace);
         }
         if parts.iter().any(|part| part.starts_with('.')) {
@@ -122,7 +122,7 @@ impl Places {
         Ok(Destination::plain(Role::File, relative.to_owned()))
     }
 
-    /// Returns whether an import of the whole folder would look into all folders above the file at `relative`.
+    /// Returns whether an import of the whole folder would enter all folders above the file at `relative`.
     pub fn reaches(&self, relative: &str) -> bool {
         let skill = self.folders.skill(relative);
         relative.match_indices('/').all(|(end, _)| {
@@ -132,7 +132,7 @@ impl Places {
         })
     }
 
-    /// Returns what a file becomes if the user named it directly: then it is imported even if it is hidden.
+    /// Returns what a file becomes if the user named it directly. Such a file is imported even if it is hidden.
     pub fn named(&self, relative: &str) -> Result<Destination, Reason> {
         match self.of(relative) {
             Err(Reason::Hidden) => Ok(Destination::plain(Role::File, relative.to_owned())),
@@ -147,7 +147,7 @@ impl Places {
         Destination { agent, skill, ..Destination::plain(Role::Skill, relative.to_owned()) }
     }
 
-    /// Returns what a file becomes under `--as`.
+    /// Returns what a file becomes if the user chose a kind with `--as`.
     fn as_kind(&self, kind: Kind, relative: &str) -> Destination {
         let stem = |endings: &[&str]| {
             let ending = endings.iter().find_map(|ending| relative.strip_suffix(ending));
@@ -169,8 +169,8 @@ impl Places {
         }
     }
 
-    /// Returns what a file in an agent's folder becomes. `before` are the folders above the agent's folder, `here` the path
-    /// from there.
+    /// Returns what a file in an agent's folder becomes. `before` is the path above the agent's folder, and `here` is the
+    /// rest.
     fn in_agents_folder(&self, before: &[&str], here: &[&str]) -> Option<Destination> {
         let scope = before.join("/");
         for place in agents::places() {
@@ -221,10 +221,10 @@ impl Places {
     }
 }
 
-/// The endings of subagents' files, longer ones first.
+/// The endings of subagents' files, longer ones first because a shorter one also matches.
 const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md", ".toml"];
 
-/// Returns the place of a file that its name identifies as instructions.
+/// Returns the destination of a file whose name identifies it as instructions.
 fn instructions(parts: &[&str]) -> Option<Destination> {
     let (name, above) = parts.split_last()?;
     let (agent, form) = agents::instructions(name)?;
@@ -242,7 +242,7 @@ fn instructions(parts: &[&str]) -> Option<Destination> {
     Some(Destination { agent, form, note, scope: above.join("/"), ..plain })
 }
 
-/// Returns the place of a file that its ending identifies; `inside` is the path within a plugin.
+/// Returns the destination of a file that is identified by its ending. `inside` is the path within a plugin.
 fn by_ending(parts: &[&str], inside: Option<&str>) -> Option<Destination> {
     let (role, form, agent, ending) = agents::by_ending(parts.last()?)?;
     let whole = parts.join("/");
@@ -256,7 +256,7 @@ fn by_ending(parts: &[&str], inside: Option<&str>) -> Option<Destination> {
     Some(Destination { agent: Some(agent), form, file, ..Destination::plain(role, label.to_owned()) })
 }
 
-/// Returns the place of a file in a plugin; `inside` is the path within the plugin.
+/// Returns the destination of a file in a plugin. `inside` is the path within the plugin.
 fn in_plugins_folder(inside: &str) -> Option<Destination> {
     let label = inside.strip_suffix(".md").filter(|label| !label.ends_with("README"))?;
     let (agent, folders) = agents::in_plugins()?;
@@ -269,7 +269,7 @@ fn in_plugins_folder(inside: &str) -> Option<Destination> {
     Some(Destination { agent, ..Destination::plain(Role::Subagent, label.to_owned()) })
 }
 
-/// Returns the place of a file in a folder `commands` at the root, as in published collections.
+/// Returns the destination of a file in the root's folder `commands`, where published collections keep commands.
 fn in_roots_folder(relative: &str) -> Option<Destination> {
     let (_, folders) = agents::in_plugins()?;
     below(relative, folders.commands).and_then(|_| in_plugins_folder(relative))

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Generates parts of paths, most of which mean something to an agent.
+/// Generates parts of paths. Most of them have a meaning to some agent.
 fn part() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         ".claude",
@@ -78,7 +78,7 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A generated tree: files by path with content and executable bit, and links by path.
+/// A generated tree. Each file has a path, content and an executable bit, and each link has a path and a target.
 #[derive(Debug)]
 struct Tree {
     files: Vec<(Vec<&'static str>, &'static str, Vec<u8>, bool)>,
@@ -96,7 +96,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// Creates the tree and skips entries whose path is blocked by another. Returns the number of files and links.
+/// Creates the tree, without the entries whose path is blocked by another entry. Returns the number of files and links.
 fn make(world: &World, tree: &Tree) -> u64 {
     let path = |above: &[&str], name: &str| world.path("").join(above.join("/")).join(name);
     for (above, name, content, executable) in &tree.files {
@@ -147,7 +147,7 @@ proptest! {
         let count = make(&world, &tree);
         let reply = world.import(&[], &[""]).unwrap();
         let files = &reply.data["files"];
-        // Files that are reached only through a link to a folder are counted in addition.
+        // Files that are reached only through a link to a folder are counted too.
         let folder_link = tree.links.iter().any(|(.., to_folder)| *to_folder);
         let total = files["total"].as_u64().unwrap();
         prop_assert!(if folder_link { total >= count } else { total == count }, "{} of {}: {}", total, count, reply.data);
@@ -158,18 +158,19 @@ proptest! {
         // Each imported file must come back at its path with its bytes and mode, and each link as a link.
         let out = world.folder.path().join("out");
         world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
-        // If the root as a whole is one skill, its paths have the skill's name as a prefix.
+        // If the root as a whole is one skill, the paths in the reply begin with the skill's name.
         let is_one_skill =
             world.path("SKILL.md").is_file() && paths(&reply, "created").iter().all(|path| path.starts_with("p/"));
         let from = |path: &str| world.path(if is_one_skill { &path[2..] } else { path });
-        // Duplicates are checked only in simple trees. The name of an exported folder makes no skill, so links to the skill's
-        // files may mean something else there. And not all files behind a link to a folder come back.
+        // Check duplicates only in simple trees. An exported folder cannot be a skill itself, so links to the skill's files
+        // may mean something else there. And not all files behind a link to a folder are exported.
         let is_plain = !folder_link && !world.path("SKILL.md").exists();
         let keys = if is_plain { &["created", "same"][..] } else { &["created"] };
         for path in keys.iter().flat_map(|key| paths(&reply, key)) {
             let (file, copy) = (from(&path), out.join(&path));
             if file.is_symlink() {
-                // The target need not be in the export: it may be a folder without imported files, or a file behind another link.
+                // The target need not be in the export: it may be a folder without imported files, or a file behind another
+                // link.
                 let end = file.canonicalize().unwrap();
                 let is_there = out.join(end.strip_prefix(world.path("").canonicalize().unwrap()).unwrap()).exists();
                 let leads_to = |link: &Path| std::fs::read_link(link).ok();

@@ -1,4 +1,4 @@
-//! Imports trees from strangers: the time is bounded, and nothing outside their folder is reached.
+//! Tests imports of hostile trees: they end in time, and reach nothing outside the folder.
 
 use super::*;
 

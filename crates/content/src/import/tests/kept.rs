@@ -1,4 +1,4 @@
-//! Imports MCP servers, hooks, settings and ignore files, and exports them again.
+//! Tests that MCP servers, hooks, settings and ignore files are imported and exported again.
 
 use serde_json::{Value, json};
 
@@ -81,12 +81,12 @@ fn one_server_in_the_files_of_several_agents_is_one() {
     let reply = world.import(&[], &[""]).unwrap();
     assert_eq!(sentence_of(&reply), "Imported 4 agents' files, 3 MCP servers into project 'p'");
     let found = all(&world);
-    // Cursor's entry is the most complete, so it is the one that is stored.
+    // Cursor's entry is the most complete one, so it is stored.
     let x = found.iter().find(|server| server.name == "x").unwrap();
     assert_eq!((x.origin.agent.as_deref(), x.definition.extra.len()), (Some("cursor"), 1));
     assert_eq!(found[0].name, "deep");
     assert!(!found[0].enabled, "it is read in a folder alone");
-    // A different server with the same name gets a name with the agent in front.
+    // A different server with the same name gets the agent's name as a prefix.
     world.file(".vscode/mcp.json", r#"{"servers":{"x":{"command":"other"}}}"#);
     world.import(&[], &[""]).unwrap();
     let other = all(&world).into_iter().find(|server| server.name == "vscode-x").unwrap();

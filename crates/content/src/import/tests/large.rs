@@ -1,4 +1,4 @@
-//! Imports more files than fit into one short transaction.
+//! Tests imports of more files than one short transaction can store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,13 +52,14 @@ fn others_write_beside_a_large_import_and_sweep_what_it_stored() {
     let counted = Arc::clone(&calls);
     world.context.progress = Arc::new(move |doing, done, _| {
         if doing == "Indexing" && done == 1000 {
-            // Also delete the words that were indexed so far; they have to be indexed again.
+            // Compacting also deletes the words that were indexed so far, so the import has to index them again.
             other.store.compact().unwrap();
         }
         if doing == "Storing" {
             let call = counted.fetch_add(1, Ordering::Relaxed);
             create(&other, &format!("beside-{call}"));
-            // Nothing refers to the content that was stored so far, so this deletes it, and it has to be stored again.
+            // Nothing refers to the content that was stored so far, so compacting deletes it, and the import has to store it
+            // again.
             other.store.compact().unwrap();
         }
     });

@@ -1,9 +1,9 @@
-//! Imports and exports one corpus with every layout that agents read, or in which collections are published.
+//! Tests import and export with all layouts that agents read or that published collections use.
 
 use super::*;
 use mcpkg_store::modules::{self, Applies, Row};
 
-/// Path, content, type, and URI or name. For instructions, the last text also contains when they apply.
+/// Each entry: path, content, type, and URI or name. For instructions, the last text also says when they apply.
 const CORPUS: &[(&str, &str, &str, &str)] = &[
     ("AGENTS.md", "# Rules\n", "instructions", "instructions://AGENTS.md always"),
     ("web/AGENTS.md", "# Web\n", "instructions", r#"instructions://web.AGENTS.md {"globs":["web/**"]}"#),
@@ -102,7 +102,7 @@ const CORPUS: &[(&str, &str, &str, &str)] = &[
     ("plugins/git/README.md", "# Git\n", "resource", "file:///plugins/git/README.md"),
 ];
 
-/// Path, and the reason why it is skipped.
+/// Each entry: the path of a skipped file, and the reason.
 const LEFT_OUT: &[(&str, &str)] = &[
     (".codex/config.toml", "cannot be read in its agent's format"),
     (".claude/transcripts/a.jsonl", "in an agent's folder, but not a command, skill, rule or subagent"),

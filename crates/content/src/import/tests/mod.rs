@@ -62,7 +62,7 @@ impl World {
         self.run::<Import>(arguments, &paths)
     }
 
-    /// Returns everything in the project, by kind (true for prompts) and name.
+    /// Returns everything in the project, by kind (true means prompt) and name.
     fn items(&self) -> BTreeMap<(bool, String), (What, Vec<u8>)> {
         let read = self.context.read(|db, project| {
             let mut items = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Imports of whole projects, and of parts of them.
+//! Tests imports of whole projects and of parts of projects.
 
 use super::*;
 
@@ -329,7 +329,7 @@ fn an_unreadable_file_is_named() {
     let world = World::new();
     world.file("a.md", "a").file("locked.md", "l");
     std::fs::set_permissions(world.path("locked.md"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Root can read the file despite its mode, so there is nothing to test then.
+    // Root can read the file despite its mode, so skip the check then.
     if std::fs::read(world.path("locked.md")).is_err() {
         let refused = world.import(&[], &[""]).unwrap_err();
         assert!(refused.message().contains("locked.md`"), "{refused}");
