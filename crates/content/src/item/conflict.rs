@@ -1,19 +1,20 @@
-//! Detects texts with unresolved merge conflicts.
+//! Detects unresolved merge conflicts in a text.
 
 use memchr::memmem;
 
 /// The reason to skip a file with conflict markers.
 pub const WHY: &str = "is unmerged: it contains conflict markers from version control";
 
-/// The reason to skip a file that git lists as unmerged, for example because one side changed it and the other deleted it.
+/// The reason to skip a file that git lists as unmerged. Such a file may have no markers, for example if one side deleted it.
 pub const UNRESOLVED: &str = "is unmerged: resolve its conflict in git first (`git status` shows it)";
 
 /// The beginning of the first line of a conflict.
 const OURS: &[u8] = b"<<<<<<< ";
 
-/// Returns whether a text contains the conflict markers of git. Markers directly below a code fence are taken for an example.
+/// Returns whether a text contains git's conflict markers. Markers directly below a code fence are an example, and do not
+/// count.
 pub fn is_in(text: &[u8]) -> bool {
-    // Fast path for nearly every text.
+    // Check this first: it is fast, and false for nearly every text.
     if memmem::find(text, OURS).is_none() {
         return false;
     }

@@ -1,4 +1,4 @@
-//! The manifest `mcpkg.export.json`: facts about an exported folder that its paths and front matter cannot express.
+//! The manifest `mcpkg.export.json`: contains what the paths and front matter of an exported folder cannot express.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
 use mcpkg_base::shell;
 
-/// The name of the manifest, at the root of an exported folder.
+/// The name of the manifest, which is at the root of an exported folder.
 pub const FILE: &str = "mcpkg.export.json";
 
 const VERSION: u32 = 1;
@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 #[derive(Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
-    /// The listed items by the path of their file, with `/` separators.
+    /// The listed items by the paths of their files, with `/` separators.
     pub files: BTreeMap<String, Entry>,
     /// MCP servers whose settings the exported files cannot express completely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,8 +39,8 @@ impl Manifest {
         Ok(json)
     }
 
-    /// Reads the manifest of `folder`; `None` if there is none. `heal` is the hint if the manifest is malformed. Also fails
-    /// if it has a newer version, or contains a path that leaves the folder.
+    /// Reads the manifest of `folder`; `None` if there is none. Fails if the manifest is malformed, has a newer version, or
+    /// contains a path that leaves the folder. `heal` is the hint for a malformed manifest.
     pub fn read(folder: &Path, heal: &str) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         let bytes = match mcpkg_base::file::read(&path, mcpkg_base::file::TEXT) {

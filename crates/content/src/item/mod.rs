@@ -1,8 +1,8 @@
-//! What a project holds, in the form that import, export, sync and sources share.
+//! Items: the content of a project in the form that import, export, sync and sources share.
 //!
-//! An [`Item`] is an [`Entry`] (its name, kind, attributes and origin) with its content. An MCP server is an item too, whose
-//! content is a JSON document ([`server`]). The [`manifest`] of an exported folder lists the entries that paths and front matter
-//! cannot express.
+//! An [`Item`] is an [`Entry`] (name, kind, attributes and origin) with its content. An MCP server is an item too, with a
+//! JSON document as its content ([`server`]). The [`manifest`] of an exported folder lists those entries that paths and front
+//! matter cannot express.
 
 pub mod conflict;
 pub mod manifest;
@@ -42,7 +42,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// Returns the word for its kind: `prompt`, `skill`, `instructions` and so on.
+    /// Returns the word for the item's kind: `prompt`, `skill`, `instructions` and so on.
     pub fn word(&self) -> &'static str {
         match self.entry.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
             None => match &self.entry.what {
@@ -73,7 +73,7 @@ impl Item {
     }
 }
 
-/// Everything about an item that its file's bytes do not contain.
+/// Everything about an item except the bytes of its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub name: String,
@@ -86,7 +86,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Serializes it for the database.
+    /// Serializes the entry for the database.
     pub fn json(&self) -> Result<String> {
         serde_json::to_string(self)
             .map_err(|error| Error::internal("an item cannot be written as JSON").with_source(error))
@@ -96,13 +96,13 @@ impl Entry {
 /// Where an item came from, and when it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The conditions under which the instructions apply.
+    /// When the instructions apply.
     #[serde(default)]
     pub applies: Applies,
     /// The agent that the file's format or folder belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The path of the file. For each file of a skill, this is the path of the skill's `SKILL.md`.
+    /// The path of the file. All files of a skill have the path of the skill's `SKILL.md` here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
@@ -118,7 +118,7 @@ impl Origin {
 pub enum What {
     Prompt(prompts::Attributes),
     Resource(resources::Attributes),
-    /// An agent-specific file, identified by its path.
+    /// A file that only one agent reads, identified by its path.
     #[serde(rename = "agent_file")]
     AgentFile {
         /// What its agent uses the file for.
@@ -127,8 +127,8 @@ pub enum What {
         #[serde(default)]
         executable: bool,
     },
-    /// An MCP server, identified by its name. The item's content defines the server (see [`server`]). A manifest
-    /// never lists a file as a server.
+    /// An MCP server, identified by its name. The content defines the server (see [`server`]). In a manifest, no file may be
+    /// listed as a server.
     #[serde(rename = "mcp_server")]
     Server,
 }
@@ -146,7 +146,6 @@ impl What {
         }
     }
 
-    /// Returns the word in JSON: `prompt`, `resource`, `agent_file` or `mcp_server`.
     pub fn word(&self) -> &'static str {
         match self {
             What::Prompt(_) => "prompt",
@@ -156,7 +155,7 @@ impl What {
         }
     }
 
-    /// For a skill's file, returns the name of the skill and the path in it, both as in the URI.
+    /// For a file of a skill, returns the skill's name and the path within the skill, both encoded as in the URI.
     pub fn in_skill(&self) -> Option<(&str, &str)> {
         self.uri()?.strip_prefix("skill://")?.split_once('/')
     }
@@ -169,13 +168,13 @@ impl What {
     }
 }
 
-/// Returns whether this may be the path of a file below a folder. On Unix, a backslash is an ordinary character. Code that writes
-/// files also checks [`crate::export::layout::is_safe`].
+/// Returns whether this can be the path of a file below a folder. On Unix, a backslash is an ordinary character. Code that
+/// writes files also checks [`crate::export::layout::is_safe`].
 fn may_be_path(path: &str) -> bool {
     stays_inside(path) || cfg!(unix) && stays_inside(&path.replace('\\', "_"))
 }
 
-/// Checks that an item may be stored: the manifest and the content may come from anybody.
+/// Checks that an item may be stored. The manifest and the content may come from anybody.
 pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     check_origin(&entry.origin)?;
     match &entry.what {
@@ -202,7 +201,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
             }
             Ok(())
         }
-        // [`server::read`] checks the content when it parses it.
+        // [`server::read`] checks the content while parsing it.
         What::Server => Ok(()),
         What::AgentFile { .. } => {
             let is_placed = may_be_path(&entry.name) && entry.origin.path.as_deref() == Some(entry.name.as_str());

@@ -5,8 +5,8 @@ use mcpkg_core::names;
 
 const MAX_NAME: usize = 255;
 
-/// Converts a text to the characters of names: `a/b c` -> `a.b-c`. The result never begins with `-`, which a shell would take for
-/// an option. A text without any usable character, such as Japanese, becomes a hash.
+/// Converts a text to characters that names may contain: `a/b c` -> `a.b-c`. The result never begins with `-`, because a
+/// shell would take such a name for an option. A text without any usable character, such as Japanese, becomes a hash.
 pub fn letters(text: &str) -> String {
     let is_letter = |c: char| u8::try_from(c).is_ok_and(names::is_name_byte);
     let letter = |c: char| match c {
@@ -22,8 +22,8 @@ pub fn letters(text: &str) -> String {
     if name.contains(|c: char| c.is_ascii_alphanumeric()) { name.to_owned() } else { digest(text, 8) }
 }
 
-/// Returns possible names for the file at `relative`, best first; the iterator never ends. First comes the preferred name, then
-/// the name with more and more of `origins` in front, then the name with a hash of the path at the end.
+/// Returns possible names for the file at `relative`, best first. The iterator never ends. It begins with the preferred name,
+/// continues with more and more of `origins` as a prefix, and then appends a hash of the path.
 pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterator<Item = String> {
     let fits = |name: &String| !matches!(name.as_str(), "" | "." | "..") && name.len() <= MAX_NAME;
     let prefixed = (1..=origins.len()).map(|count| {

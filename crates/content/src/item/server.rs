@@ -1,5 +1,5 @@
-//! Represents an MCP server as an item: a JSON document with one line per value, so that servers are compared, merged and
-//! proposed like files.
+//! Represents an MCP server as an item. Its content is a JSON document with one line per value, so that servers can be
+//! compared, merged and proposed like files.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::{self, Definition};
 
-/// An MCP server that no agent's file can express completely.
+/// An MCP server, as a manifest lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
     pub name: String,
-    /// How to start the server or connect to it.
+    /// How to start the server or to connect to it.
     #[serde(flatten)]
     pub definition: Definition,
     /// The file that the server came from.
@@ -25,7 +25,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns the name of its entry in the file that it came from.
+    /// Returns the name of the server's entry in the file that it came from.
     pub fn entry(&self) -> &str {
         self.origin.entry.as_deref().unwrap_or(&self.name)
     }
@@ -38,10 +38,10 @@ impl From<servers::Server> for Server {
     }
 }
 
-/// The prefix of servers' paths. No file has such a path, because some file systems do not allow a colon.
+/// The prefix of servers' paths. No file has such a path, because a colon is not valid on some file systems.
 const PATH: &str = "mcp_server:";
 
-/// Checks that a server may be stored: the manifest may come from anybody.
+/// Checks that a server may be stored. The manifest may come from anybody.
 pub fn check(server: &Server) -> Result<()> {
     names::check("MCP server", &server.name)?;
     let Server { definition, origin, .. } = server;
@@ -54,7 +54,7 @@ pub fn check(server: &Server) -> Result<()> {
     check_origin(&Origin { applies: Applies::Always, agent: origin.agent.clone(), path: origin.path.clone() })
 }
 
-/// The content of the item. It does not contain the `enabled` flag, which each user decides.
+/// The content of a server's item. The `enabled` flag is missing, because each user decides that.
 #[derive(Serialize, Deserialize)]
 struct Document {
     #[serde(flatten)]
@@ -68,18 +68,17 @@ pub fn path(name: &str) -> String {
     format!("{PATH}{name}")
 }
 
-/// Returns a path for another server `name`, for which `taken` is false.
+/// Returns the first path for a server called `name` that is not `taken`: `mcp_server:a`, `mcp_server:a:2` and so on.
 pub fn free_path(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|n| format!("{PATH}{name}:{n}"));
     std::iter::once(path(name)).chain(numbered).find(|path| !taken(path)).unwrap_or_default()
 }
 
-/// Returns the server's name in a path.
+/// Returns the server's name in a path: `mcp_server:a:2` -> `a`.
 pub fn name(path: &str) -> Option<&str> {
     path.strip_prefix(PATH)?.split(':').next()
 }
 
-/// Returns whether a path identifies a server.
 pub fn is_path(path: &str) -> bool {
     path.starts_with(PATH)
 }
@@ -94,7 +93,7 @@ pub fn of(server: &Server) -> Result<(Entry, NewContent)> {
     Ok((Entry { name, what: What::Server, origin }, json.into()))
 }
 
-/// Parses an item as a server, which is disabled.
+/// Parses an item as a server. The server is disabled.
 pub fn read(entry: &Entry, content: &NewContent) -> Result<Server> {
     let document = serde_json::from_slice(&content.bytes()?);
     let Document { definition, entry: in_file } = document.map_err(|error| {

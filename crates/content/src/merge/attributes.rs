@@ -4,12 +4,12 @@ use crate::item::{Entry, Origin, What};
 use mcpkg_store::prompts;
 use mcpkg_store::resources;
 
-/// Merges values, and collects the names of the parts that both sides changed in different ways.
+/// Merges values, and collects the names of those parts that both sides changed in different ways.
 #[derive(Default)]
 struct Parts(Vec<&'static str>);
 
 impl Parts {
-    /// Returns the changed value. If both sides changed it in different ways, this is a conflict, and ours is returned.
+    /// Returns the changed value. If both sides changed it in different ways, records a conflict and returns ours.
     fn of<T: PartialEq + Clone>(&mut self, part: &'static str, base: &T, theirs: &T, ours: &T) -> T {
         if ours == base {
             return theirs.clone();
@@ -21,7 +21,7 @@ impl Parts {
     }
 }
 
-/// Returns the attributes with the changes of both sides, and the names of the parts that conflict.
+/// Returns the entry with the changes of both sides, and the names of the conflicting parts.
 pub fn merge(base: &Entry, theirs: &Entry, ours: &Entry) -> (Entry, Vec<&'static str>) {
     let mut parts = Parts::default();
     let name = parts.of("name", &base.name, &theirs.name, &ours.name);
@@ -45,7 +45,7 @@ fn what(parts: &mut Parts, base: &What, theirs: &What, ours: &What) -> What {
     }
 }
 
-/// Merges a prompt's attributes. Front matter and what was parsed from it are merged as one part, so that they always agree.
+/// Merges a prompt's attributes. Front matter and everything parsed from it are one part, so that they always fit together.
 fn prompt(
     parts: &mut Parts,
     base: &prompts::Attributes,
@@ -63,7 +63,7 @@ fn resource(
     theirs: &resources::Attributes,
     ours: &resources::Attributes,
 ) -> resources::Attributes {
-    // The MIME type decides whether content is text, so the two are merged as one part.
+    // The MIME type decides whether content is text, so merge the two as one part.
     let media = |attributes: &resources::Attributes| (attributes.mime_type.clone(), attributes.text);
     let (mime_type, text) = parts.of("MIME type", &media(base), &media(theirs), &media(ours));
     resources::Attributes {

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-/// The largest text, in bytes, that is merged. A larger one is a conflict as a whole: the time grows with lines times changes.
+/// The maximum size of a text that is merged, in bytes. A larger text conflicts as a whole, because merging would take too
+/// long: the time grows with the number of lines times the number of changes.
 const MAX: usize = 1 << 20;
 
-/// Returns the text with the changes of both sides. `None` if both changed a line in different ways, or if the content is not
-/// text. Line endings, and a missing one at the end, are kept.
+/// Returns the text with the changes of both sides. `None` if both sides changed a line in different ways, or if the content
+/// is not text. Line endings are kept, and so is a missing one at the end.
 pub fn merge(base: &[u8], theirs: &[u8], ours: &[u8]) -> Option<Vec<u8>> {
     let [base, theirs, ours] = [text(base)?, text(theirs)?, text(ours)?];
     let merged = diffy::merge(base, ours, theirs).ok()?;
@@ -18,8 +19,8 @@ fn text(bytes: &[u8]) -> Option<&str> {
     (text.len() <= MAX && !text.contains('\0')).then_some(text)
 }
 
-/// Checks that a merge lost no line. Of each line, `merged` must have at least the number in `base`, minus the copies that
-/// each side removed, plus the copies that one side added (the larger number, if both added some).
+/// Checks that a merge lost no line. For each distinct line, `merged` must contain at least as many copies as `base`, minus
+/// the copies that each side removed, plus the larger number of copies that one side added.
 fn holds_both(base: &str, theirs: &str, ours: &str, merged: &str) -> bool {
     let mut counts: HashMap<&str, [i64; 4]> = HashMap::new();
     for (at, text) in [base, theirs, ours, merged].into_iter().enumerate() {

@@ -1,7 +1,8 @@
-//! Merges content in three ways: the last common version (base), their version and ours.
+//! Merges an item in three ways: their version and ours are compared with the last common version, the base.
 //!
-//! Versions are compared by name, attributes and SHA-256; content is loaded only if both sides changed it. No line of either side is lost: if two changes do not merge, the result is
-//! [`Outcome::Conflict`]. Then our version stays, and the caller proposes theirs ([`crate::proposals`]).
+//! Versions are compared by name, attributes and SHA-256. Content is loaded only if both sides changed it. No line of either
+//! side is lost: if the changes do not merge, the result is [`Outcome::Conflict`]. Then our version stays, and the caller
+//! proposes theirs ([`crate::proposals`]).
 
 pub mod sides;
 
@@ -16,15 +17,15 @@ use mcpkg_base::error::Result;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The last version that both sides had in common.
+    /// The last common version.
     Base,
-    /// The version upstream or in the synced folder.
+    /// The version in the source or in the synced folder.
     Theirs,
     /// The version in the project.
     Ours,
 }
 
-/// A version of an item, without its content.
+/// A version of an item, without the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version<'v> {
     pub entry: &'v Entry,
@@ -36,22 +37,22 @@ pub struct Version<'v> {
 pub enum Outcome {
     /// Both versions are equal, or both sides deleted the item.
     Unchanged,
-    /// Only their side changed or added it: their version is the result.
+    /// Only their side changed or added the item, so the result is their version.
     Taken,
-    /// Only our side changed or added it: our version is the result.
+    /// Only our side changed or added the item, so the result is our version.
     Kept,
-    /// Both changed it, and the result contains both changes.
+    /// Both sides changed the item, and the result contains both changes.
     Merged(Box<Merged>),
-    /// Both changed it, and these parts conflict. Our version stays, and theirs should be proposed.
+    /// Both sides changed the item, and these parts conflict. Our version stays, and the caller should propose theirs.
     Conflict(Vec<&'static str>),
-    /// Their side deleted it.
+    /// Their side deleted the item.
     DeletedThere {
-        /// Whether our side changed it since the base.
+        /// Whether our side has changed the item since the base.
         changed: bool,
     },
-    /// Our side deleted it.
+    /// Our side deleted the item.
     DeletedHere {
-        /// Whether their side changed it since the base.
+        /// Whether their side has changed the item since the base.
         changed: bool,
     },
 }
@@ -92,7 +93,7 @@ pub fn merge(
     })
 }
 
-/// Returns the names of the parts in which two versions without a common base differ.
+/// Returns the names of the parts in which two versions differ that have no common base.
 fn differences(theirs: Version<'_>, ours: Version<'_>) -> Vec<&'static str> {
     let mut parts = attributes::differences(theirs.entry, ours.entry);
     if theirs.sha256 != ours.sha256 {

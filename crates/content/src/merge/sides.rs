@@ -1,4 +1,4 @@
-//! The versions of an item on both sides of a merge, with their contents.
+//! The versions of an item on both sides of a merge, and access to their contents.
 
 use super::{Content, Outcome, Side, Version, merge};
 use crate::item::Entry;
@@ -7,14 +7,14 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::{Db, blobs};
 
-/// The versions; `None` where a side does not have the item.
+/// The versions of an item. `None` means that a side does not have the item.
 #[derive(Clone, Copy)]
 pub struct Sides<'s> {
     pub db: &'s Db<'s>,
-    /// The base, and the key of its content.
+    /// The base version, and the key of its content.
     pub base: Option<(&'s Entry, i64)>,
     pub theirs: Option<(&'s Entry, &'s NewContent)>,
-    /// The entry to compare, and the project's item.
+    /// The project's item, and the entry of it that is compared.
     pub ours: Option<(&'s Entry, &'s Stored)>,
 }
 

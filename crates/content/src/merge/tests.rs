@@ -137,7 +137,7 @@ proptest! {
 
     #[test]
     fn a_merge_loses_no_line_of_either(
-        // Only a few different lines, so that they repeat.
+        // Choose from a few different lines only, so that lines repeat.
         base in prop::collection::vec("[ab]{0,1}", 0..12),
         (theirs, ours) in (edits(), edits()),
         end in prop_oneof![Just("\n"), Just("\r\n")],
@@ -152,7 +152,7 @@ proptest! {
         });
         let items = [&base, &theirs, &ours].map(|text| Item::new(text.as_bytes()));
         let result = match merged(Some(&items[0]), Some(&items[1]), Some(&items[2])) {
-            // Our version stays, and the proposal contains theirs completely, so no line is lost.
+            // A conflict loses no line, because our version stays and the proposal contains their version.
             Outcome::Conflict(_) => return Ok(()),
             Outcome::Unchanged | Outcome::Taken => theirs.clone(),
             Outcome::Kept => ours.clone(),

@@ -1,4 +1,4 @@
-//! Prompt arguments that a caller declares, as parameters or in the content's front matter.
+//! The arguments that a caller declares for a prompt, as parameters or in the content's front matter.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Returns the argument as a list of prompts shows it: `file (required): The file to look at`.
+    /// Returns the argument as `prompt list` shows it: `file (required): The file to look at`.
     pub(super) fn shown(&self) -> String {
         let required = if self.required { " (required)" } else { "" };
         let description = self.description.as_ref().map(|description| format!(": {description}")).unwrap_or_default();
@@ -46,7 +46,7 @@ pub(super) fn declared(text: &str) -> Result<Declared> {
     argument::declaration(text).map(Declared::from)
 }
 
-/// Replaces a prompt's arguments with those that a caller declares, if any.
+/// Replaces a prompt's arguments with the declared ones, if the caller declares any.
 pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>) {
     if let Some(arguments) = arguments {
         attributes.arguments = arguments.into_iter().map(Argument::from).collect();
@@ -54,9 +54,9 @@ pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>
     }
 }
 
-/// Moves front matter from the content into the attributes, if it declares arguments, replaces stored front matter, or if
-/// the content is a file. Any other content stays byte for byte. Returns hints for the user. Fails with
-/// `E_TEMPLATE_FAILED` if the text uses arguments that its front matter does not declare.
+/// Moves front matter from the content into the attributes. This happens if the front matter declares arguments, if it
+/// replaces stored front matter, or if the content is a file. Any other content stays unchanged byte for byte. Returns hints
+/// for the user. Fails with `E_TEMPLATE_FAILED` if the text uses arguments that its front matter does not declare.
 pub(crate) fn declare(attributes: &mut Attributes, content: &mut String, is_file: bool) -> Result<Vec<String>> {
     Ok(match commands::declared(content, is_file || attributes.front_matter.is_some()) {
         Ok(Some((declared, text))) => {

@@ -161,12 +161,13 @@ impl List {
     }
 }
 
-/// Appends a prompt's arguments, given as JSON in MCP's form: `file (required): The file to look at; focus`.
+/// Appends a prompt's arguments for the list, such as `file (required): The file to look at; focus`. `json` contains them in
+/// MCP's form.
 fn push_arguments(out: &mut Vec<u8>, json: &[u8]) {
     if json.is_empty() {
         return;
     }
-    // Malformed arguments are left out of the text. The JSON data shows them unchanged.
+    // Leave malformed arguments out of the text. The JSON data contains them unchanged.
     let arguments: Vec<Declared> = serde_json::from_slice(json).unwrap_or_default();
     for (n, argument) in arguments.iter().enumerate() {
         push_cell(out, if n > 0 { b"; " } else { b"" });

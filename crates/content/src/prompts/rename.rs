@@ -44,7 +44,8 @@ impl Operation for Rename {
         let (prompt, project) = context.write("prompt.rename", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
             prompt.name.clone_from(&self.to);
-            // The new name also determines the command's file name, so forget the file that the prompt was imported from.
+            // Forget the file that the prompt was imported from, because the new name also determines the name of the
+            // command's file.
             prompt.attributes.file = None;
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;

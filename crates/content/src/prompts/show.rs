@@ -122,7 +122,8 @@ impl Operation for Show {
             known.dedup();
             refuse_unknown(&self.name, &known, &given)?;
         }
-        // A command's placeholders are worth more to a person than the text around them. An agent gets what prompts/get gives.
+        // A person wants to see a command's placeholders, so the text is not rendered. An agent gets the same as from
+        // prompts/get.
         let as_stored = raw || (context.is_shell() && dialect.is_some() && given.is_empty());
         let text = if template && !as_stored {
             let front_matter = front_matter.as_deref();
@@ -141,7 +142,8 @@ impl Operation for Show {
     }
 }
 
-/// Refuses a value for an argument that does not exist: the user meant another name. Extra values from agents do no harm.
+/// Refuses a value for an argument that the prompt does not have, because the user meant another name. Called for people
+/// only: extra values from agents do no harm.
 fn refuse_unknown(prompt: &str, known: &[String], given: &BTreeMap<String, String>) -> Result<()> {
     let Some(unknown) = given.keys().find(|name| !known.contains(name)) else {
         return Ok(());

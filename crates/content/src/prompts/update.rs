@@ -87,7 +87,7 @@ impl Operation for Update {
                 }
                 Some(content) => {
                     commands::drop_replaced(&mut prompt.attributes, &content);
-                    // If new text comes with declared arguments, it is a Jinja template.
+                    // New text with declared arguments is a Jinja template.
                     prompt.attributes.dialect = None;
                     (content, Vec::new())
                 }
@@ -100,7 +100,8 @@ impl Operation for Update {
             if let Some(template) = self.template {
                 prompt.attributes.template = template;
             }
-            // Skip the check if only the description changes, so that a template from before today's limits can get one.
+            // Do not check the text if only the description changes. Otherwise a template that exceeds today's limits could
+            // not get a description.
             if !is_described_only {
                 check(&prompt.attributes, &content)?;
             }

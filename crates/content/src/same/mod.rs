@@ -1,6 +1,6 @@
 //! Finds files with the same content at several paths.
 //!
-//! A tree often holds one thing at several paths. Sometimes people arranged that, and sometimes a deploy did:
+//! A tree often contains the same content at several paths. Sometimes people arranged that, and sometimes a deploy did:
 //!
 //! ```text
 //! AGENTS.md                          the original

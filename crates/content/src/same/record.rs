@@ -26,7 +26,7 @@ pub fn among<'f>(
     let (mut found, mut contents) = (Vec::new(), Contents::new());
     for (path, of) in all {
         let (Some(file), Some(original)) = (find(path), find(of)) else { continue };
-        // A copy is possible only if the original's item restores the whole file.
+        // A copy is possible only if the item of the original restores the whole file.
         let is_copy = file.content == original.content && file.executable == original.executable;
         let target = if is_copy && !partial.contains(of) {
             Target::Copy(of.clone())
@@ -49,11 +49,11 @@ pub struct Duplicates<'l> {
     pub contents: &'l Contents,
     /// The paths of the copies and variants, and of links within the tree.
     pub same: &'l [Duplicate],
-    /// Whether the whole tree was read. Only then does a missing copy count as deleted.
+    /// Whether the whole tree was read. Only then does a missing copy mean that the copy was deleted.
     pub is_whole: bool,
 }
 
-/// Returns the duplicates to add and those to delete. A duplicate is deleted if an item is now at its path, or if it is
+/// Returns the duplicates to add, and those to delete. A duplicate is deleted if its path now belongs to an item, or if it is
 /// no longer a copy or variant of a file in the tree.
 fn differences<'l>(
     known: &'l [Link],

@@ -97,8 +97,7 @@ pub fn is_of_subagent(name: &str, described: Option<&str>, own: &[u8], agent: &s
     subagent.file(&places.form, body).is_ok_and(|written| written == file)
 }
 
-/// Returns whether two scopes cover the same files. The order of globs does not matter, and neither does a leading
-/// `./`.
+/// Returns whether two scopes cover the same files. The order of the globs and a leading `./` do not matter.
 pub fn apply_alike(one: &Applies, other: &Applies) -> bool {
     covers(one, other) && covers(other, one)
 }
@@ -110,7 +109,7 @@ pub fn covers(one: &Applies, other: &Applies) -> bool {
     other.iter().all(|glob| one.contains(&bare(glob)))
 }
 
-/// Normalizes a glob to the form in which every agent writes it: `./a/**/*` -> `a/**`.
+/// Normalizes a glob to the form in which each agent writes it: `./a/**/*` -> `a/**`.
 fn bare(glob: &str) -> String {
     let glob = glob.strip_prefix("./").unwrap_or(glob);
     glob.strip_suffix("/**/*").map_or_else(|| glob.to_owned(), |folder| format!("{folder}/**"))

@@ -1,4 +1,4 @@
-//! `mcpkg skill update`, `delete` and `restore`: changes stored skills.
+//! `mcpkg skill update`, `delete` and `restore`: change stored skills.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ impl Operation for Update {
     fn run(self, context: &Context) -> Result<Reply> {
         let name = self.name.as_str();
         let whole = self.from.is_some();
-        // A missing skill is the more useful error, so it is reported before problems in the new text.
+        // Check first that the skill exists, because that error is more useful than problems in the new text.
         context.read(|db, project| stored(db, project, name))?;
         let front = format!("SKILL.md must begin with the lines `---`, `name: {name}`, `description: ...`, `---`");
         let Given { files, hints } = match (self.content, self.file, &self.from) {
@@ -86,7 +86,7 @@ impl Operation for Update {
             for (path, file) in &files {
                 match before.remove(path) {
                     Some(resource) => {
-                        // Single texts carry no executable bit, so the file keeps its own. Only a folder has new ones.
+                        // A single text has no executable bit, so the file keeps its own. Only a folder brings new ones.
                         let executable = if whole { file.executable } else { resource.attributes.executable };
                         let file = File { executable, ..file.clone() };
                         changed += usize::from(files::change(db, author, project, resource, &file)?.1);

@@ -30,7 +30,8 @@ pub struct Main {
     /// The front matter, if it is valid.
     pub matter: Option<Map<String, Value>>,
     pub problems: Vec<Problem>,
-    /// Set if `name` is not the folder's name. This is separate, because some agents use one name and some the other.
+    /// The problem that `name` differs from the folder's name. It is separate, because some agents use one of these names and
+    /// some the other.
     pub other_name: Option<Problem>,
 }
 
@@ -44,7 +45,6 @@ impl Main {
     }
 }
 
-/// Returns the problem with a skill's name, if any.
 pub fn name(name: &str) -> Option<String> {
     (!is_name(name)).then(|| {
         format!(
@@ -55,15 +55,14 @@ pub fn name(name: &str) -> Option<String> {
     })
 }
 
-/// Returns the problem with a description, if any.
 pub fn description(text: &str) -> Option<String> {
     let length = text.chars().count();
     (length > MAX_DESCRIPTION)
         .then(|| format!("`description` has {length} characters, but agents accept at most {MAX_DESCRIPTION}"))
 }
 
-/// Parses the front matter of a file that must have one, and returns it with its YAML text. An error is the line and the
-/// problem in it.
+/// Parses the front matter of a file that must have it. Returns the keys and the YAML text. An error is a line and its
+/// problem.
 pub fn front_matter(text: &str) -> Result<(matter::Keys, &str), (usize, String)> {
     let yaml = match matter::split(text) {
         Ok(Some((yaml, _))) => yaml,
@@ -72,7 +71,7 @@ pub fn front_matter(text: &str) -> Result<(matter::Keys, &str), (usize, String)>
     };
     let keys = matter::keys(yaml).map_err(|error| {
         let line = error.details().and_then(|details| details["line"].as_u64()).unwrap_or(1);
-        // The YAML begins after the `---` line.
+        // The first line is `---`, and the YAML begins below it.
         (usize::try_from(line).unwrap_or(1) + 1, error.message().to_owned())
     })?;
     Ok((keys, yaml))
@@ -108,7 +107,7 @@ pub fn main(folder: &str, text: &str) -> Main {
         Some(_) => problems.push((line("description"), "`description` is not a string".to_owned())),
         None => problems.push((1, "the front matter has no `description`".to_owned())),
     }
-    // Today's agents accept such YAML. But an MCP host that checks the file against the answer of skills/list may refuse it.
+    // Agents accept such YAML today. But an MCP host that compares the file with the answer of skills/list may refuse it.
     if let Some((why, line)) = odd {
         problems.push((line + 1, format!("the front matter is not valid YAML ({why}); put the value in quotes")));
     }
@@ -118,8 +117,8 @@ pub fn main(folder: &str, text: &str) -> Main {
     Main { matter, problems, other_name }
 }
 
-/// Returns a problem if a `SKILL.md` begins with a byte order mark. Agents that get skills over MCP accept the mark, but some
-/// agents that read the file do not.
+/// Returns the problem that a `SKILL.md` begins with a byte order mark, if it does. Agents that get skills over MCP accept
+/// the mark, but some agents that read the file do not.
 pub fn mark(text: &str) -> Option<Problem> {
     let why = "it begins with a byte order mark; Codex and Gemini do not load the skill";
     text.starts_with('\u{feff}').then(|| Problem::of(MAIN, 1, why))

@@ -72,7 +72,7 @@ impl Operation for Create {
         let name = self.skill();
         if let Some(why) = check::name(&name) {
             let error = Error::new(Code::InvalidArgument, upper(&why));
-            // A name without ASCII letters or digits leaves nothing to suggest a name from.
+            // Suggest a similar name only if the given one contains any ASCII letter or digit.
             let near = name.contains(|c: char| c.is_ascii_alphanumeric()).then(|| skill::name(&name));
             return Err(match near {
                 Some(near) => error.hint(format!("'{near}' is a valid name")),
@@ -113,7 +113,7 @@ impl Operation for Create {
 }
 
 impl Create {
-    /// Returns the skill's name: the given name, or the folder's.
+    /// Returns the skill's name: the given one, or the name of the folder.
     fn skill(&self) -> String {
         let of_folder = || {
             let folder = self.from.as_ref()?.canonicalize().ok()?;
@@ -132,8 +132,8 @@ pub struct Given {
 }
 
 impl Given {
-    /// Takes the text of a `SKILL.md`. If it has no front matter, `description` provides one; if there is neither, the error
-    /// has the hint `without`.
+    /// Takes the text of a `SKILL.md`. If the text has no front matter, it is generated from `description`. If both are
+    /// missing, the error has the hint `without`.
     pub fn text(name: &str, content: Content, description: Option<String>, without: &str) -> Result<Self> {
         let text = main_text(content)?;
         let has_front = matches!(matter::split(&text), Ok(Some(_)));
@@ -146,7 +146,7 @@ impl Given {
                 .hint("write the description into the front matter"));
             }
             Some(description) => {
-                // Check first: the front matter would cut off a description that is too long.
+                // Check the description first, because the front matter would silently cut off a long one.
                 refuse(
                     name,
                     check::description(&description).map(|why| check::Problem::of(MAIN, 3, why)).into_iter().collect(),
@@ -201,7 +201,7 @@ fn main_text(content: Content) -> Result<String> {
     Ok(text)
 }
 
-/// Fails with all problems of a skill, if there are any.
+/// Fails with all problems of a skill, if it has any.
 pub fn refuse(name: &str, problems: Vec<check::Problem>) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
@@ -218,7 +218,7 @@ fn taken(project: &Project, name: &str) -> Error {
         .hint(format!("change the skill with `mcpkg skill update {name}`"))
 }
 
-/// Returns the error for a skill that does not exist; it suggests similar names.
+/// Returns the error for a missing skill, with suggestions of similar names.
 pub fn missing(db: &mcpkg_store::Db<'_>, project: &Project, name: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("Skill '{name}' does not exist in project '{}'", project.name))
         .with_details(json!({ "name": name }));
@@ -227,7 +227,7 @@ pub fn missing(db: &mcpkg_store::Db<'_>, project: &Project, name: &str) -> Error
             "'{name}' is a prompt that agents see as a skill; change it with `mcpkg prompt update {name}`"
         ));
     }
-    // The suggestion is optional, so a second failure is ignored.
+    // Ignore a second failure, because the suggestion is optional.
     let known = super::page(db, project.id, "", 1000).map(|(skills, _)| skills).unwrap_or_default();
     error.suggest(
         name,

@@ -1,8 +1,8 @@
 //! Skills: the resources below `skill://NAME/`, one of which is `SKILL.md`.
 //!
-//! A prompt can also be read as a skill, for agents that only know skills. Its name is changed to a valid one:
-//! `Code.Review` becomes the skill `code-review`. If several items have that name, a stored skill wins, then the prompt
-//! with exactly that name, then the prompt that sorts first. `mcpkg skill validate` reports the others.
+//! A prompt can also be read as a skill, for agents that support only skills. Its name is changed to a valid one:
+//! `Code.Review` becomes the skill `code-review`. If several items have that name, a stored skill wins, then the prompt with
+//! exactly that name, and then the prompt that sorts first. `mcpkg skill validate` reports the others.
 
 pub mod check;
 
@@ -28,7 +28,7 @@ use mcpkg_base::sha256;
 pub(super) use resource::RESOURCES;
 pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
-/// The group of the operations on skills. It is separate from `content` to keep that tool list small.
+/// The group of the operations on skills. It is separate from `content`, so that both lists of tools stay small.
 pub const GROUP: &str = "skills";
 
 pub const OPS: &[Entry] = &[
@@ -49,7 +49,6 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Returns the word in JSON output.
     pub const fn word(self) -> &'static str {
         match self {
             Origin::Stored => "skill",
@@ -63,7 +62,7 @@ impl Origin {
 pub struct Skill {
     pub name: String,
     pub origin: Origin,
-    /// The front matter of `SKILL.md`; `None` unless it is valid and gives the skill's name and a description.
+    /// The front matter of `SKILL.md`; `None` if it is invalid or lacks the skill's name or a description.
     pub matter: Option<Map<String, Value>>,
     pub files: Vec<File>,
 }
@@ -91,8 +90,8 @@ pub fn any(db: &Db<'_>, selection: &Selection) -> Result<bool> {
     Ok(!rows::names(db, project.id, &Page::first(1))?.rows.is_empty())
 }
 
-/// Returns the page of a project's skills after the cursor `after`, and the cursor of the next page. Stored skills come
-/// first, sorted by URI, then the prompts that act as skills, sorted by name.
+/// Returns the page of a project's skills that begins after the cursor `after`, and the cursor of the next page. Stored
+/// skills come first, sorted by URI. Prompts that act as skills follow, sorted by name.
 pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec<Skill>, Option<String>)> {
     const STORED: &str = "skill/";
     const PROMPTS: &str = "prompt/";
@@ -118,7 +117,7 @@ pub fn page(db: &Db<'_>, project: i64, after: &str, limit: usize) -> Result<(Vec
     Ok((skills, slice.more.then(|| format!("{PROMPTS}{last}"))))
 }
 
-/// Returns the skill `name`: the stored skill, or the prompt that acts as it.
+/// Returns the skill `name`: a stored skill, or a prompt that acts as a skill with this name.
 pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     if let Some(skill) = stored(db, project, name)? {
         return Ok(Some(skill));
@@ -126,7 +125,6 @@ pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     Ok(prompt(db, project, name)?.map(|(skill, _)| skill))
 }
 
-/// Returns the stored skill with this name.
 pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     let files = rows::files(db, project, name)?;
     let main = format!("{SCHEME}{name}/{MAIN}");
@@ -151,7 +149,7 @@ pub fn stored(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Skill>> {
     Ok(Some(Skill { name: name.to_owned(), origin: Origin::Stored, matter, files }))
 }
 
-/// Returns the prompt that acts as the skill `name`, with the `SKILL.md` made from it.
+/// Returns the prompt that acts as the skill `name`, and the `SKILL.md` that is made from it.
 pub fn prompt(db: &Db<'_>, project: i64, name: &str) -> Result<Option<(Skill, Vec<u8>)>> {
     match rows::prompt(db, project, name)? {
         Some(prompt) => of_prompt(db, &prompt),
@@ -166,7 +164,7 @@ fn of_prompt(db: &Db<'_>, prompt: &Prompt) -> Result<Option<(Skill, Vec<u8>)>> {
     let content = super::answer::text(blobs::get(db, prompt.blob)?)?;
     let file = match commands::to_file(&prompt.name, &prompt.attributes, &content) {
         Ok(file) => file,
-        // A template that does not render cannot act as a skill; it stays a prompt.
+        // A template that cannot be rendered does not act as a skill. It remains a prompt.
         Err(error) if matches!(error.code(), Code::TemplateFailed | Code::TooLarge) => return Ok(None),
         Err(error) => return Err(error),
     };

@@ -7,7 +7,7 @@ use mcpkg_store::{blobs, projects};
 
 pub(crate) const RESOURCES: &[Resource] = &[RESOURCE];
 
-/// The `SKILL.md` of prompts that act as skills. Stored skills are ordinary resources and need no template.
+/// The `SKILL.md` of a prompt that acts as a skill. Stored skills are ordinary resources, and need no template.
 const RESOURCE: Resource = Resource {
     uri: "skill://{name}/SKILL.md",
     name: "skill",
@@ -21,7 +21,7 @@ const RESOURCE: Resource = Resource {
     ..Resource::EMPTY
 };
 
-/// Returns the `SKILL.md` made from the prompt, and its SHA-256.
+/// Returns the `SKILL.md` that is made from the prompt, and its SHA-256.
 fn main_file(asked: &Asked<'_>) -> Result<Option<(Vec<u8>, [u8; 32])>> {
     let name = asked.values.get("name");
     if !is_name(name) {

@@ -8,7 +8,7 @@ pub const SCHEME: &str = "skill://";
 /// The file that makes a folder a skill.
 pub const MAIN: &str = "SKILL.md";
 
-/// The maximum size of a `SKILL.md` in bytes. Every list reads it completely.
+/// The maximum size of a `SKILL.md` in bytes. It is limited because every list of skills reads the whole file.
 pub const MAX_MAIN: i64 = 1 << 20;
 
 /// Returns the URI of a file of the skill `name`.
@@ -16,7 +16,7 @@ pub fn uri_of(name: &str, path: &str) -> String {
     format!("{SCHEME}{}", uri::encode(&format!("{name}/{path}")))
 }
 
-/// Returns NAME for the URI `skill://NAME/SKILL.md`.
+/// Returns the skill's name in a URI: `skill://NAME/SKILL.md` -> `NAME`.
 pub fn name_of(uri: &str) -> Option<&str> {
     uri.strip_prefix(SCHEME)?.strip_suffix(MAIN)?.strip_suffix('/').filter(|name| is_name(name))
 }

@@ -1,4 +1,4 @@
-//! `mcpkg skill validate`: checks skills, and reports prompts that cannot be seen as skills.
+//! `mcpkg skill validate`: checks skills, and reports prompts that agents cannot see as skills.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ impl Operation for Validate {
     }
 }
 
-/// Returns the problem of a prompt that agents cannot see as a skill because another item takes its name.
+/// Returns the problem of a prompt that agents cannot see as a skill, because another item has its name.
 fn hides(rows::Hidden { prompt, skill, by }: rows::Hidden) -> (String, Problem) {
     let by = by.map_or_else(|| "a stored skill".to_owned(), |by| format!("prompt '{by}'"));
     let problem =
@@ -85,7 +85,7 @@ fn hides(rows::Hidden { prompt, skill, by }: rows::Hidden) -> (String, Problem) 
     (skill, Problem::of(MAIN, 1, problem))
 }
 
-/// Returns the names of everything below `skill://`: `a` for `skill://a/SKILL.md`, and also for a bare `skill://a`.
+/// Returns the first part of everything below `skill://`: `a` for `skill://a/SKILL.md`, and also for a bare `skill://a`.
 fn names(db: &Db<'_>, project: &Project) -> Result<BTreeSet<String>> {
     let resources = resources::below(db, project.id, SCHEME)?;
     let name = |uri: &str| uri.strip_prefix(SCHEME).and_then(|rest| rest.split('/').next()).map(str::to_owned);
@@ -96,7 +96,7 @@ fn names(db: &Db<'_>, project: &Project) -> Result<BTreeSet<String>> {
 fn validate(db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Vec<Problem>>> {
     let files = rows::files(db, project.id, name)?;
     if files.is_empty() {
-        // Without files, there may still be a resource with the invalid URI `skill://NAME`.
+        // Even without files, there may be a resource with the invalid URI `skill://NAME`.
         let uri = format!("{SCHEME}{name}");
         let found = resources::find(db, project.id, resources::Key::Uri(&uri))?;
         return Ok(found.map(|_| check::files(name, [(uri.as_str(), 0)])));

@@ -141,7 +141,7 @@ pub fn of_folder(name: &str) -> Option<&'static str> {
     places().iter().find(|place| place.folder.len() > 1 && place.folder[0] == name).and_then(|place| place.agent)
 }
 
-/// Whether the agent's commands describe their arguments in words instead of using placeholders.
+/// Whether the agent's commands ask for their arguments in words, because the agent does not fill in placeholders.
 pub fn asks_in_words(agent: Option<&str>) -> bool {
     let asks = |agent: &Agent| matches!(agent.project.commands, Commands::FilesInWords { .. });
     agent.and_then(mcpkg_agents::agents::with_id).is_some_and(asks)

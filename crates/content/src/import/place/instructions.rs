@@ -1,4 +1,4 @@
-//! Places instructions and subagents.
+//! Places instructions and subagents: adds them as items, or reports them as duplicates.
 
 use std::path::Path;
 
@@ -70,17 +70,18 @@ impl Placing {
         self.resource(file, name, uri, description, origin(file, to, applies))
     }
 
-    /// Places a file with a block: the instructions that a deploy put into the block, and the user's text around it. Returns
-    /// false for a block without instructions that imports nothing either; then the file is ordinary text.
+    /// Places a file with a managed block: the instructions that a deploy put into the block, and the user's text around it.
+    /// Returns false if the block neither contains nor imports instructions. Then the caller treats the file as ordinary
+    /// text.
     fn block(&mut self, file: &File, to: &Destination, block: Block) -> Result<bool> {
         let Block { instructions, users } = block;
-        // The file may only import AGENTS.md, which then contains the instructions.
+        // A block may only import AGENTS.md, which then contains the instructions.
         let folder = file.relative.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let import = Some(format!("{folder}{IMPORTED}")).filter(|path| self.imported.contains(path));
         if instructions.is_empty() && users.is_none() && import.is_none() {
             return Ok(false);
         }
-        // The file with all the instructions, if there is one.
+        // The single file that contains everything in the block; `None` if there is no such file.
         let mut original = Some(import.unwrap_or_default());
         let applies = Scope::default().within(&to.scope).applies;
         for (name, text) in instructions {
@@ -101,7 +102,8 @@ impl Placing {
         Ok(true)
     }
 
-    /// Finds the item of a section in a block. If there is none, adds one and returns `None`.
+    /// Finds the item that a section of a block was written from. If there is none, adds the section as an item and
+    /// returns `None`.
     fn section(&mut self, file: &File, name: &str, text: Vec<u8>, applies: &Applies) -> Result<Option<usize>> {
         let uri = format!("instructions://{}", encode(name));
         let content = NewContent::from(text.clone());
@@ -116,10 +118,11 @@ impl Placing {
             return Ok(Some(at));
         }
         let rule = Rule { stem: forms::stem(name).to_owned(), text: with_newline(&text) };
-        // A deploy may have changed characters of the name for its file.
+        // When a deploy writes a rule to a file of its own, it may change characters of the name.
         let as_file = Rule { stem: forms::file_letters(&rule.stem), ..rule.clone() };
         for rule in [&rule, &as_file] {
-            // A deploy writes a section into one file per folder, and each file has one of the globs.
+            // A deploy writes a section for several folders into one file in each of them. Each of these files has one of the
+            // globs.
             let covers = |own: &Applies| variants::covers(own, applies);
             if let Some(at) = self.known.instructions(items, rule, None, covers)? {
                 return Ok(Some(at));
@@ -132,8 +135,8 @@ impl Placing {
         Ok(None)
     }
 
-    /// Reports a file as a duplicate if a deploy wrote it from an item, or if the file takes over a subagent that a deploy wrote
-    /// from it. Returns whether it did.
+    /// Reports a file as a duplicate if a deploy wrote it from an existing item. If it is the other way round and a deploy
+    /// wrote an existing subagent from the file, the file replaces the subagent. Returns whether either was the case.
     fn is_variant(&mut self, file: &File, to: &Destination, scope: &Scope, rule: Option<&Rule>) -> Result<bool> {
         let items = &self.placed.items;
         let original = match (to.role, rule) {
@@ -161,7 +164,7 @@ impl Placing {
         Ok(true)
     }
 
-    /// Finds a subagent from which a deploy would write exactly this file for this agent.
+    /// Finds a subagent from which a deploy would write exactly this file, for the agent that the file belongs to.
     fn subagent_of(&self, to: &Destination, file: &[u8]) -> Result<Option<usize>> {
         let (name, agent) = (to.wanted_name(), to.agent.unwrap_or_default());
         for at in self.known.named(Role::Subagent, &name) {
@@ -175,7 +178,8 @@ impl Placing {
         Ok(None)
     }
 
-    /// Gives the file a subagent that a deploy wrote from it for an agent that supports less. Returns whether there is one.
+    /// Replaces a subagent with the file that a deploy wrote it from. This happens if the subagent's agent supports fewer
+    /// fields. Returns whether there is such a subagent.
     fn takes_over_subagent(&mut self, file: &File, to: &Destination) -> Result<bool> {
         let name = to.wanted_name();
         let bytes = file.content.bytes()?;
@@ -195,10 +199,10 @@ impl Placing {
         Ok(false)
     }
 
-    /// Gives the file a rule that a deploy wrote from it. Only a rule that contains no more than a deploy writes can be one.
-    /// Returns whether there is one.
+    /// Replaces a rule with the file that a deploy wrote it from. The rule must contain no more than a deploy writes. Returns
+    /// whether there is such a rule.
     fn takes_over_rule(&mut self, file: &File, to: &Destination, scope: &Scope) -> Result<bool> {
-        // For a file in a folder, a deploy names the rule after the file's path.
+        // A deploy names a rule after the path of its original, if the original applies to a folder.
         let stem = match (to.role, to.form, to.scope.is_empty()) {
             (Role::Instructions, Form::Rule(_), true) => forms::stem(&to.label).to_owned(),
             (Role::Instructions, Form::Plain, false) => forms::file_letters(forms::stem(&file.relative)),
@@ -223,7 +227,8 @@ impl Placing {
         Ok(true)
     }
 
-    /// Gives the file the instructions of a section that a deploy wrote from it. Returns whether there are any.
+    /// Replaces a section of a block with the file that a deploy wrote the section from. Returns whether there is such a
+    /// section.
     fn takes_over_section(&mut self, file: &File, to: &Destination, applies: &Applies) -> Result<bool> {
         if to.role != Role::Instructions || to.form != Form::Plain {
             return Ok(false);
@@ -243,7 +248,7 @@ impl Placing {
         }
         let shared = self.take_over(at, file, to);
         self.known.set_name(to.role, wanted, at);
-        // If the shared file contains nothing else, it is a duplicate of this file.
+        // If nothing else came from the shared file, the shared file is a duplicate of this file.
         if !self.placed.items.iter().any(|item| item.path == shared) {
             self.placed.partial.retain(|path| *path != shared);
             self.same(shared, file.relative.clone());

@@ -1,4 +1,4 @@
-//! Finds the items so far that may have the same content as a file.
+//! Indexes of the items that were already placed, to find one with the same content as a file.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,21 @@ use mcpkg_agents::forms;
 use mcpkg_base::error::Result;
 use mcpkg_store::modules::Applies;
 
-/// Indexes of the items so far. An item is known by its position in the list of items.
+/// Indexes of the items that were already placed. A number refers to an item by its index in the list of items.
 #[derive(Default)]
 pub struct Known {
-    /// The number of items that a manifest lists. They come first, and are never changed.
+    /// The number of items that a manifest lists. They come first in the list, and are never changed.
     pub listed: usize,
     by_uri: HashMap<String, usize>,
-    /// Items by the name that they preferred, whether or not they got it.
+    /// Items by their preferred name, whether or not they got it.
     by_name: HashMap<(Role, String), Vec<usize>>,
-    /// Instructions by the name of their file without its ending.
+    /// Instructions by the name of their file without its extension.
     by_stem: HashMap<String, Vec<usize>>,
-    /// The names that skills got, by the name of their folder and a hash of their files.
+    /// The names of placed skills, by the name of their folder and a hash of their files.
     skills: HashMap<(String, u64), String>,
-    /// Rules that contain no more than a deploy writes. A fuller file may take them over.
+    /// Rules that contain no more than a deploy writes. The file that a deploy wrote a rule from may replace the rule.
     rules: HashMap<usize, Rule>,
-    /// What a deploy would write from a prompt, as far as it was needed.
+    /// The texts that a deploy would write from a prompt. They are computed when they are first needed.
     commands: HashMap<usize, Vec<String>>,
 }
 
@@ -43,9 +43,8 @@ impl Known {
         }
     }
 
-    /// Returns the items that preferred this name.
     pub fn named(&self, role: Role, name: &str) -> &[usize] {
-        // A key of borrowed parts would need a trait of its own; names are short.
+        // A lookup with borrowed parts would need a trait of its own. Copying a name is cheap.
         self.by_name.get(&(role, name.to_owned())).map_or(&[], Vec::as_slice)
     }
 
@@ -53,7 +52,7 @@ impl Known {
         self.by_name.entry((role, name)).or_default().push(at);
     }
 
-    /// Records instructions under the name of their file, and under the file name that a deploy uses for `name`.
+    /// Records instructions under the name of their file, and under the file name that a deploy would derive from `name`.
     pub fn set_stem(&mut self, stem: &str, name: &str, at: usize) {
         let deployed = forms::file_letters(name);
         if deployed != stem {
@@ -62,7 +61,7 @@ impl Known {
         self.by_stem.entry(stem.to_owned()).or_default().push(at);
     }
 
-    /// Records an item that a manifest lists, so that files that a deploy wrote from it are recognized as its duplicates.
+    /// Records an item that a manifest lists, so that files written from it by a deploy are recognized as duplicates.
     pub fn set_listed(&mut self, entry: &Entry, at: usize) {
         self.listed = at + 1;
         match (&entry.what, entry.what.uri().and_then(|uri| uri.split_once("://"))) {
@@ -78,7 +77,7 @@ impl Known {
         }
     }
 
-    /// Returns the name of the skill with the same files in a folder of this name.
+    /// Returns the name of a placed skill with the same files and the same folder name.
     pub fn skill(&self, folder: &str, hash: u64) -> Option<String> {
         self.skills.get(&(folder.to_owned(), hash)).cloned()
     }
@@ -95,7 +94,7 @@ impl Known {
         self.rules.remove(&at);
     }
 
-    /// Returns whether a deploy would write this text from the prompt at `at` for some agent.
+    /// Returns whether a deploy would write this text for some agent, from the prompt with index `at`.
     pub fn is_command_of(&mut self, items: &[Item], at: usize, text: &[u8]) -> bool {
         let item = &items[at];
         let What::Prompt(attributes) = &item.entry.what else { return false };
@@ -106,7 +105,7 @@ impl Known {
         commands.iter().any(|command| command.as_bytes() == text)
     }
 
-    /// Finds instructions with the same name and text as a rule, and a scope that `applies` accepts.
+    /// Finds instructions that have the same name and text as a rule, and a scope for which `applies` returns true.
     pub fn instructions(
         &self,
         items: &[Item],
@@ -132,7 +131,7 @@ impl Known {
         Ok(None)
     }
 
-    /// Finds a rule that a deploy wrote from a file with this name, text and scope.
+    /// Finds a rule that a deploy could have written from a file with this name, text and scope.
     pub fn rule_from(&self, items: &[Item], stem: &str, text: &[u8], applies: &Applies) -> Option<usize> {
         let is_from = |at: &usize| {
             let is_text = self.rules.get(at).is_some_and(|rule| rule.stem == stem && rule.text == text);

@@ -1,8 +1,9 @@
-//! Stage 4 of an import: turns drafts into items with unique names and URIs, each content once.
+//! Stage 4 of an import: turns drafts into items. Each item has a unique name and URI, and no content is stored twice.
 //!
-//! Drafts are placed one after the other. A draft with the same content as an item so far becomes its duplicate
-//! ([`crate::same`] explains when, and which file is the original). Any other draft becomes an item: it gets the name that it
-//! prefers or, if that is taken, a name with its folder in front ([`names`]). Two different files that need the same URI clash.
+//! Drafts are placed one after the other. A draft with the same content as an existing item becomes a duplicate of the item
+//! ([`crate::same`] explains when, and which file is the original). Any other draft becomes an item. It gets its preferred
+//! name or, if that is taken, a name with its folder as a prefix ([`names`]). Two different files that need the same URI
+//! clash.
 
 pub mod names;
 pub mod servers;
@@ -34,37 +35,35 @@ use servers::{Found, Servers};
 /// The items of an import.
 #[derive(Debug, Default)]
 pub struct Placed {
-    /// The items. Their names and URIs are unique.
     pub items: Vec<Item>,
-    /// The MCP servers. Their names are unique.
     pub servers: Vec<Found>,
-    /// Files that an item represents only in part, so that writing the item would not restore them.
+    /// Files that become an item only in part, so that writing the item would not restore the file.
     pub partial: Vec<String>,
-    /// Files that need a URI or name that a different file already has.
+    /// Files that are not imported because a different file already has the URI or name that they need.
     pub clashes: Vec<Clash>,
-    /// The files that became duplicates or nothing, and notes.
+    /// The files that became duplicates or were skipped, and notes.
     pub account: Account,
 }
 
-/// A file that needs a name or URI that another file has.
+/// A file that needs a name or URI that a different file already has.
 #[derive(Debug)]
 pub struct Clash {
     pub wanted: String,
-    /// The file that comes second and is not imported.
+    /// The second file, which is not imported.
     pub path: String,
 }
 
-/// The items so far, with what is needed to place the next draft.
+/// The items that were already placed, and what is needed to place the next draft.
 struct Placing {
     placed: Placed,
     names: Names,
     known: Known,
     servers: Servers,
-    /// The paths of files that other agents' files import after a deploy.
+    /// The paths of the `AGENTS.md` files, which other agents' files may import (`@AGENTS.md`).
     imported: HashSet<String>,
 }
 
-/// Places the drafts. `servers` are those that a manifest lists; they and the files that it lists keep their exact names.
+/// Places the drafts. `servers` are the MCP servers that a manifest lists. Everything in a manifest keeps its exact name.
 pub fn place(drafts: Drafts<'_>, servers: Vec<Server>) -> Result<Placed> {
     let Drafts { listed, skills, others, imported } = drafts;
     let mut placing = Placing {
@@ -135,7 +134,7 @@ impl Placing {
         }
     }
 
-    /// Finds the prompt from which a deploy would write this file for some agent.
+    /// Finds the prompt from which a deploy would write this file, for any agent.
     fn command_of(&mut self, to: &Destination, file: &[u8]) -> Option<usize> {
         let named = self.known.named(to.role, &to.wanted_name()).to_vec();
         named.into_iter().find(|at| self.known.is_command_of(&self.placed.items, *at, file))
@@ -156,16 +155,16 @@ impl Placing {
         let name = self.names.prompt(wanted.clone(), &to.origins(&file.relative), &file.relative);
         attributes.file = self.names.prompt_file(&name, to.file.clone());
         self.known.set_name(to.role, wanted, self.placed.items.len());
-        // Prompts do not store an executable bit, so the file is only represented in part.
+        // Prompts have no executable bit, so an executable file becomes an item only in part.
         self.placed.partial.extend(file.executable.then(|| file.relative.clone()));
         let entry = Entry { name, what: What::Prompt(attributes), origin: origin(file, to, Applies::Always) };
         self.add(file, entry, content);
         Ok(())
     }
 
-    /// Adds a file that no agent loads on its own.
+    /// Adds a file that no agent loads by itself.
     fn document(&mut self, file: &File, to: &Destination) -> Result<()> {
-        // `add` drops a file that equals an item with the same URI. In that case, the file must not take a new name.
+        // If an equal item with this URI was already placed, `add` drops the file, so the file must not use up a name.
         let without_name = to.uri("");
         let known = self.known.with_uri(&without_name).map(|at| self.placed.items[at].entry.name.clone());
         let name = known.unwrap_or_else(|| self.names.resource(to.wanted_name(), &[], &file.relative));
@@ -189,7 +188,7 @@ impl Placing {
         Ok(())
     }
 
-    /// Adds an item. If its URI is taken, the file is a duplicate of an equal item, or clashes with a different one.
+    /// Adds an item. If its URI is taken, the file is either a duplicate of an equal item or clashes with a different one.
     fn add(&mut self, file: &File, entry: Entry, content: NewContent) {
         let item = Item { path: file.relative.clone(), entry, content };
         let uri = match &item.entry.what {
@@ -209,7 +208,7 @@ impl Placing {
         }
     }
 
-    /// Reports a file as a duplicate of the item at `at`.
+    /// Reports a file as a duplicate of the item with index `at`.
     fn duplicate(&mut self, file: &File, at: usize) {
         self.same(file.relative.clone(), self.placed.items[at].path.clone());
     }
@@ -222,7 +221,7 @@ impl Placing {
         self.placed.account.left_out.push(LeftOut::file(&file.relative, reason));
     }
 
-    /// Gives an item the content and path of a file. Returns the path of the item's former file.
+    /// Replaces the content and path of an item with those of a file. Returns the item's former path.
     fn take_over(&mut self, at: usize, file: &File, to: &Destination) -> String {
         let item = &mut self.placed.items[at];
         item.content = file.content.clone();
@@ -236,7 +235,6 @@ fn origin(file: &File, to: &Destination, applies: Applies) -> Origin {
     Origin { applies, agent: to.agent.map(str::to_owned), path: Some(file.relative.clone()) }
 }
 
-/// Returns the error for files that need the same name or URI.
 pub fn clashing(clashes: &[Clash]) -> Error {
     let list: Vec<_> = clashes.iter().map(|clash| format!("{} ({})", clash.wanted, clash.path)).collect();
     let details = clashes.iter().map(|clash| serde_json::json!({ "wanted": clash.wanted, "path": clash.path }));

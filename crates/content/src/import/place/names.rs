@@ -1,10 +1,11 @@
-//! The names that items got so far.
+//! Reserves unique names for the items of an import.
 
 use std::collections::HashSet;
 
 use crate::item::name;
 
-/// The longest name of a subagent. It is shorter than other names, because its resource's name contains more.
+/// The maximum length of a subagent's name. It is shorter than for other names, because the name of the subagent's resource
+/// contains it.
 const MAX_SUBAGENT: usize = 240;
 
 /// The names that are taken.
@@ -12,35 +13,35 @@ const MAX_SUBAGENT: usize = 240;
 pub struct Names {
     prompts: HashSet<String>,
     resources: HashSet<String>,
-    /// The paths of prompts in a folder of commands, in lower case.
+    /// The paths of prompts within folders of commands, in lower case.
     prompt_files: HashSet<String>,
     /// The names of skills in lower case, because some file systems ignore case.
     skills: HashSet<String>,
 }
 
 impl Names {
-    /// Takes exactly this name. Returns false if it is taken.
+    /// Reserves exactly this name. Returns false if it is taken.
     pub fn take(&mut self, is_prompt: bool, name: &str) -> bool {
         let taken = if is_prompt { &mut self.prompts } else { &mut self.resources };
         taken.insert(name.to_owned())
     }
 
-    /// Takes the first free name for a prompt.
+    /// Reserves the first free name for a prompt.
     pub fn prompt(&mut self, wanted: String, origins: &[String], path: &str) -> String {
         first(wanted, origins, path, |name| self.prompts.insert(name.to_owned()))
     }
 
-    /// Takes the first free name for a resource.
+    /// Reserves the first free name for a resource.
     pub fn resource(&mut self, wanted: String, origins: &[String], path: &str) -> String {
         first(wanted, origins, path, |name| self.resources.insert(name.to_owned()))
     }
 
-    /// Takes the first free name for a skill.
+    /// Reserves the first free name for a skill.
     pub fn skill(&mut self, wanted: String, origins: &[String], path: &str) -> String {
         first(wanted, origins, path, |name| self.skills.insert(name.to_lowercase()))
     }
 
-    /// Takes the first free name for a subagent. Returns the subagent's name, and its resource's.
+    /// Reserves the first free name for a subagent. Returns the subagent's name, and the name of its resource.
     pub fn subagent(&mut self, wanted: String, origins: &[String], path: &str) -> (String, String) {
         let of = |subagent: &str| format!("agents.{subagent}.md");
         let subagent =
@@ -49,7 +50,7 @@ impl Names {
         (subagent, resource)
     }
 
-    /// Returns the path to record for a prompt: `wanted`, unless it follows from the name or is taken.
+    /// Returns the path to record for a prompt: `wanted`, unless that path follows from the prompt's name or is taken.
     pub fn prompt_file(&mut self, name: &str, wanted: Option<String>) -> Option<String> {
         let own = format!("{name}.md");
         let file = wanted.filter(|path| *path != own && self.prompt_files.insert(path.to_lowercase()));
@@ -59,7 +60,7 @@ impl Names {
         file
     }
 
-    /// Gives a resource's name back.
+    /// Frees a resource's name.
     pub fn release(&mut self, resource: &str) {
         self.resources.remove(resource);
     }

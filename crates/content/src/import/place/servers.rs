@@ -1,4 +1,4 @@
-//! Collects the MCP servers in agents' files, each once.
+//! Collects the MCP servers in agents' files, without duplicates.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ pub struct Found {
     pub file: String,
 }
 
-/// The servers so far. Their names are unique.
+/// The servers that were collected so far. Their names are unique.
 #[derive(Debug, Default)]
 pub struct Servers {
     found: Vec<Found>,
@@ -32,14 +32,14 @@ impl Servers {
     }
 
     /// Adds a server, unless another agent's file already contains it. Two entries are the same server if they differ only in
-    /// what one of the agents cannot express.
+    /// settings that one of the agents cannot express.
     pub fn add(&mut self, mut server: Server, file: &str, origins: &[String]) {
         let entry = server.name.clone();
         let is_own =
             |found: &&mut Found| found.server.origin.path == server.origin.path && found.server.entry() == entry;
         if let Some(Found { server: listed, file: listed_in }) = self.found[..self.listed].iter_mut().find(is_own) {
-            // The manifest has the complete server, while the agent's file may not be able to express everything. But if the
-            // file differs in something that it can express, somebody edited the file, so the file counts.
+            // The manifest lists the complete server, because the agent's file may not be able to express everything. But if
+            // the two differ in something that the file can express, somebody edited the file, and the file takes precedence.
             if !covers(&without_inputs(listed), &without_inputs(&server)) {
                 edit(listed, server);
                 file.clone_into(listed_in);
@@ -75,7 +75,7 @@ impl Servers {
         self.found.push(Found { server, file: file.to_owned() });
     }
 
-    /// Returns all servers. The name of an entry is kept only if it differs from the server's name.
+    /// Returns all servers. Forgets the name of an entry if it equals the server's name.
     pub fn finish(self) -> Vec<Found> {
         let mut found = self.found;
         for Found { server, .. } in &mut found {
@@ -87,8 +87,8 @@ impl Servers {
     }
 }
 
-/// Updates a listed server from its file. Its name stays, and so does its description unless the file has one. Being edited never
-/// enables a server.
+/// Updates a server of the manifest from an agent's file. The name stays, and so does the description unless the file has
+/// one. An edited file never enables a server.
 fn edit(listed: &mut Server, read: Server) {
     let description = read.definition.description.clone().or_else(|| listed.definition.description.take());
     listed.definition = Definition { description, ..read.definition };
@@ -102,7 +102,7 @@ pub fn without_inputs(server: &Server) -> Server {
     server
 }
 
-/// Returns whether writing `more` for the agent of `less`, and reading it back, yields `less`.
+/// Returns whether writing `more` to a file of the agent of `less`, and reading it back, gives `less`.
 pub fn covers(more: &Server, less: &Server) -> bool {
     if more.definition == less.definition {
         return true;

@@ -1,4 +1,4 @@
-//! Places skills.
+//! Places skills: adds their files as items, or reports them as duplicates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,14 +15,14 @@ use mcpkg_base::error::Result;
 use mcpkg_store::modules::Applies;
 
 impl Placing {
-    /// Places a skill under the name of its folder, or under another name if a different skill has that name.
+    /// Places a skill under the name of its folder. If a different skill has that name, chooses another name.
     pub(super) fn skill(&mut self, skill: &Skill<'_>) -> Result<()> {
         let Skill { to, folder, main, files, policy } = skill;
         if let Some(policy) = policy {
             self.same(policy.relative.clone(), main.clone());
         }
         let hash = skill.hash();
-        // A skill whose SKILL.md the manifest lists is recognized by its name alone.
+        // If the manifest lists a skill's SKILL.md, the name alone identifies the skill.
         let of_manifest = || {
             let at = self.known.with_uri(&uri_of(&folder.name, MAIN));
             at.is_some_and(|at| at < self.known.listed).then(|| folder.name.clone())
@@ -52,7 +52,7 @@ impl Placing {
         Ok(())
     }
 
-    /// Returns the items of the skill `name` that the files are the same as; `None` unless all files are.
+    /// Returns the items in the skill `name` that equal these files; `None` unless there is one for each file.
     fn originals(&self, name: &str, files: &[SkillFile<'_>]) -> Result<Option<Vec<usize>>> {
         let mut originals = Vec::new();
         for SkillFile { file, path, .. } in files {
@@ -70,8 +70,8 @@ impl Placing {
         Ok(Some(originals))
     }
 
-    /// Reports a file as a duplicate of an item. If the file is the original, and the item a copy that a deploy mended for an
-    /// agent, the file takes over the item.
+    /// Reports a file as a duplicate of an item. But if a deploy wrote the item from this file, with faults removed, the file
+    /// replaces the item.
     fn skill_duplicate(&mut self, SkillFile { file, mended, .. }: &SkillFile<'_>, at: usize) {
         let item = &mut self.placed.items[at];
         if at < self.known.listed || item.content == file.content || mended.is_none() {
@@ -97,7 +97,7 @@ impl Placing {
         self.resource(file, name, uri, description.clone(), Origin { applies: Applies::Always, agent, path })
     }
 
-    /// Removes skills that a deploy wrote from a command, for agents without commands.
+    /// Removes skills that a deploy wrote from commands, for agents that do not support commands.
     pub(super) fn remove_skills_of_commands(&mut self) {
         let lone = lone_skills(&self.placed.items);
         if lone.is_empty() {
@@ -126,7 +126,7 @@ fn uri_of(skill: &str, path: &str) -> String {
     format!("skill://{}", encode(&format!("{skill}/{path}")))
 }
 
-/// Returns the skills that consist only of a SKILL.md: index of the item, and name of the skill.
+/// Returns the skills that consist only of a SKILL.md: the index of the item, and the name of the skill.
 fn lone_skills(items: &[Item]) -> Vec<(usize, String)> {
     let skill_of = |item: &Item| {
         let path = decode(item.entry.what.uri()?.strip_prefix("skill://")?)?;

@@ -17,9 +17,9 @@ use mcpkg_store::agent_files::Kind;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::Origin;
 
-/// A file to store for its agent.
+/// A file that is stored for its only agent.
 pub struct AgentFile {
-    /// What its agent uses the file for.
+    /// What the agent uses the file for.
     pub kind: Kind,
     pub content: NewContent,
     /// The MCP servers in the file, by the names of their entries.
@@ -27,10 +27,10 @@ pub struct AgentFile {
     pub notes: Vec<Note>,
 }
 
-/// What a file is to its agent. The inner error is the reason to skip the file.
+/// The file to store. The inner error is the reason to skip it.
 type Outcome = Result<Result<AgentFile, (Reason, Note)>>;
 
-/// Reads a file as its agent does.
+/// Reads a file in the same way as its agent.
 pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) -> Outcome {
     let agent = to.agent.unwrap_or_default();
     let is_manifest = is.kind == Kind::Plugin && file.relative.ends_with(".json");
@@ -47,7 +47,7 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
     };
     let at = |fault: Fault| malformed(fault.at.map(|(line, _)| line), &fault.what);
     let note = |text: String| Note::of(file, None, text);
-    // If the text is unchanged, keep referring to the file instead of holding a copy in memory.
+    // If the text is unchanged, keep the reference to the file instead of a copy in memory.
     let content = |after: String| if after == text { file.content.clone() } else { after.into_bytes().into() };
     if is.kind == Kind::Settings {
         if stray::holds_values(file, secrets)? {
@@ -90,7 +90,7 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
     Ok(Ok(AgentFile { kind: is.kind, content: content(after), servers, notes }))
 }
 
-/// Keeps a file unchanged, unless it contains servers that its agent would not read there.
+/// Stores a file unchanged, unless it contains MCP servers with values in a place where its agent does not read servers.
 fn whole(file: &File, kind: Kind, secrets: &Secrets) -> Outcome {
     Ok(match stray::holds_values(file, secrets)? {
         true => Err(stray::left_out(file)),
@@ -102,7 +102,7 @@ fn holds_servers(dialect: &Dialect, text: &str) -> bool {
     dialect.document.entries(text).is_ok_and(|entries| !entries.is_empty())
 }
 
-/// Reads Claude Code's settings: their kind, and their text without `env`, which contains values of variables.
+/// Parses Claude Code's settings. Returns their kind, and their text without `env`, which may contain secret values.
 fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
     let document = Document::new(Format::Json { comments: true }, "hooks");
     let value = document.value(text)?;

@@ -1,7 +1,7 @@
-//! Stage 3 of an import: reads each file as what its destination says.
+//! Stage 3 of an import: reads each file according to its destination.
 //!
-//! A [`Draft`] holds what one file says on its own. Nothing here compares files, so a draft has no name yet, and may turn out to be
-//! the same content as another one. That is the work of the next stage, [`crate::import::place`].
+//! A [`Draft`] contains the information from a single file. Files are not compared with each other here. So a draft has no
+//! name yet, and another file may have the same content. The next stage, [`crate::import::place`], takes care of both.
 
 pub mod agent_file;
 pub mod skill;
@@ -27,16 +27,16 @@ use mcpkg_store::prompts::Attributes;
 use skill::Skill;
 use text::Text;
 
-/// The name of the file that other agents' files import after a deploy.
+/// The name of the file that other agents' files import after a deploy, as in `@AGENTS.md`.
 pub const IMPORTED: &str = "AGENTS.md";
 
-/// What the files say, in the order in which they get names.
+/// The result of stage 3. Drafts are in the order in which they get their names.
 pub struct Drafts<'f> {
-    /// The files that a manifest lists, as exact items.
+    /// The files that a manifest lists. They become exactly the listed items.
     pub listed: Vec<Listed<'f>>,
     pub skills: Vec<Skill<'f>>,
     pub others: Vec<Draft<'f>>,
-    /// The paths of files that other agents' files import after a deploy.
+    /// The paths of the `AGENTS.md` files, which other agents' files may import (`@AGENTS.md`).
     pub imported: HashSet<String>,
 }
 
@@ -48,16 +48,16 @@ pub struct Listed<'f> {
     pub note: Option<Note>,
 }
 
-/// What a file says.
+/// The information from a single file.
 pub struct Draft<'f> {
     pub file: &'f File,
     pub to: &'f Destination,
     pub says: Says,
-    /// Notes about the file, whether or not it becomes an item of its own.
+    /// Notes about the file. They apply even if the file turns out to be a duplicate.
     pub notes: Vec<Note>,
 }
 
-/// What a file says, by the kind of item that it becomes.
+/// The content of a file, by the kind of item that the file becomes.
 pub enum Says {
     Prompt {
         attributes: Attributes,
@@ -73,14 +73,14 @@ pub enum Says {
     },
     /// A plain file.
     File,
-    /// A command that its agent would not understand either, for this reason. It is a plain file, unless a deploy wrote it.
+    /// A command that is malformed even for its agent, for this reason. If no deploy wrote it, it becomes a plain file.
     BadCommand(String),
-    /// Nothing that can be imported.
+    /// The file cannot be imported, for this reason.
     Nothing(Reason),
 }
 
-/// Reads the files, which must be sorted by path. Files that a manifest lists have no destination. Files for which `is_first` is
-/// true come before the others of their kind, so that they keep their names.
+/// Reads the files, which must be sorted by path. Files that a manifest lists need no destination. Within each kind, files
+/// for which `is_first` returns true come first, so that they keep their names.
 pub fn read<'f>(
     files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
     is_first: impl Fn(&File) -> bool,
@@ -106,7 +106,8 @@ pub fn read<'f>(
     for (skill, (to, files)) in before.into_iter().chain(new) {
         drafts.skills.push(Skill::read(skill, to, files, &secrets)?);
     }
-    // A command that asks for its arguments in words has lost their names, so it is a copy of the one that has them.
+    // A command that asks for its arguments in words does not contain their names. Read it last, so that it becomes a
+    // duplicate of the command that does contain them.
     others.sort_by_key(|(_, to)| to.role == Role::Prompt && agents::asks_in_words(to.agent));
     let (before, new): (Vec<_>, Vec<_>) = others.into_iter().partition(|(file, _)| is_first(file));
     for (file, to) in before.into_iter().chain(new) {
@@ -193,7 +194,7 @@ fn prompt(file: &File, to: &Destination, notes: &mut Vec<Note>) -> Result<Says> 
     if content.is_empty() {
         return Ok(Says::Nothing(Reason::Empty));
     }
-    // If the content is unchanged, keep referring to the file instead of holding a copy in memory.
+    // If the content is unchanged, keep the reference to the file instead of a copy in memory.
     let content = if content == text { file.content.clone() } else { content.into_bytes().into() };
     Ok(Says::Prompt { attributes, content })
 }

@@ -22,24 +22,24 @@ use mcpkg_store::new_content::NewContent;
 pub struct Skill<'f> {
     pub to: &'f Destination,
     pub folder: &'f InSkill,
-    /// The path of the skill's SKILL.md, whether or not it exists.
+    /// The path of the skill's SKILL.md, even if there is no such file.
     pub main: String,
     pub files: Vec<SkillFile<'f>>,
-    /// The file that a deploy writes for Codex if agents must not use the skill on their own. SKILL.md says that as well.
+    /// The file with which a deploy tells Codex not to use the skill on its own. SKILL.md contains the same information.
     pub policy: Option<&'f File>,
 }
 
 /// A file of a skill.
 pub struct SkillFile<'f> {
     pub file: &'f File,
-    /// The path in the skill's folder.
+    /// The file's path within the skill.
     pub path: String,
     pub description: Option<String>,
-    /// For a SKILL.md with faults, the content without them. A deploy writes that for agents that refuse the faults.
+    /// For a SKILL.md with faults, the content without them. A deploy writes this content for agents that refuse the faults.
     pub mended: Option<NewContent>,
-    /// Whether it looks like a configuration of MCP servers with values, and is skipped.
+    /// Whether the file is skipped because it looks like a configuration of MCP servers with secret values.
     pub is_stray: bool,
-    /// Notes about the file, if it becomes an item.
+    /// Notes about the file. They apply only if the file becomes an item.
     pub notes: Vec<Note>,
 }
 
@@ -75,7 +75,7 @@ impl<'f> Skill<'f> {
         Ok(skill)
     }
 
-    /// Returns a hash over the files. It is the same for a copy that a deploy mended.
+    /// Returns a hash of the files. If a deploy removed faults from a copy, the copy has the same hash.
     pub fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for SkillFile { file, path, mended, .. } in &self.files {
@@ -87,7 +87,7 @@ impl<'f> Skill<'f> {
 }
 
 impl<'f> SkillFile<'f> {
-    /// Reads a file. `main` is what the skill's SKILL.md says.
+    /// Reads a file. `main` is the parsed SKILL.md of the skill.
     fn read(file: &'f File, path: String, folder: &InSkill, main: Option<&Main>, secrets: &Secrets) -> Result<Self> {
         let mut read = Self { file, path, description: None, mended: None, is_stray: false, notes: Vec::new() };
         if stray::holds_values(file, secrets)? {
@@ -112,12 +112,12 @@ impl<'f> SkillFile<'f> {
     }
 }
 
-/// Returns whether the front matter of a file is read.
+/// Returns whether a file's front matter is read.
 fn is_described(file: &File) -> bool {
     file.content.is_text() && file.content.size() <= MAX_DESCRIBED
 }
 
-/// Returns notes about differences between agents in reading a skill's file, each with its line.
+/// Returns notes about a skill's file that some agents read differently than others. Each note has a line.
 fn notes(skill: &InSkill, path: &str, text: &str, main: Option<&Main>) -> Vec<(Option<usize>, String)> {
     let mut notes = Vec::new();
     if path != MAIN {
@@ -172,7 +172,7 @@ fn notes(skill: &InSkill, path: &str, text: &str, main: Option<&Main>) -> Vec<(O
     notes
 }
 
-/// Returns whether a skill is nested deeper than directly in an agent's folder of skills: `.claude/skills/group/pdf`.
+/// Returns whether a skill is not directly in an agent's folder of skills, but in a subfolder: `.claude/skills/group/pdf`.
 fn is_in_group(folder: &str) -> bool {
     let parts: Vec<&str> = folder.split('/').collect();
     let is_of_skills =

@@ -1,5 +1,5 @@
-//! Detects configurations of MCP servers where no agent reads them, such as copies, backups and examples. Their values may be
-//! secret, so such a file is never served as a document.
+//! Detects configurations of MCP servers in places where no agent reads them, such as backups and examples. Their values may
+//! be secret, so such a file is never served as a document.
 
 use std::borrow::Cow;
 
@@ -15,15 +15,15 @@ use mcpkg_base::error::Result;
 use mcpkg_base::process::utf16;
 use mcpkg_base::redact::{holds_token, is_secret_name};
 
-/// The largest file of an agent, in bytes, that is read. Agents do not read larger ones either.
+/// The maximum size, in bytes, of an agent's file that is read. Agents do not read larger ones either.
 pub const MAX_READ: u64 = 4 << 20;
 
-/// The largest document in an unknown place, in bytes, that is parsed, and the size of the pieces in which larger ones are
-/// searched.
+/// The maximum size, in bytes, of a document that is parsed to find a configuration in it. Larger documents are only
+/// searched, in pieces of the second size.
 const MAX_DOCUMENT: u64 = 64 << 20;
 const BEGINNING: usize = 64 << 10;
 
-/// Each configuration of MCP servers contains at least one of these words.
+/// Words of which each configuration of MCP servers contains at least one.
 const WORDS: [&str; 8] = [
     "mcpServers",
     "mcp_servers",
@@ -35,15 +35,15 @@ const WORDS: [&str; 8] = [
     "\"command\"",
 ];
 
-/// Returns the reason to skip such a file, and a note with what the user can do.
+/// Returns the reason to skip such a file, and a note that says what the user can do.
 pub fn left_out(file: &File) -> (Reason, Note) {
     let text = "was skipped: it looks like an MCP server configuration, but no agent reads it there, and some of \
         its values may be secret; replace these values with references such as ${NAME}, or add the servers with `mcpkg mcp add`";
     (Reason::Secret, Note { path: file.relative.clone(), line: None, text: text.to_owned() })
 }
 
-/// Returns whether a file looks like a configuration of MCP servers that contains values which `secrets` would remove. The
-/// name of the file does not matter.
+/// Returns whether a file looks like a configuration of MCP servers with values that `secrets` would remove. The file's name
+/// does not matter.
 pub fn holds_values(file: &File, secrets: &Secrets) -> Result<bool> {
     if !file.content.names_servers() {
         return Ok(false);
@@ -67,12 +67,12 @@ pub fn holds_values(file: &File, secrets: &Secrets) -> Result<bool> {
             let has_values = |(name, entry): &(&str, &Map<String, Value>)| has_values(name, entry, secrets);
             !servers.is_empty() && (holds_token(text) || names_secret(&value) || servers.iter().any(has_values))
         }
-        // The file is incomplete, or has a syntax that only its own agent reads. Any text in it may be a value.
+        // The file is incomplete, or has a syntax that only its own agent understands. Any text in it may be a secret value.
         None => is_unreadable(text),
     })
 }
 
-/// Returns whether a file that is too large to parse begins like JSON and mentions servers somewhere.
+/// Returns whether a file that is too large to parse begins like JSON and mentions MCP servers somewhere.
 fn begins_like_one(file: &File) -> Result<bool> {
     let mut reader = file.content.reader();
     let mut window = Vec::new();
@@ -111,20 +111,20 @@ fn read(text: &str) -> Option<Value> {
         false => None,
     };
     let toml = || is_short.then(|| Document::new(Format::Toml, "").value(text).ok()).flatten();
-    // Most prose is valid YAML as well, but it does not begin with a key.
+    // Most prose is valid YAML too, but prose does not begin with a key.
     let yaml = || (is_short && is_mapping(text)).then(|| matter::read(text).ok()).flatten();
     let is_whole = |value: &Value| value.is_object() || value.is_array();
     value.or_else(toml).or_else(yaml).filter(is_whole)
 }
 
-/// Returns whether the first line with content is a YAML key.
+/// Returns whether the first line that is neither empty nor a comment is a YAML key.
 fn is_mapping(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with(['#', '%']));
     let first = lines.find(|line| *line != "---").unwrap_or_default();
     first.split_once(':').is_some_and(|(key, _)| !key.trim_start_matches("- ").contains(' '))
 }
 
-/// Returns whether a document that cannot be parsed still looks like a configuration of servers.
+/// Returns whether a document that cannot be parsed looks like a configuration of MCP servers.
 fn is_unreadable(text: &str) -> bool {
     let is_template = ["{{", "{%", "{#"].iter().any(|begin| text.starts_with(begin));
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
@@ -135,8 +135,8 @@ fn is_unreadable(text: &str) -> bool {
     is_json || (is_toml && (text.contains("\n[mcp_servers.") || text.starts_with("[mcp_servers.")))
 }
 
-/// Returns the entries of servers in a document, with their names, at any depth. If one entry is a server, its siblings count as
-/// servers too.
+/// Returns all entries of MCP servers in a document, at any depth, with their names. If one entry is a server, the other
+/// entries next to it count as servers too.
 fn servers(document: &Value) -> Vec<(&str, &Map<String, Value>)> {
     let mut found = Vec::new();
     let mut waiting = vec![("", document)];
@@ -151,7 +151,7 @@ fn servers(document: &Value) -> Vec<(&str, &Map<String, Value>)> {
         if objects.iter().any(|(_, entry)| is_server(key, entry)) {
             found.extend(objects);
         }
-        // Elements of a list count as being below the list's key.
+        // Treat elements of a list as if they were below the list's key.
         let below = |name| if value.is_array() { key } else { name };
         waiting.extend(entries.into_iter().map(|(name, entry)| (below(name), entry)));
     }
@@ -163,7 +163,7 @@ fn name_of(entry: &Value) -> &str {
     entry.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns whether a document contains a secret anywhere, judging by the name of its key.
+/// Returns whether any key in a document has a name that suggests a secret.
 fn names_secret(document: &Value) -> bool {
     let mut waiting = vec![document];
     while let Some(value) = waiting.pop() {
@@ -185,7 +185,7 @@ fn names_secret(document: &Value) -> bool {
     false
 }
 
-/// Returns whether an entry below this key is a server.
+/// Returns whether an entry below this key is an MCP server.
 fn is_server(key: &str, entry: &Map<String, Value>) -> bool {
     let is_text = |field: &str| entry.get(field).is_some_and(Value::is_string);
     let is_set = |field: &str| entry.get(field).and_then(Value::as_object).is_some_and(|values| !values.is_empty());
@@ -193,15 +193,17 @@ fn is_server(key: &str, entry: &Map<String, Value>) -> bool {
         entry.get("command").is_some_and(|command| command.is_string() || command.is_array() || command.is_object());
     let asks = ["url", "httpUrl", "serverUrl"].iter().any(|field| is_text(field));
     match key {
-        // Plugins list servers without a key above them. Be strict, because other documents, such as tasks, have commands too.
+        // Plugins list servers without a key above them. Be strict, because other documents, such as tasks, contain commands
+        // too.
         "" => is_text("command") && (is_set("env") || entry.get("args").is_some_and(Value::is_array)),
-        // Be strict here too: other documents, such as those of AsyncAPI, also have `servers`.
+        // Be strict here as well, because other documents, such as AsyncAPI's, contain `servers` too.
         "servers" | "mcp" => starts || (asks && is_text("type")),
         _ => (starts || asks) && (key.ends_with("mcpServers") || matches!(key, "mcp_servers" | "context_servers")),
     }
 }
 
-/// Returns whether an entry contains values that must not be served: no agent's format reads it without removing a secret.
+/// Returns whether an entry contains values that must not be served. It does if no agent's format can read the entry without
+/// removing a secret.
 fn has_values(name: &str, entry: &Map<String, Value>, secrets: &Secrets) -> bool {
     let entry = Value::Object(entry.clone());
     !agents::ALL.iter().filter_map(|agent| agent.servers.read(&entry, &[]).ok()).any(|read| {
@@ -235,7 +237,7 @@ mod tests {
             r#"{ "mcp": { "m": { "type": "local", "command": ["x"], "environment": { "API_TOKEN": "tok-SECRET-123" } } } }"#.to_owned(),
             r#"{ "mcpServers": { "m": { "command": "x", "args": ["--api-key", "tok-SECRET-123"] } } }"#.to_owned(),
             r#"{ "mcpServers": { "m": { "url": "https://u:tok-SECRET-123@x.example/" } } }"#.to_owned(),
-            // The value is in a sibling of a server, below a server, or at the top level.
+            // The value is in an entry next to a server, below a server, or at the top level.
             r#"{ "mcpServers": { "a": { "command": "x" }, "m": { "env": { "A": "tok-SECRET-123" } } } }"#.to_owned(),
             format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x", "more": {{ "mcpServers": {{ "m": {env} }} }} }} }} }}"#),
             r#"{ "mcpServers": { "a": { "command": "x" } }, "apiKey": "tok-SECRET-123" }"#.to_owned(),
@@ -244,7 +246,7 @@ mod tests {
             format!(r#"{{ "m": {env} }}"#),
             "mcpServers:\n  - name: m\n    command: x\n    env:\n      API_TOKEN: tok-SECRET-123\n".to_owned(),
             "mcpServers:\n  m:\n    command: x\n    env: { API_TOKEN: tok-SECRET-123 }\n".to_owned(),
-            // Truncated documents.
+            // The documents are truncated.
             r#"{ "mcpServers": { "m": { "command": "x", "env": { "API_TOKEN": "tok-SECRET-123""#.to_owned(),
             "[mcp_servers.m]\ncommand = \"x\"\n[mcp_servers.m.env]\nAPI_TOKEN = \"tok-SECRET-123\"\n".to_owned(),
         ] {
@@ -286,7 +288,7 @@ mod tests {
         assert!(holds_bytes(units.iter().flat_map(|unit| unit.to_le_bytes()).collect()));
         assert!(holds_bytes(units.iter().flat_map(|unit| unit.to_be_bytes()).collect()));
         assert!(holds_bytes(units[1..].iter().flat_map(|unit| unit.to_le_bytes()).collect()));
-        // A document larger than an agent's file may be, with the servers at its end.
+        // The document is larger than an agent's file may be, and the servers are at its end.
         let long = format!("{{ \"history\": [{}0], {}", "\"a line of the past\", ".repeat(300_000), &text[1..]);
         assert!(long.len() as u64 > MAX_READ && holds_bytes(long.clone().into_bytes()));
         assert!(!holds_bytes(long.replace("tok-SECRET-123", "${API_TOKEN}").into_bytes()));

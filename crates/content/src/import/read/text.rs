@@ -1,4 +1,4 @@
-//! Reads instructions and subagents: their text, and when they apply.
+//! Reads instructions and subagents: the text, and the rule for when it applies.
 
 use crate::answer;
 use crate::import::paths::agents::{Form, Role};
@@ -15,24 +15,24 @@ use mcpkg_core::names;
 use mcpkg_store::modules::Applies;
 use mcpkg_store::new_content::NewContent;
 
-/// The largest file whose front matter is read, in bytes.
+/// The maximum size, in bytes, of a file whose front matter is read.
 pub const MAX_DESCRIBED: u64 = 16 << 20;
 
-/// The text of a file of instructions or of a subagent.
+/// The text of instructions or of a subagent.
 pub struct Text {
-    /// When it applies, by its front matter alone.
+    /// When the text applies, according to its front matter alone.
     pub scope: Scope,
-    /// If the file contains no more than a deploy writes, the rule that it was written from.
+    /// The rule that a deploy would have written as this file, if the file contains nothing else.
     pub rule: Option<Rule>,
-    /// If a deploy wrote a block into the file, the parts of the file.
+    /// The parts of the file, if a deploy wrote a block into it.
     pub block: Option<Block>,
-    /// Notes about the text, if it is not taken apart because of its block.
+    /// Notes about the text. They apply only if the file is not split because of its block.
     pub notes: Vec<Note>,
-    /// Whether the file is small enough to be compared with others.
+    /// Whether the file is small enough to compare it with others.
     pub is_small: bool,
 }
 
-/// A file with a block of instructions that a deploy wrote, taken apart.
+/// The parts of a file into which a deploy wrote a block of instructions.
 pub struct Block {
     /// The names and texts of the instructions in the block.
     pub instructions: Vec<(String, Vec<u8>)>,
@@ -68,7 +68,7 @@ impl Text {
     }
 }
 
-/// Reads the metadata of a file, and when it applies.
+/// Reads a file's description, and when the file applies.
 fn scope(file: &File, to: &Destination, text: &str) -> (Scope, Vec<Note>) {
     let mut notes = Vec::new();
     let mut scope = match to.form {
@@ -89,7 +89,7 @@ fn scope(file: &File, to: &Destination, text: &str) -> (Scope, Vec<Note>) {
     (scope, notes)
 }
 
-/// Parses front matter. If it is malformed, it counts as text, and a note is added.
+/// Parses front matter. Malformed front matter counts as text, and adds a note.
 pub fn front_matter(file: &File, text: &str, notes: &mut Vec<Note>) -> Matter {
     let read = matter::split(text).and_then(|split| split.map(|(yaml, _)| matter::parse(yaml)).transpose());
     match read {
@@ -101,13 +101,13 @@ pub fn front_matter(file: &File, text: &str, notes: &mut Vec<Note>) -> Matter {
     }
 }
 
-/// Returns whether front matter contains the name and the description that every subagent needs.
+/// Returns whether front matter contains `name` and `description`, which every subagent needs.
 fn is_subagent(text: &str) -> bool {
     let keys = matter::split(text).ok().flatten().and_then(|(yaml, _)| matter::keys(yaml).ok());
     keys.is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }
 
-/// Returns the line of an error in a file's front matter, where line 1 is the `---`.
+/// Returns the line of an error in a file's front matter. Line 1 is the `---`.
 pub fn line_of(error: &Error) -> Option<usize> {
     let line = error.details().and_then(|details| details["line"].as_u64());
     Some(line.and_then(|line| usize::try_from(line).ok()).map_or(1, |line| line + 1))
