@@ -96,7 +96,7 @@ impl Operation for Add {
             return Err(Error::new(Code::ConfirmRequired, why)
                 .hint("use `--dry-run` to see what would be added; confirm with --yes"));
         }
-        // Report a name that is already used before spending time on a fetch.
+        // Check the name before spending time on a fetch.
         context.read(|db, project| match sources::list(db, project.id)?.iter().any(|row| row.origin.name == name) {
             true => Err(sources::taken(project, &name)),
             false => Ok(()),

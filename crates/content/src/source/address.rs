@@ -22,17 +22,18 @@ pub struct Address {
     pub name: String,
 }
 
-/// The first line of a git bundle.
+/// The possible first lines of a git bundle.
 const BUNDLE: [&str; 2] = ["# v2 git bundle", "# v3 git bundle"];
 
-/// The server that `owner/repo` stands for.
+/// The server of a short address such as `owner/repo`.
 const GITHUB: &str = "https://github.com";
 
-/// The schemes that git may fetch with. With http and git, content can be changed in transit; ext runs programs.
+/// The URL schemes that git may fetch with. Excluded are http and git, where content can be changed in transit, and ext,
+/// which runs programs.
 const SCHEMES: [&str; 3] = ["https", "ssh", "file"];
 
 impl Address {
-    /// Parses an address. `reference` and `path` come from flags and override those in the text. Refuses URLs that contain a
+    /// Parses an address. `reference` and `path` come from flags, and override those in the text. Refuses URLs that contain a
     /// password.
     pub fn parse(text: &str, reference: Option<&str>, path: Option<&str>) -> Result<Self> {
         let mut address = if Path::new(text).exists() {
@@ -72,7 +73,8 @@ impl Address {
 }
 
 impl Address {
-    /// Refuses URLs that git must not fetch from. A stored URL may come from somebody else's database.
+    /// Refuses URLs that git must not fetch from. Stored URLs are checked too, because they may come from somebody else's
+    /// database.
     pub fn check_url(text: &str) -> Result<()> {
         match text.split_once("://") {
             Some((scheme, _)) => url(text, scheme).map(drop),
@@ -82,7 +84,6 @@ impl Address {
     }
 }
 
-/// Refuses a text that is not a valid branch, tag or commit name.
 fn check_reference(reference: &str) -> Result<()> {
     let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let bad = reference.is_empty()
@@ -106,7 +107,7 @@ fn unknown(text: &str) -> Error {
     )
 }
 
-/// Returns the address of an existing path on this machine.
+/// Returns the address of a path that exists on this machine.
 fn on_disk(path: &Path) -> Result<Address> {
     let failed = |error| Error::file("read", path, error);
     let real = path.canonicalize().map_err(failed)?;
@@ -190,7 +191,7 @@ fn local_path(url: &str) -> Option<PathBuf> {
     Some(Path::new("/").join(path))
 }
 
-/// Returns whether a text has ssh's short form `[user@]host:path`.
+/// Returns whether a text has the short form of ssh addresses: `[user@]host:path`.
 fn is_scp(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let is_host = |c: char| c.is_ascii_alphanumeric() || "-._@[]".contains(c);

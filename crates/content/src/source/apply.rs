@@ -1,4 +1,4 @@
-//! Carries out an update of a source in the database.
+//! Carries out the planned update of a source in the database.
 
 use super::cancelled;
 use super::contents::{Contents, Digest};
@@ -18,7 +18,7 @@ use mcpkg_store::proposals::{self as kept, Origin};
 use mcpkg_store::revisions::Author;
 use mcpkg_store::sources::{self, SourceRow};
 
-/// Plans an update and carries it out, within the transaction of `db`. Records the source's new version.
+/// Plans an update, and carries it out in the transaction of `db`. Records the source's new version.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
@@ -30,7 +30,7 @@ pub fn apply(
 ) -> Result<Vec<Step>> {
     let mut steps = plan(db, project, source, contents, extent)?;
     let total = steps.len() as u64;
-    // Delete first, because new items may reuse the names of deleted ones.
+    // Delete items first, because new items may reuse their names.
     let (going, coming): (Vec<_>, Vec<_>) = steps.iter_mut().partition(|step| step.taken.is_none());
     for (done, step) in (1..).zip(going.into_iter().chain(coming)) {
         if context.is_cancelled() {
@@ -94,7 +94,8 @@ impl Applying<'_> {
             let key = step.ours.as_ref().map(Stored::key).or_else(|| step.row.as_ref().map(|row| row.item.clone()));
             let Some(key) = key else { return Ok(()) };
             row.proposal = Some(self.propose(step, &key, Proposed::Change { entry: &theirs, blob: row.blob })?);
-            // Without a base, the item does not belong to the source yet: wait for the decision. Otherwise keep the former base.
+            // Without a base, the item does not belong to the source before a person has decided, so record nothing.
+            // Otherwise keep the former base.
             let Some(base) = &step.base else { return Ok(()) };
             (row.entry, row.blob) = (base.entry.json()?, base.blob);
         } else if row.item.is_empty() {
@@ -104,7 +105,7 @@ impl Applying<'_> {
             row.item = ours.key();
         }
         if row.proposal.is_none() {
-            // An earlier proposal for this item is settled now.
+            // The change is done, so an earlier proposal for this item is settled.
             kept::withdraw(self.db, self.project.id, Origin::Source, &row.item)?;
         }
         if let Some(from) = &step.moved_from {
@@ -113,7 +114,7 @@ impl Applying<'_> {
         sources::put_item(self.db, self.source.id, &row)
     }
 
-    /// Handles a file that the source no longer has.
+    /// Carries out the step for a file that the source no longer has.
     fn gone(&self, step: &Step) -> Result<()> {
         match (&step.done, &step.ours) {
             (Done::Deleted, Some(ours)) => stored::delete(self.db, self.author, self.project, ours)?,
@@ -129,7 +130,7 @@ impl Applying<'_> {
         stored::put(db, self.author, self.project, clock, step.ours.clone(), entry, content)
     }
 
-    /// Moves the module row of a skill, with its tags and so on, to the new name if an update renames the skill.
+    /// If an update renames a skill, moves the skill's row in the modules table, with its tags and so on, to the new name.
     fn follow_skill(&self, step: &Step, entry: &Entry) -> Result<()> {
         let skill = |entry: &Entry| {
             let (name, _) = entry.what.in_skill()?;

@@ -1,5 +1,5 @@
-//! A source is fetched only if this user fetched it on this machine before. Otherwise, a database from somebody else could
-//! make mcpkg read any folder of this machine, or fetch from any host.
+//! Checks that this user approved a source on this machine, by fetching it the first time. Otherwise, a database from somebody
+//! else could make mcpkg read any folder of this machine, or fetch from any host.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use mcpkg_base::error::{Code, Error};
 use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_store::sources::Origin;
 
-/// Fetching from a source.
+/// The approval to fetch from a source.
 pub struct Fetch<'o>(pub &'o Origin);
 
 impl Approvable for Fetch<'_> {

@@ -1,4 +1,4 @@
-//! Reads the files of a source, at a commit or in a folder, by the rules of import.
+//! Reads the files of a source, at a commit or in a folder, with the rules of import.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{ErrorKind, Read};
@@ -25,28 +25,28 @@ use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::sources::{self, Kind, Origin};
 
-/// A file of a source, and the item that it becomes.
+/// A file of a source, and the item that it becomes in the project.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     /// The path in the source, with `/` separators.
     pub path: String,
-    /// The item, under its name in the project.
+    /// The item, with its name in the project.
     pub item: Item,
     /// The SHA-256 of the file's bytes.
     pub sha256: [u8; 32],
     pub executable: bool,
-    /// Whether identical files exist, or the file was reached through a link.
+    /// Whether there are identical files, or the file was reached through a link.
     pub shared: bool,
 }
 
-/// The contents of a source. Large files stay in a temporary folder until this value is dropped.
+/// The contents of a source. Large files are in a temporary folder, which is deleted when this value is dropped.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// The commit; `None` for a folder.
     pub commit: Option<String>,
     /// The files that become items, by path.
     pub items: Vec<SourceFile>,
-    /// What happened to all other files.
+    /// What happened to the files that did not become items.
     pub account: Account,
     /// The paths of licence files at the top of the source.
     pub licences: Vec<String>,
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Laid {
 }
 
 impl Contents {
-    /// Returns the SHA-256 over all files; see [`Digest`].
+    /// Returns the SHA-256 of all files; see [`Digest`].
     pub fn digest(&self) -> [u8; 32] {
         let mut digest = Digest::default();
         self.items.iter().for_each(|taken| digest.add(&taken.path, taken.executable, &taken.sha256));
@@ -73,7 +73,7 @@ impl Contents {
     }
 }
 
-/// The SHA-256 over the files of a source: mode, SHA-256 and path of each file, in the format of `git ls-tree`.
+/// Computes the SHA-256 of a source's files: of the mode, SHA-256 and path of each file, in the format of `git ls-tree`.
 #[derive(Default)]
 pub struct Digest(sha256::Hasher);
 
@@ -92,7 +92,7 @@ pub const fn mode(executable: bool) -> &'static str {
     if executable { "100755" } else { "100644" }
 }
 
-/// Reads a new source, and fetches it first if it is a repository.
+/// Reads a new source. If it is a repository, fetches it first.
 pub fn first(address: &Address, name: &str, choice: sources::Choice, context: &Context) -> Result<(Origin, Contents)> {
     let Address { kind, url, path, .. } = address.clone();
     let mut origin =
@@ -125,12 +125,12 @@ pub fn of_folder(origin: &Origin, context: &Context) -> Result<Contents> {
     Ok(Contents { licences, ..contents })
 }
 
-/// Reads the files of a commit, which must already be in the mirror.
+/// Reads the files of a commit that is already in the mirror.
 pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context) -> Result<Contents> {
     let entries = mirror.tree(commit, &origin.path)?;
     let scratch = mirror.scratch()?;
     let real = scratch.path().canonicalize().map_err(|error| Error::file("read", scratch.path(), error))?;
-    // If the whole repository is one skill, its folder's name becomes the skill's name. So use the source's name.
+    // If the whole repository is one skill, the skill is named after its folder. So name the folder after the source.
     let top = real.join(&origin.name);
     let named = if origin.path.is_empty() { top.clone() } else { top.join(&origin.path) };
     std::fs::create_dir_all(&named).map_err(|error| Error::file("write", &named, error))?;
@@ -149,8 +149,9 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
     Ok(contents)
 }
 
-/// Reads only the changed files of a commit. Returns `None` if one of them depends on other files, such as an agent's file
-/// that may contain MCP servers. The caller ensures that no changed file is a copy of another or reached through a link.
+/// Reads only the changed files of a commit. Returns `None` if a changed file depends on others, such as an agent's file that
+/// may contain MCP servers. The caller must ensure that no changed file is a copy of another file or was reached through a
+/// link.
 pub fn some(
     mirror: &Mirror<'_>,
     origin: &Origin,
@@ -179,8 +180,8 @@ pub fn some(
         };
         files.push((file, place, entry.path.clone()));
     }
-    // The names of a file's servers depend on the servers in other files. The file's former servers are also items of their
-    // own, and may have been removed from it.
+    // The names of a file's MCP servers depend on servers in other files. Also, an earlier version of the file may have
+    // contained servers that were removed since.
     if files.iter().any(|(_, place, _)| place.may_hold_servers()) {
         return Ok(None);
     }
@@ -204,7 +205,7 @@ pub fn some(
     Ok(Some(Contents { commit: Some(commit.to_owned()), items, account, ..Contents::default() }))
 }
 
-/// The largest changed file, in bytes, that is read on its own.
+/// The maximum size, in bytes, of a changed file that is read without the others.
 const SMALL: u64 = 16 << 20;
 
 /// Returns the kind of item that the user chose for all files of a source.
@@ -213,13 +214,13 @@ fn kind_of(origin: &Origin) -> Result<Option<As>> {
     kind.map_err(|why| Error::new(Code::InvalidArgument, format!("The source '{}': {why}", origin.name)))
 }
 
-/// Reads the files at and below `named`. Paths are relative to `top`.
+/// Reads the files at and below `named`. Their paths are relative to `top`.
 fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
     let sources::Choice { only, prefix, .. } = &origin.choice;
     let kind = kind_of(origin)?;
     let choice = Choice { only, kind, all: committed, resources: 0 };
     let found = recognise::recognise(find::find(&[named.to_owned()], committed, context)?, &choice, context)?;
-    // Stop here: a file that cannot be read would look as if the source had deleted it.
+    // Fail here: otherwise it would look as if the source had deleted the unreadable file.
     if let Some(left) = found.account.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
         return Err(Error::file("read", &top.join(&left.path), ErrorKind::PermissionDenied.into()));
     }
@@ -263,7 +264,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     Ok(Contents { items: items.into_values().collect(), account, ..Contents::default() })
 }
 
-/// Returns the licence files at the top of a repository, or at the top of the source's folder in it.
+/// Returns the licence files at the top of the repository, or at the top of the source's folder in the repository.
 fn licences(entries: &[Entry], path: &str) -> Vec<String> {
     let at_top = |entry: &&Entry| {
         let below = entry.path.strip_prefix(path).unwrap_or(&entry.path).trim_start_matches('/');
@@ -272,7 +273,7 @@ fn licences(entries: &[Entry], path: &str) -> Vec<String> {
     entries.iter().filter(at_top).map(|entry| entry.path.clone()).collect()
 }
 
-/// Returns whether a file at the top of a source is a licence.
+/// Returns whether a file is a licence, judging by its name.
 fn is_licence(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !name.contains('/') && ["license", "licence", "copying", "unlicense"].iter().any(|begin| name.starts_with(begin))

@@ -1,4 +1,4 @@
-//! Parses what git prints: objects, and the progress of a fetch.
+//! Parses git's output: objects, and the progress of a fetch.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn
     Ok(())
 }
 
-/// Returns the error for git output that cannot be read.
+/// Returns the error for a failure to read git's output.
 pub(super) fn lost(error: std::io::Error) -> Error {
     Error::new(Code::GitFailed, format!("Cannot read git's output: {error}")).with_source(error)
 }
@@ -40,7 +40,7 @@ pub(super) fn odd() -> Error {
     Error::new(Code::GitFailed, "git printed unexpected output, or ended too early")
 }
 
-/// Reads the progress of a fetch from git's output.
+/// Reports the progress of a fetch, as read from git's output.
 pub(super) struct FetchProgress {
     progress: Arc<Progress>,
     line: Vec<u8>,
@@ -67,7 +67,7 @@ impl FetchProgress {
     }
 }
 
-/// Parses a line such as `Receiving objects:  45% (9/20)` to the numbers of received and of all objects.
+/// Parses the numbers of received and of all objects in a line such as `Receiving objects:  45% (9/20)`.
 fn counted(line: &str) -> Option<(u64, u64)> {
     let rest = line.strip_prefix("Receiving objects:").or_else(|| line.strip_prefix("Unpacking objects:"))?;
     let (_, counts) = rest.split_once('(')?;
@@ -92,7 +92,7 @@ mod tests {
         let said = b"aa blob 3\nabc\nbb blob 0\n\n";
         let mut collect = |at: usize, content: &mut dyn Read| {
             let mut text = String::new();
-            // Leave the first object unread, to check that the parser then skips its bytes.
+            // Do not read the first object, to test that the parser then skips its bytes.
             if at > 0 {
                 content.read_to_string(&mut text).map_err(lost)?;
             }

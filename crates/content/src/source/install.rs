@@ -1,4 +1,4 @@
-//! `mcpkg source install`: installs exactly the versions in a lock file, or nothing.
+//! `mcpkg source install`: installs exactly the versions in a lock file, or nothing at all.
 
 use std::path::PathBuf;
 
@@ -144,18 +144,18 @@ impl Operation for Install {
     }
 }
 
-/// A source that will be installed at its locked version.
+/// A source, read at the version that will be installed.
 struct Coming {
     origin: Origin,
     contents: Contents,
-    /// The project's existing source, if it has one.
+    /// The source in the project, if it has it already.
     row: Option<SourceRow>,
 }
 
-/// What installing a source would change.
+/// The change that installing a source would make.
 enum Offered {
     New(Offer),
-    /// An existing source moves to another commit. The steps merge its contents into the project.
+    /// A source of the project moves to another commit. The steps merge its contents into the project.
     Moved(Vec<Step>),
 }
 
@@ -183,7 +183,7 @@ impl Coming {
         }
     }
 
-    /// Returns the words for the move of a source: "'kit' from 1a2b to 3c4d".
+    /// Describes how a source moves, such as `'kit' from 1a2b to 3c4d`.
     fn moved(&self) -> String {
         let commit = |commit: Option<&String>| commit.map_or("its old state", |commit| short(commit)).to_owned();
         let before = commit(self.row.as_ref().and_then(|row| row.origin.commit.as_ref()));
@@ -204,7 +204,7 @@ impl Coming {
     }
 }
 
-/// Returns the project's existing source with the same name. Fails if it differs in anything but the commit.
+/// Returns the project's source with the same name, if any. Fails if it differs in more than the commit.
 fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Result<Option<SourceRow>> {
     let Some(row) = row else { return Ok(None) };
     let at_that = Origin { commit: locked.commit.clone(), digest: locked.digest, ..row.origin.clone() };
@@ -223,7 +223,7 @@ fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Resul
     )))
 }
 
-/// Parses `--from`: the URL to fetch from, by source.
+/// Parses `--from`, which overrides the URL to fetch a source from. Returns the URLs by source.
 fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
     let mut from = Map::new();
     for text in given {

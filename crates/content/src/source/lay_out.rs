@@ -1,7 +1,7 @@
 //! Writes the files of a commit to a folder.
 //!
-//! Files are written exactly as the repository stores them: no filters, no conversion of line endings, no large-file
-//! storage. Nothing is written through a link, and no path leaves the folder.
+//! Files are written exactly as the repository stores them: without filters, without conversion of line endings, and without
+//! large-file storage. Nothing is written through a link, and no path leaves the folder.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use crate::import::reason::{LeftOut, Reason};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 
-/// Writes the files of `entries` below the empty folder `top`. Returns those that could not be written.
+/// Writes the files of `entries` below the empty folder `top`. Returns the files that could not be written.
 pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Context) -> Result<Vec<LeftOut>> {
     let mut left_out = Vec::new();
     let mut good = Vec::new();
@@ -45,7 +45,7 @@ pub fn lay_out(entries: &[Entry], mirror: &Mirror<'_>, top: &Path, context: &Con
         let path = top.join(&files[at].path);
         let failed = |error| Error::file("write", &path, error);
         match create(&path, files[at].mode) {
-            // The file system treats this name as equal to an earlier one, for example because it ignores case.
+            // The file system considers this name equal to an earlier one, for example because it ignores case.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 left_out.push(LeftOut::file(&files[at].path, Reason::BadPath));
             }

@@ -48,7 +48,7 @@ impl Operation for List {
     }
 }
 
-/// Returns the branch, tag, commit or folder that a source follows, in a word or two.
+/// Returns in a word or two what a source follows: a branch, tag, commit or folder.
 pub(super) fn followed(origin: &Origin) -> String {
     match (&origin.reference, &origin.commit) {
         (Some(reference), _) => shown(reference).replace('\'', ""),
@@ -61,7 +61,6 @@ fn place(url: &str, path: &str) -> String {
     if path.is_empty() { url.to_owned() } else { format!("{url}//{path}") }
 }
 
-/// Returns a source as JSON.
 pub(super) fn data(row: &SourceRow, items: i64) -> Value {
     let mut data = offer::data(&row.origin);
     data["items"] = items.into();

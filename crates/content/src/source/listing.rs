@@ -1,5 +1,5 @@
-//! Caches the paths of a commit next to its mirror. If the next commit only changes the content of files, its paths are the
-//! same, and git need not list them again.
+//! Caches the paths of a commit next to its mirror. If the next commit changes only the content of files, it has the same
+//! paths, and git need not list them again.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use mcpkg_base::disk;
 use mcpkg_base::file;
 use mcpkg_base::sha256;
 
-/// The largest cached list in bytes. Larger ones are ignored, and git lists the paths again.
+/// The maximum size of the cached list in bytes. A larger list is ignored, and git lists the paths again.
 const MOST: u64 = 64 << 20;
 
 /// A file, link or submodule of a commit, without its content.
@@ -25,7 +25,7 @@ impl From<&Entry> for Listed {
     }
 }
 
-/// Caches the list of a commit below `path`, and replaces the list of an earlier commit.
+/// Caches the list of a commit's paths below `path`. Replaces the list of any other commit.
 pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
     let mut text = format!("{commit} {}\0", all.len());
     for Listed { path, is_link } in all {
@@ -33,13 +33,14 @@ pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
         text.push_str(path);
         text.push('\0');
     }
-    // A failure is harmless: without the cache, git lists the paths.
+    // Ignore the failure: without the cache, git lists the paths.
     if let Err(error) = disk::write_unsynced(&place(folder, path), text.as_bytes(), 0o600) {
         tracing::debug!(%error, "the list of a commit's files cannot be cached");
     }
 }
 
-/// Returns the cached list of a commit below `path`, if it is the last one that was cached and is complete.
+/// Returns the cached list of a commit's paths below `path`. `None` if another commit was cached last, or if the list is
+/// incomplete.
 pub fn kept(folder: &Path, path: &str, commit: &str) -> Option<Vec<Listed>> {
     let text = file::read_text(&place(folder, path), MOST).ok()?;
     let (count, rest) = text.strip_prefix(commit)?.strip_prefix(' ')?.split_once('\0')?;
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!(kept(folder.path(), "skills", "c1"), None);
         keep(folder.path(), "", "c2", &[]);
         assert_eq!((kept(folder.path(), "", "c1"), kept(folder.path(), "", "c2")), (None, Some(Vec::new())));
-        // A truncated or malformed list is ignored.
+        // Truncated or malformed lists are ignored.
         for text in ["c2 2\0fa\0", "c2 1\0xa\0", "c2 1\0f\0", "c2", "c2 1", "c2x 1\0fa\0"] {
             std::fs::write(place(folder.path(), ""), text).unwrap();
             assert_eq!(kept(folder.path(), "", "c2"), None, "{text:?}");

@@ -1,4 +1,4 @@
-//! The lock file `mcpkg.lock`: the commit of each source and the hash of each file that a project has.
+//! The lock file `mcpkg.lock`: contains the commit of each source and the hash of each of its files in a project.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -16,15 +16,15 @@ use mcpkg_base::plural;
 use mcpkg_core::names;
 use mcpkg_store::sources::{Choice, ItemRow, Kind, Origin};
 
-/// The default name of the file.
+/// The default name of the lock file.
 pub const FILE: &str = "mcpkg.lock";
 
 const VERSION: u32 = 1;
 
-/// The most differing files that an error lists.
+/// The maximum number of differing files that an error lists.
 const NAMED: usize = 10;
 
-/// The contents of a lock file. Keys and lists have a fixed order, so that equal locks are equal files.
+/// The contents of a lock file. Keys and lists have a fixed order, so that equal locks give equal files.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lockfile {
     version: u32,
@@ -37,10 +37,10 @@ pub struct Locked {
     pub kind: Kind,
     /// The URL that git fetches from, or the path of the folder.
     pub url: String,
-    /// The branch or tag of the source; absent if the source is a commit or a folder.
+    /// The branch or tag that the source follows; absent if it follows a commit or a folder.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// The commit of the source; absent if the source is a folder.
+    /// The commit that was locked; absent if the source is a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The source's folder inside the repository.
@@ -49,7 +49,7 @@ pub struct Locked {
     /// The other options of the source.
     #[serde(flatten)]
     pub choice: Choice,
-    /// The SHA-256 over all items.
+    /// The SHA-256 of all items.
     pub digest: String,
     pub items: Vec<LockedItem>,
 }
@@ -63,7 +63,7 @@ pub struct LockedItem {
 }
 
 impl Lockfile {
-    /// Builds the lock. Sources must be sorted by name, and their items by path.
+    /// Creates a lock. The sources must be sorted by name, and the items of each by path.
     pub fn new(sources: Vec<(Origin, Vec<ItemRow>)>) -> Self {
         let locked = |(origin, items): (Origin, Vec<ItemRow>)| {
             let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
@@ -78,14 +78,14 @@ impl Lockfile {
         Self { version: VERSION, sources: sources.into_iter().map(locked).collect() }
     }
 
-    /// Returns the JSON text.
+    /// Returns the lock file's JSON.
     pub fn text(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(self);
         text.map(|text| text + "\n")
             .map_err(|error| Error::internal("the lock file cannot be written").with_source(error))
     }
 
-    /// Reads and checks a lock file, which may come from an untrusted person.
+    /// Reads and checks a lock file. It may come from somebody who is not trusted.
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read_text(path, file::TEXT)
             .map_err(|error| Error::file("read", path, error).hint("create a lock file with `mcpkg source lock`"))?;
@@ -140,7 +140,6 @@ impl Locked {
         Ok(())
     }
 
-    /// Returns the locked source.
     pub fn origin(&self) -> Result<Origin> {
         let digest = hex::decode(&self.digest).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
             Error::new(Code::LockfileInvalid, format!("The digest of the source '{}' is not a SHA-256 hash", self.name))
@@ -157,7 +156,7 @@ impl Locked {
         })
     }
 
-    /// Fails with `E_SOURCE_CHANGED` unless the contents are exactly the locked ones. The error names the differences.
+    /// Fails with `E_SOURCE_CHANGED` if the contents differ from the locked ones. The error names the differences.
     pub fn compare(&self, contents: &Contents) -> Result<()> {
         let mut locked: BTreeMap<&str, &LockedItem> =
             self.items.iter().map(|item| (item.path.as_str(), item)).collect();

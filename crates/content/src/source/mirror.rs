@@ -1,8 +1,8 @@
-//! The local copy of a source's git repository: a bare repository in the user's cache folder. Nothing is checked out of it,
-//! and nothing in it is run.
+//! The mirror of a source: a local copy of its git repository, as a bare repository in the user's cache folder. Nothing is
+//! checked out in it, and nothing from it is run.
 //!
-//! Only one process at a time works in a mirror. A mirror keeps every commit that was fetched. It may be deleted at any time,
-//! because the database contains the base of the next update.
+//! Only one process at a time uses a mirror. A mirror keeps every commit that was ever fetched. It may be deleted at any
+//! time, because the database contains the base for the next update.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -26,16 +26,16 @@ use mcpkg_base::redact::redact;
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 
-/// The time limit for a remote to list its branches and tags.
+/// How long a remote may take to list its branches and tags.
 const ASK: Duration = Duration::from_secs(60);
 
-/// The time limit for a fetch.
+/// How long a fetch may take.
 const FETCH: Duration = Duration::from_secs(1800);
 
-/// The time limit for reading the objects of a tree.
+/// How long git may take to read the objects of a tree.
 const READ: Duration = Duration::from_secs(600);
 
-/// The pause between two checks whether another process has left the mirror.
+/// How long to wait before trying again to lock a mirror that another process uses.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The only protocols that git may fetch with, whatever the user's configuration allows. A bundle counts as `file`.
@@ -54,7 +54,8 @@ const PROTOCOLS: [&str; 12] = [
     "fetch.recurseSubmodules=false",
 ];
 
-/// The folder to run git in. In a repository, git would read that repository's configuration. URLs never depend on the folder.
+/// The folder in which git runs. Inside a repository, git would read that repository's configuration. No URL is relative to
+/// this folder.
 const NOWHERE: &str = "/";
 
 /// A branch, tag or commit that [`Mirror::resolve`] found.
@@ -65,17 +66,17 @@ pub struct Wanted {
     pub commit: Option<String>,
 }
 
-/// A repository's mirror. A lock ensures that only this process uses it.
+/// The mirror of a repository. While this value exists, no other process can use the mirror.
 pub struct Mirror<'c> {
     url: String,
-    /// The folder that contains the mirror and temporary folders with files of commits.
+    /// The folder that contains the mirror, and temporary folders with the files of commits.
     folder: PathBuf,
     context: &'c Context,
     _lock: File,
 }
 
 impl<'c> Mirror<'c> {
-    /// Opens the mirror of a repository, and creates it if it does not exist.
+    /// Opens the mirror of a repository. Creates the mirror if it does not exist.
     pub fn open(url: &str, context: &'c Context) -> Result<Self> {
         let folder = cache()?.join(&sha256::hex(url)[..32]);
         let failed = |error| Error::file("write", &folder, error);
@@ -95,7 +96,7 @@ impl<'c> Mirror<'c> {
         Ok(mirror)
     }
 
-    /// Creates the mirror in a temporary folder next to its final place, and moves it there once it is complete.
+    /// Creates the mirror in a temporary folder next to its final place, and moves it when it is complete.
     fn make(&self) -> Result<()> {
         let new = self.folder.join("mirror.git.new");
         let failed = |error| Error::file("write", &new, error);
@@ -121,8 +122,8 @@ impl<'c> Mirror<'c> {
         Limits::new(time, &self.context.cancelled)
     }
 
-    /// Finds the branch, tag or commit with this name; `None` stands for the default branch. A missing one
-    /// gives `E_NOT_FOUND`.
+    /// Finds the branch, tag or commit with this name; `None` means the default branch. Fails with `E_NOT_FOUND` if there is
+    /// none.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if is_commit(wanted) {
@@ -139,7 +140,7 @@ impl<'c> Mirror<'c> {
         Ok(Wanted { reference: Some(reference), commit: None })
     }
 
-    /// Finds the branch that the repository's HEAD points to. For a bundle without HEAD, that is its only branch.
+    /// Finds the branch that the repository's HEAD points to. If a bundle has no HEAD, this is its only branch.
     fn resolve_head(&self) -> Result<Wanted> {
         let listed = self.listed(&["HEAD"])?;
         let target = listed.iter().find_map(|(what, name)| (name == "HEAD").then(|| what.strip_prefix("ref: "))?);
@@ -166,7 +167,7 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Lists matching refs: for each, the commit or `ref: TARGET`, and the name of the ref.
+    /// Lists the refs that match. For each, returns the commit or `ref: TARGET`, and the name of the ref.
     fn listed(&self, patterns: &[&str]) -> Result<Vec<(String, String)>> {
         (self.context.step_aside)();
         let words = ["ls-remote", "-q", "--symref", "--", &self.url];
@@ -182,14 +183,14 @@ impl<'c> Mirror<'c> {
         self.commit_of(&self.fetch_ref(reference)?)
     }
 
-    /// Fetches a branch or tag, and returns the ref in the mirror under which it is stored.
+    /// Fetches a branch or tag, and returns the ref under which the mirror stores it.
     fn fetch_ref(&self, reference: &str) -> Result<String> {
         let kept = mirrored(reference);
         self.fetch_specs(&[&format!("+{reference}:{kept}")]).map_err(|error| self.gone(reference, error))?;
         Ok(kept)
     }
 
-    /// Turns git's error for a missing branch or tag into `E_NOT_FOUND`; other errors stay the same.
+    /// Turns git's error for a missing branch or tag into `E_NOT_FOUND`. All other errors stay the same.
     fn gone(&self, reference: &str, error: Error) -> Error {
         if error.code() != Code::GitFailed || !error.message().contains("couldn't find remote ref") {
             return error;
@@ -198,14 +199,15 @@ impl<'c> Mirror<'c> {
         Error::new(Code::NotFound, why).with_source(error)
     }
 
-    /// Returns the commit of a ref in the mirror, if the ref is a file of its own and not packed.
+    /// Returns the commit of a ref in the mirror. `None` if the ref is packed, and not a file of its own.
     fn loose(&self, name: &str) -> Option<String> {
         let text = file::read_text(&self.git().join(name), 1 << 10).ok()?;
         Some(text.trim_end()).filter(|commit| is_commit(commit)).map(str::to_owned)
     }
 
-    /// Fetches a branch or tag. Returns its commit, and whether `old` is known to be in its history. If the mirror's branch is at
-    /// `old`, a fetch without force proves that; otherwise one further git process checks it.
+    /// Fetches a branch or tag. Returns its commit, and whether the history of that commit is known to contain `old`. If the
+    /// mirror's branch is at `old`, a successful fetch without force proves this. Otherwise another git process has to check
+    /// it.
     pub fn fetch_after(&self, reference: &str, old: &str) -> Result<(String, bool)> {
         let at = mirrored(reference);
         if reference.starts_with("refs/heads/") && self.loose(&at).as_deref() == Some(old) {
@@ -224,7 +226,7 @@ impl<'c> Mirror<'c> {
         let args = ["for-each-ref", &contains, "--format=%(objecttype) %(objectname)", &kept];
         match git::run(&self.git(), &args, &self.limits(ASK)) {
             Ok(said) => {
-                // An annotated tag is a `tag` object, so its commit still has to be looked up.
+                // An annotated tag is a `tag` object. Its commit is looked up below.
                 if let Some(commit) = String::from_utf8_lossy(&said).trim().strip_prefix("commit ") {
                     return Ok((commit.to_owned(), true));
                 }
@@ -236,8 +238,8 @@ impl<'c> Mirror<'c> {
         Ok((self.commit_of(&kept)?, false))
     }
 
-    /// Fetches a commit unless the mirror has it. If the server does not offer single commits, fetches all branches and tags.
-    /// Fails with `E_NOT_FOUND` if the repository does not have the commit.
+    /// Fetches a commit, unless the mirror already has it. If the server does not allow fetching a single commit, fetches all
+    /// branches and tags. Fails with `E_NOT_FOUND` if the repository does not have the commit.
     pub fn fetch_commit(&self, commit: &str) -> Result<()> {
         if self.has(commit)? {
             return Ok(());
@@ -264,7 +266,7 @@ impl<'c> Mirror<'c> {
         git::watch(&self.git(), &args, progress.tell(), &self.limits(FETCH)).map(drop)
     }
 
-    /// Removes lock files of a git process that was killed. This is safe because only this process uses the mirror.
+    /// Removes lock files that a killed git process left. This is safe because no other process can use the mirror.
     fn remove_stale_locks(&self) {
         fn sweep(folder: &Path) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -283,20 +285,18 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns the commit of a ref in the mirror.
     fn commit_of(&self, name: &str) -> Result<String> {
         let said =
             git::run(&self.git(), &["rev-parse", "--verify", "-q", &format!("{name}^{{commit}}")], &self.limits(ASK))?;
         Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
-    /// Returns whether the mirror has a commit.
     pub fn has(&self, commit: &str) -> Result<bool> {
         let args = ["rev-parse", "--verify", "-q", &format!("{commit}^{{commit}}")];
         Ok(git::ask(&self.git(), &args, &self.limits(ASK))?.is_some())
     }
 
-    /// Returns whether the commit `new` has `old` in its history.
+    /// Returns whether the history of the commit `new` contains `old`.
     pub fn follows(&self, old: &str, new: &str) -> Result<bool> {
         match git::ask(&self.git(), &["merge-base", "--is-ancestor", old, new], &self.limits(ASK)) {
             // The mirror no longer has `old`.
@@ -305,8 +305,8 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns the files of a commit below `path` (empty for all), and caches their paths. Fails with `E_NOT_FOUND` if `path` is
-    /// not a folder in the commit.
+    /// Returns the files of a commit below `path`, and caches their paths. An empty `path` means all files. Fails with
+    /// `E_NOT_FOUND` if `path` is not a folder in the commit.
     pub fn tree(&self, commit: &str, path: &str) -> Result<Vec<Entry>> {
         let below = format!("{path}/");
         let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", commit];
@@ -333,7 +333,7 @@ impl<'c> Mirror<'c> {
         Ok(entries)
     }
 
-    /// Returns the paths of `new` below `path`, given that `new` differs from `old` only in the content of files.
+    /// Returns the paths of `new` below `path`. `new` must differ from `old` only in the content of files.
     pub fn listed_as(&self, old: &str, new: &str, path: &str) -> Result<Vec<Listed>> {
         match listing::kept(&self.folder, path, old) {
             Some(all) => {
@@ -344,7 +344,7 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns the differences between two commits below `path`; `None` if the mirror no longer has `old`.
+    /// Returns the differences between two commits below `path`. `None` if the mirror no longer has `old`.
     pub fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
         let mut args = vec!["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, "--"];
         if !path.is_empty() {
@@ -360,7 +360,7 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Calls `each` with the position and the content of each object, in order. Fails with `E_SOURCE_CHANGED` if an object is
+    /// Calls `each` with the index and the content of each object, in order. Fails with `E_SOURCE_CHANGED` if an object is
     /// missing.
     pub fn read<'o>(
         &self,

@@ -1,10 +1,10 @@
-//! `mcpkg source`: content that comes from elsewhere and is updated from there.
+//! `mcpkg source`: adds content from elsewhere to a project, and updates it from there.
 //!
-//! A user gives an [`address`]. git fetches it into a [`mirror`], and the [`tree`] of a commit is written to a temporary
-//! folder ([`lay_out`]). The rules of import read the files there ([`contents`]) and choose names that do not clash
-//! ([`naming`]). An [`offer`] shows what would be added, and [`write`] adds it. Later, [`plan`] and [`apply`] merge new versions with
-//! the changes made in the project, and follows files that were [renamed](renames). Before the first fetch, a user must
-//! approve the source, so that somebody else's database cannot make mcpkg fetch anything ([`approval`]).
+//! A user gives an [`address`]. git fetches the repository into a [`mirror`], and the [`tree`] of a commit is written to a
+//! temporary folder ([`lay_out`]). The rules of import read the files there ([`contents`]), and the items get names that do
+//! not clash ([`naming`]). An [`offer`] shows what would be added, and [`write`] adds it. Later, new versions are merged with
+//! the changes made in the project ([`plan`], [`apply`]), even if files were [renamed](renames). A user must approve a source
+//! before the first fetch, so that somebody else's database cannot make mcpkg fetch anything ([`approval`]).
 
 mod add;
 mod address;

@@ -1,4 +1,4 @@
-//! Describes what a source would add to a project, before anything is written.
+//! Describes what a source would add to a project. Nothing is written yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,16 +17,15 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::sources::{self, Kind, Origin};
 use mcpkg_store::{Db, blobs};
 
-/// What a source would add, and its conflicts with the project.
+/// What a source would add, and which of its names are already used.
 #[derive(Debug)]
 pub struct Offer {
-    /// The action for each item.
     pub actions: Vec<Action>,
-    /// The items whose names are already used: the item's index, and the reason.
+    /// The items whose names are already used: the index of the item, and the reason.
     clashes: Vec<(usize, String)>,
 }
 
-/// The kinds of items and their nouns, in the order in which they are listed.
+/// The kinds of items and their nouns, in the order of the overview.
 const KINDS: [(&str, &str); 12] = [
     ("skill", "skill"),
     ("prompt", "prompt"),
@@ -42,17 +41,17 @@ const KINDS: [(&str, &str); 12] = [
     ("servers", "MCP server file"),
 ];
 
-/// The extensions of files that a shell or an interpreter runs.
+/// The extensions of files that a shell or an interpreter can run.
 const SCRIPTS: [&str; 13] = ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "ps1", "bat", "cmd"];
 
-/// The most names that are listed for one kind.
+/// The maximum number of names that are listed for one kind.
 const NAMED: usize = 4;
 
-/// The most clashes that an error lists.
+/// The maximum number of clashes that an error lists.
 const MAX_CLASHES: usize = 10;
 
 impl Offer {
-    /// Compares a source with the project. `source` is its key in the database, or 0 for a new source.
+    /// Compares a source with the project. `source` is the source's key in the database, or 0 if it is new.
     pub fn new(db: &Db<'_>, project: &Project, contents: &Contents, source: i64) -> Result<Self> {
         let items: Vec<_> = contents.items.iter().map(|taken| taken.item.clone()).collect();
         let actions = plan(db, project, &items, &[], false)?;
@@ -71,7 +70,7 @@ impl Offer {
         Ok(Self { actions, clashes })
     }
 
-    /// Fails with `E_IMPORT_CONFLICT` if names of the source's items are already used, and lists them.
+    /// Fails with `E_IMPORT_CONFLICT` if any names are already used, and lists them.
     pub fn refuse_clashes(&self, origin: &Origin, contents: &Contents) -> Result<()> {
         if self.clashes.is_empty() {
             return Ok(());
@@ -106,7 +105,7 @@ impl Offer {
         self.clashes.iter().map(data).collect()
     }
 
-    /// Returns the overview that a person sees before anything is added.
+    /// Returns the overview that a person sees before approving.
     pub fn body(&self, origin: &Origin, contents: &Contents) -> Body {
         let mut rows = Vec::new();
         for (word, noun) in KINDS {
@@ -153,7 +152,7 @@ impl Offer {
         items.chain(contents.account.lines()).collect()
     }
 
-    /// Returns the JSON description of what the source would add.
+    /// Returns the offer as JSON.
     pub fn data(&self, origin: &Origin, contents: &Contents) -> Map<String, Value> {
         let items = contents.items.iter().zip(&self.actions).map(|(taken, action)| {
             let mut data = taken.item.data();
@@ -180,7 +179,7 @@ impl Offer {
     }
 }
 
-/// Counts the items by kind, as part of a sentence: "3 skills and 1 prompt".
+/// Counts the items by kind, for a sentence: `3 skills and 1 prompt`.
 pub fn counted(items: &[SourceFile]) -> String {
     let counts = KINDS.iter().map(|(word, noun)| (names(items, word).len(), *noun)).filter(|(count, _)| *count > 0);
     let mut counts: Vec<_> = counts.map(|(count, noun)| format!("{count} {}", plural_of(count, noun))).collect();
@@ -199,12 +198,12 @@ fn plural_of(count: usize, noun: &str) -> String {
     counted.split_once(' ').map_or(counted.clone(), |(_, noun)| noun.to_owned())
 }
 
-/// Counts the files that became items; MCP servers are not counted.
+/// Counts the files that became items. MCP servers are not files of their own, so they are not counted.
 fn files(items: &[SourceFile]) -> usize {
     items.iter().filter(|taken| taken.item.entry.what != What::Server).count()
 }
 
-/// Returns the names of the items of a kind. All files of a skill count as one item.
+/// Returns the names of all items of one kind. The files of a skill count as one item.
 fn names(items: &[SourceFile], word: &str) -> BTreeSet<String> {
     let of_kind = items.iter().filter(|taken| taken.item.word() == word);
     of_kind
@@ -227,7 +226,7 @@ fn programs(items: &[SourceFile]) -> Vec<&str> {
     items.iter().filter(is_script).map(|taken| taken.path.as_str()).collect()
 }
 
-/// Describes a source for the beginning of a sentence.
+/// Describes a source, for the beginning of a sentence.
 pub fn described(origin: &Origin) -> String {
     let place = if origin.path.is_empty() { String::new() } else { format!(", folder `{}`", origin.path) };
     match (&origin.commit, &origin.reference) {
@@ -244,7 +243,6 @@ pub fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
-/// Returns a source as JSON.
 pub fn data(origin: &Origin) -> Value {
     let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
     let mut data = json!({ "name": name, "kind": kind, "url": url });
@@ -266,7 +264,8 @@ pub fn data(origin: &Origin) -> Value {
     data
 }
 
-/// Stores an item's content and returns its key. Fails with `E_FILE_FAILED` if the file on disk changed since it was read.
+/// Stores an item's content and returns the content's key. Fails with `E_FILE_FAILED` if the file on disk changed since it
+/// was read.
 pub fn blob(db: &Db<'_>, taken: &SourceFile) -> Result<i64> {
     blobs::put_source(db, &taken.item.content)
 }

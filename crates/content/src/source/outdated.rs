@@ -1,4 +1,4 @@
-//! `mcpkg source outdated`: checks which sources have changed since their items were last read.
+//! `mcpkg source outdated`: checks which sources have changed since the project last read them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,14 +29,14 @@ pub struct Outdated {
     check: bool,
 }
 
-/// A source's state compared with the version that was last read.
+/// The state of a source, compared with the version that the project last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Current,
     Newer,
-    /// Its branch was rewritten: it no longer contains the commit that was read.
+    /// The branch was rewritten, and no longer contains the commit that was read.
     Rewritten,
-    /// Its tag now points to another commit.
+    /// The tag now points to another commit.
     Moved,
 }
 
@@ -123,15 +123,15 @@ fn look(origin: &Origin, context: &Context) -> Result<(Standing, Option<String>)
         let same = contents::of_folder(origin, context)?.digest() == origin.digest;
         return Ok((if same { Standing::Current } else { Standing::Newer }, None));
     };
-    // A source that follows a fixed commit never changes.
+    // A source that follows a commit never changes.
     let Some(reference) = &origin.reference else { return Ok((Standing::Current, Some(commit.clone()))) };
     let mirror = Mirror::open(&origin.url, context)?;
     let (now, follows) = mirror.fetch_after(reference, commit)?;
     Ok((standing(&mirror, reference, commit, (&now, follows))?, Some(now)))
 }
 
-/// Compares the commit `now` of a branch or tag with the commit that was read. `follows` means that the old one is known to be
-/// in its history.
+/// Compares the current commit `now` of a branch or tag with the commit that was read. `follows` means that the history of
+/// `now` is known to contain that commit.
 pub(super) fn standing(
     mirror: &Mirror<'_>,
     reference: &str,

@@ -1,4 +1,4 @@
-//! Plans an update of a source: merges its new version with the changes that were made in the project.
+//! Plans an update of a source: merges the source's new version with the changes made in the project.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,30 +20,30 @@ use mcpkg_store::{Db, blobs};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Whole,
-    /// Only the changed files; all others are the same as before.
+    /// Only the changed files were read. All others are the same as before.
     Changed,
 }
 
-/// One file of a source, and what an update does with it.
+/// A file of a source, and what an update does with it.
 #[derive(Debug)]
 pub struct Step {
-    /// The path in the source; for a deleted file, the former path.
+    /// The path in the source. For a deleted file, this is its former path.
     pub path: String,
-    /// The former path, if the file moved.
+    /// The former path, if the file was moved.
     pub moved_from: Option<String>,
-    /// The name that its item has or gets in the project.
+    /// The name of the item in the project, or the name that it gets.
     pub name: String,
     pub done: Done,
     pub row: Option<ItemRow>,
     pub base: Option<Base>,
-    /// The position of the file in the source's contents; `None` if the source no longer has it.
+    /// The index of the file in the source's contents; `None` if the source no longer has the file.
     pub taken: Option<usize>,
     pub theirs: Option<Entry>,
     /// The project's version before the update.
     pub ours: Option<Stored>,
 }
 
-/// The version of an item that was last merged or decided about: the base for the next merge.
+/// The base of the next merge: the version that was last merged, or that a person last decided about.
 #[derive(Clone, Debug)]
 pub struct Base {
     pub entry: Entry,
@@ -60,20 +60,19 @@ pub enum Done {
     Taken,
     /// The item gets a version with the changes of both sides.
     Merged(Box<Merged>),
-    /// The item is deleted, because the source deleted it.
+    /// The item is deleted, because the source deleted its file.
     Deleted,
-    /// These parts conflict. The project's version stays, and the source's version is proposed.
+    /// These parts conflict, so the project's version stays and the source's version is proposed.
     Proposed(Vec<&'static str>),
-    /// The same change was proposed earlier and is still undecided.
+    /// The same change was proposed earlier, and nobody has decided yet.
     Pending,
-    /// The source deleted it, but the project changed it. The project's version stays, and the deletion is proposed.
+    /// The source deleted the file, but the project changed the item. The item stays, and its deletion is proposed.
     ProposedDelete,
-    /// It is skipped because this other source already uses its name.
+    /// The item is skipped, because this other source already uses its name.
     NameTaken(String),
 }
 
 impl Done {
-    /// Returns the word in output for people and in JSON.
     pub const fn word(&self) -> &'static str {
         match self {
             Done::Kept => "kept",
@@ -90,7 +89,7 @@ impl Done {
 }
 
 impl Step {
-    /// Returns the step as a line of text.
+    /// Returns the step as a line of output.
     pub fn line(&self) -> String {
         let moved = self.moved_from.as_ref().map_or(String::new(), |from| format!(" (moved from {from})"));
         let why = match &self.done {
@@ -152,7 +151,7 @@ pub fn plan(
     Ok(steps)
 }
 
-/// Returns the current names of the skills whose SKILL.md did not move, by the path of the SKILL.md.
+/// Returns the current names of those skills whose SKILL.md did not move, by the path of the SKILL.md.
 fn skill_names(before: &[(ItemRow, Entry)], after: &[SourceFile]) -> HashMap<String, String> {
     let mains: HashSet<&str> = after.iter().filter_map(|taken| taken.item.entry.origin.path.as_deref()).collect();
     let known = before.iter().filter_map(|(_, entry)| {
@@ -170,7 +169,7 @@ struct Planning<'p> {
 }
 
 impl Planning<'_> {
-    /// Plans the step for a file that an earlier version of the source had.
+    /// Plans the step for a file that the last version of the source had too.
     fn known(&self, row: ItemRow, entry: Entry, taken: Option<usize>) -> Result<Option<Step>> {
         let ours = stored::get(self.db, self.project, &row.item)?;
         let (base, open) = self.base(&row, entry)?;
@@ -231,8 +230,8 @@ impl Planning<'_> {
         Ok(Some(Step { path, moved_from: None, name, done, row: None, base: None, taken: Some(at), theirs, ours }))
     }
 
-    /// Returns the base of a row, and its open proposal if there is one. While the proposal is open, the base is the version
-    /// before it. Once somebody has decided, the base is the proposed version.
+    /// Returns the base of a row, and its open proposal if there is one. While a proposal is open, the base is the version
+    /// before the proposal. After a person's decision, the base is the proposed version.
     fn base(&self, row: &ItemRow, entry: Entry) -> Result<(Base, Option<Proposal>)> {
         let proposal = row.proposal.map(|id| proposals::get(self.db, self.project.id, id)).transpose()?.flatten();
         let (open, decided) = match proposal {
@@ -246,7 +245,7 @@ impl Planning<'_> {
         Ok((Base { entry, blob }, open))
     }
 
-    /// Returns whether the open proposal already contains this change, for the project's current version.
+    /// Returns whether the open proposal already contains the same change to the project's current version.
     fn is_pending(&self, open: Option<&Proposal>, Sides { theirs, ours, .. }: Sides<'_>) -> Result<bool> {
         let (Some(open), Some((entry, content))) = (open, theirs) else { return Ok(false) };
         let (Some(blob), Some(text)) = (open.blob, &open.entry) else { return Ok(false) };
@@ -257,7 +256,7 @@ impl Planning<'_> {
     }
 }
 
-/// Turns a merge into a proposal if the result cannot be stored, such as a template that no longer parses.
+/// Turns a merge into a proposal if the merged content is not valid, for example because a template no longer parses.
 fn checked(merged: Box<Merged>, sides: Sides<'_>) -> Result<Done> {
     if merged.content == Content::Of(Side::Ours) {
         return Ok(Done::Merged(merged));
@@ -269,8 +268,8 @@ fn checked(merged: Box<Merged>, sides: Sides<'_>) -> Result<Done> {
     }
 }
 
-/// Returns a file's new version with the former name and URI. Used for files that did not move, because other files may have
-/// influenced the choice of the name.
+/// Returns a file's new version with its former name and URI. This is needed because other files can influence which name a
+/// file gets, and a file that did not move must keep its name.
 fn keep_name(theirs: &Entry, base: &Entry) -> Entry {
     let mut entry = theirs.clone();
     entry.name.clone_from(&base.name);
@@ -280,7 +279,7 @@ fn keep_name(theirs: &Entry, base: &Entry) -> Entry {
     entry
 }
 
-/// Puts a new file of a known skill into that skill, under the name that the skill has in the project.
+/// Moves a new file of a known skill to the name that this skill has in the project.
 fn in_known_skill(theirs: &Entry, skills: &HashMap<String, String>) -> Entry {
     let mut entry = theirs.clone();
     let name = theirs.origin.path.as_ref().and_then(|main| skills.get(main));

@@ -1,4 +1,4 @@
-//! Names of branches, tags and commits.
+//! Handles names of branches, tags and commits.
 
 use mcpkg_base::sha256;
 
@@ -7,8 +7,8 @@ pub fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Returns the mirror's ref for a branch or tag. It contains a hash, because two names such as `a` and `a/b` exclude each
-/// other as refs.
+/// Returns the ref under which the mirror stores a branch or tag. Its name is a hash, because git does not allow both `a` and
+/// `a/b` as names of refs.
 pub fn mirrored(reference: &str) -> String {
     format!("refs/mcpkg/{}", &sha256::hex(reference)[..32])
 }

@@ -1,4 +1,4 @@
-//! `mcpkg source remove`: forgets a source and keeps its items as ordinary items of the project.
+//! `mcpkg source remove`: forgets a source. Its items become ordinary items of the project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

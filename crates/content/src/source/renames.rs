@@ -1,7 +1,8 @@
-//! Detects files that moved within a source, so that an update follows them.
+//! Detects files that were moved within a source, so that an update keeps their items.
 //!
-//! A missing skill and a new one count as the same skill if they share a file, or if at least half of the lines in their
-//! SKILL.md are equal. The skill's other files then move along. Any other file counts as moved if its bytes are equal.
+//! A missing skill and a new skill are the same if they share a file, or if at least half of the lines in their SKILL.md are
+//! equal. Then the other files of the skill are considered moved as well. Any other file was moved if a new file has equal
+//! bytes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,13 +14,13 @@ use crate::skills::MAIN;
 use mcpkg_base::error::Result;
 use mcpkg_store::sources::ItemRow;
 
-/// The largest text, in bytes, that is compared.
+/// The maximum size of a text that is compared, in bytes.
 const MAX: usize = 64 << 10;
 
-/// The share of equal lines above which two texts count as the same.
+/// The share of equal lines from which two texts are considered the same.
 const LIKE: f32 = 0.5;
 
-/// Returns the new path of each file that moved, by its former path. `load` returns the former content of a row.
+/// Returns the new path of each moved file, by its former path. `load` returns the former content of a row.
 pub fn find(
     before: &[(ItemRow, Entry)],
     after: &[SourceFile],
@@ -47,7 +48,7 @@ pub fn find(
     Ok(moved)
 }
 
-/// Matches missing skills with new ones.
+/// Matches missing skills with new skills.
 fn follow_skills(
     gone: &[&(ItemRow, Entry)],
     new: &[&SourceFile],
@@ -66,7 +67,7 @@ fn follow_skills(
             new_skills.entry(name).or_default().insert(below, taken);
         }
     }
-    // Only a missing SKILL.md means that a skill is gone: otherwise it stayed and lost a file.
+    // A skill is gone only if its SKILL.md is missing. Otherwise it stayed, and only lost a file.
     old_skills.retain(|_, files| files.contains_key(MAIN));
     new_skills.retain(|_, files| files.contains_key(MAIN));
     for old in old_skills.values() {
@@ -87,7 +88,7 @@ fn follow_skills(
     Ok(())
 }
 
-/// Returns how similar two skills are: above 1 if files are equal, otherwise the share of equal lines in SKILL.md.
+/// Returns how similar two skills are: more than 1 if they share files, otherwise the share of equal lines in SKILL.md.
 fn likeness(
     old: &BTreeMap<&str, &ItemRow>,
     new: &BTreeMap<&str, &SourceFile>,
@@ -107,7 +108,7 @@ fn likeness(
     }
 }
 
-/// Returns the scheme of an item's URI, which tells its kind.
+/// Returns the scheme of an item's URI, which shows the item's kind.
 fn scheme(entry: &Entry) -> &str {
     entry.what.uri().and_then(|uri| uri.split_once("://")).map_or("prompt", |(scheme, _)| scheme)
 }

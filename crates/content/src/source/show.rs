@@ -76,11 +76,11 @@ fn told(item: &ItemRow, entry: &Entry, state: &str) -> Value {
     data
 }
 
-/// Returns the item that a file became, and the item's state in the project.
+/// Returns the item that a file became, and the state of the item in the project.
 fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'static str)> {
     let entry = entry(row)?;
     let Some(ours) = stored::get(db, project, &row.item)? else { return Ok((entry, "deleted")) };
-    // An accepted proposal counts as the version from the source, until the next update records it.
+    // After a person accepts a proposal, the proposed version is the source's version. The next update records this.
     let proposal = row.proposal.map(|id| proposals::get(db, project.id, id)).transpose()?.flatten();
     let came = match &proposal {
         Some(proposal) if proposal.state == State::Accepted => proposal.blob.unwrap_or(row.blob),
@@ -96,7 +96,7 @@ fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'stat
     Ok((entry, state))
 }
 
-/// Returns the item that a file became when it was last read.
+/// Returns the item that a file became when the source was last read.
 pub(super) fn entry(row: &ItemRow) -> Result<Entry> {
     serde_json::from_str(&row.entry).map_err(|error| {
         damaged_value(&format!("the record of the source file `{}` is malformed", row.path)).with_source(error)

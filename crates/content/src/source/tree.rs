@@ -1,4 +1,4 @@
-//! Parses what git reports about the files of a commit.
+//! Parses what git prints about the files of a commit.
 
 use crate::import::paths::entered::VERSION_CONTROL;
 use mcpkg_base::inside::stays_inside;
@@ -33,7 +33,7 @@ impl Mode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub mode: Mode,
-    /// The id of the object with its content.
+    /// The id of the object with the content.
     pub object: String,
     /// The path from the top of the repository, with `/` separators.
     pub path: String,
@@ -50,7 +50,7 @@ impl Entry {
         Some(Self { mode, object, path: path.to_owned() })
     }
 
-    /// Returns whether it is safe to write a file at this path: inside the folder, and not in `.git` or similar.
+    /// Returns whether a file may be written at this path. The path must stay in the folder, and outside `.git` and the like.
     pub fn has_good_path(&self) -> bool {
         let is_of_git_or_its_like = |part: &str| VERSION_CONTROL.iter().any(|name| name.eq_ignore_ascii_case(part));
         stays_inside(&self.path) && !self.path.contains('\u{fffd}') && !self.path.split('/').any(is_of_git_or_its_like)
@@ -61,9 +61,9 @@ impl Entry {
 pub struct Change {
     /// The path from the top of the repository.
     pub path: String,
-    /// The former kind of entry; `None` if it is new.
+    /// The former kind of the entry; `None` if the entry is new.
     pub old: Option<Mode>,
-    /// The new kind of entry; `None` if it was deleted.
+    /// The new kind of the entry; `None` if the entry was deleted.
     pub new: Option<Mode>,
     /// The id of the object with the new content.
     pub object: String,

@@ -74,7 +74,7 @@ impl Operation for Update {
             None => sources::list(db, project.id),
         })?;
         if !self.dry_run {
-            // Let the store prepare for the write while git fetches.
+            // Let the store prepare for writing while git fetches.
             context.store.expect_write();
         }
         let mut reports = Vec::new();
@@ -95,7 +95,7 @@ struct Report {
     result: Result<Updated>,
 }
 
-/// What updating a source changed.
+/// The result of updating a source.
 struct Updated {
     from: Option<String>,
     to: Option<String>,
@@ -103,7 +103,7 @@ struct Updated {
     steps: Vec<Step>,
 }
 
-/// A source's new version, if it differs from the last one read.
+/// The new version of a source that changed since it was last read.
 struct News {
     contents: Contents,
     extent: Extent,
@@ -131,7 +131,7 @@ impl Update {
         Ok(Report { name, result: Ok(updated) })
     }
 
-    /// Reads a source's new version; `None` if nothing changed.
+    /// Reads the new version of a source; `None` if nothing changed.
     fn news(&self, row: &SourceRow, context: &Context) -> Result<Option<News>> {
         let origin = &row.origin;
         let Some(commit) = &origin.commit else {
@@ -164,8 +164,8 @@ impl Update {
     }
 }
 
-/// Returns the changed files, if each was read before, has no duplicate, and differs only in its bytes. Then the rest of the
-/// source need not be read.
+/// Returns the changed files if they can be updated without reading the rest of the source: each was read before, is not
+/// shared with another path, and differs only in its bytes.
 fn alone(row: &SourceRow, changes: &[Change], context: &Context) -> Result<Option<Vec<Entry>>> {
     context.store.read(|db| {
         let mut entries = Vec::new();
@@ -183,7 +183,7 @@ fn alone(row: &SourceRow, changes: &[Change], context: &Context) -> Result<Optio
     })
 }
 
-/// Returns the row of a source. Fails if the source changed since `row` was read.
+/// Returns the current row of a source. Fails if the source was changed since `row` was read.
 pub(super) fn unchanged(db: &Db<'_>, project: &Project, row: &SourceRow) -> Result<SourceRow> {
     let now = sources::get(db, project, &row.origin.name)?;
     if now.id == row.id && now.origin == row.origin {
@@ -272,18 +272,18 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
     reply
 }
 
-/// Returns the hint about proposals that wait for a person's decision, if there are any.
+/// Returns a hint about the proposals that wait for a person's decision, if there are any.
 pub(super) fn proposed<'s>(steps: impl Iterator<Item = &'s Step>) -> Option<String> {
     let proposals = steps.filter(|step| is_proposal(&step.done)).count();
     let count = plural::count(proposals, "proposal");
     (proposals > 0).then(|| format!("{count} to review: `mcpkg evolve list`, then `show`, `accept` or `reject`"))
 }
 
-/// The most deletions that the report lists.
+/// The maximum number of deletions that the report lists.
 const NAMED: usize = 10;
 
-/// Lists the items that were deleted because the source no longer has them, with the command to restore each. A skill is
-/// listed once, not file by file.
+/// Lists the items that were deleted because the source no longer has them, each with the command that restores it. A skill
+/// is listed once, and not once per file.
 pub(super) fn deletions(steps: &[&Step]) -> Vec<String> {
     let deleted: Vec<&Stored> =
         steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.ours.as_ref()).collect();
@@ -319,17 +319,16 @@ pub(super) fn deletions(steps: &[&Step]) -> Vec<String> {
     lines
 }
 
-/// Returns whether a person has to decide.
+/// Returns whether the step waits for a person's decision.
 fn is_proposal(done: &Done) -> bool {
     matches!(done, Done::Proposed(_) | Done::ProposedDelete | Done::Pending)
 }
 
-/// Returns whether a step is shown even without `-v`.
+/// Returns whether a step is shown without `-v`.
 fn is_shown(step: &Step) -> bool {
     is_proposal(&step.done) || matches!(step.done, Done::NameTaken(_)) || step.moved_from.is_some()
 }
 
-/// Counts the steps by what was done.
 pub(super) fn counts(steps: &[Step]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for step in steps {

@@ -13,8 +13,8 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::revisions::Author;
 use mcpkg_store::sources::{self, ItemRow, Origin};
 
-/// Writes a new source with its items, within the transaction of `db`. `bulk` contains the content that was stored before.
-/// Fails if the source's name or the name of an item is already used.
+/// Writes a new source and its items, in the transaction of `db`. `bulk` contains the content that was stored ahead. Fails if
+/// the name of the source or of an item is already used.
 pub fn first(
     db: &Db<'_>,
     project: &Project,
@@ -46,13 +46,13 @@ pub fn first(
     Ok(offer)
 }
 
-/// Stores the content of a new source's items, before the transaction that writes the items.
+/// Stores the content of a new source's items ahead of the transaction that writes the items.
 pub fn store_bulk<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Bulk<'c>> {
     let items = contents.items.iter().map(|taken| &taken.item);
     Bulk::store(context, items.zip(&offer.actions), [], cancelled)
 }
 
-/// Returns the row that records what a file became. It is the base of the next update.
+/// Returns the row that records the item of a file. It becomes the base of the next update.
 pub fn row(db: &Db<'_>, taken: &SourceFile, item: String) -> Result<ItemRow> {
     Ok(ItemRow {
         path: taken.path.clone(),

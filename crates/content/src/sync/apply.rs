@@ -1,4 +1,4 @@
-//! Applies a sync to the database: one transaction before the folder is written, and one after.
+//! Applies a sync to the database, in one transaction before the folder is written and one after.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -19,24 +19,23 @@ use mcpkg_store::revisions::Author;
 use mcpkg_store::syncs::{self, Base, Write};
 use mcpkg_store::{Db, blobs, modules};
 
-/// For each file to be written, the base to record once it is on disk; `None` deletes the base.
+/// The files that will be written, each with the base to record once it is on disk. `None` means that the base is deleted.
 pub(super) type Written = BTreeMap<String, Option<Base>>;
 
-/// The context of the changes that a sync makes.
+/// Carries out the changes that a sync makes in the database.
 #[derive(Clone, Copy)]
 pub(super) struct Change<'c> {
     pub(super) db: &'c Db<'c>,
     pub(super) author: Author<'c>,
     pub(super) project: &'c Project,
     pub(super) clock: &'c Clock,
-    /// The sync's key in the database.
     pub(super) sync: i64,
 }
 
 impl Change<'_> {
-    /// Changes the project as planned, and records which files of the folder will be written. Until a file is written, its base
-    /// is the version that was read from the folder. The project already contains that version's changes, so the next sync after
-    /// a kill does not undo them.
+    /// Changes the project as planned, and records which files of the folder will be written. Until a file is written, its
+    /// base is the version that was read from the folder. The project already contains the changes of that version. So if the
+    /// sync is killed, the next sync does not undo them.
     pub(super) fn begin(self, plan: &mut Plan, contents: &Contents) -> Result<Written> {
         let mut written = Written::new();
         let paths: HashSet<&str> = plan.changes.writes.iter().map(|write| write.path.as_str()).collect();
@@ -60,7 +59,7 @@ impl Change<'_> {
                 self.withdraw(step)?;
                 syncs::delete_base(self.db, self.sync, &step.path)?;
             }
-            // A server has no file of its own: the manifest or an agent's file contains it.
+            // A server has no file of its own. The manifest or an agent's file contains it.
             let is_written = paths.contains(step.path.as_str()) || (server::is_path(&step.path) && then.is_some());
             if is_written {
                 let mut then = then.unwrap_or(base);
@@ -84,7 +83,7 @@ impl Change<'_> {
         Ok(written)
     }
 
-    /// Records the new paths of items whose files were moved in the folder. An export then uses these paths.
+    /// Records the new paths of items whose files were moved in the folder, so that an export uses these paths.
     fn follow(self, plan: &Plan, contents: &Contents) -> Result<()> {
         for (old, new) in &plan.moved.0 {
             let step = plan.steps.iter().find(|step| step.path == *new);
@@ -102,7 +101,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Carries out a step in the project. Returns the base to record now, and the base to record once the file is written.
+    /// Carries out a step in the project. Returns the base to record now, and the base to record after the file is written.
     fn step(self, step: &Step, there: Option<&There>) -> Result<(Option<Base>, Option<Option<Base>>)> {
         let ours = step.ours.as_ref();
         let key = || ours.map(Stored::key).or_else(|| step.recorded.as_ref().map(|recorded| recorded.item.clone()));
@@ -162,8 +161,8 @@ impl Change<'_> {
         })
     }
 
-    /// Stores the version of a server, or of a file with servers, that the folder gets. It may differ from the stored one: a
-    /// server can be changed in its row alone, but the folder's file shows the change too.
+    /// Stores the version that the folder gets of a server, or of a file with servers. That version may differ from the
+    /// stored file: a server can be changed in its row alone, but in the folder the change appears in the agent's file.
     fn say_as_given(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<()> {
         let Some(ours) = ours.filter(|_| matches!(entry.what, What::AgentFile { .. } | What::Server)) else {
             return Ok(());
@@ -174,12 +173,12 @@ impl Change<'_> {
         self.put(Some(ours), entry, content).map(drop)
     }
 
-    /// Gives `ours`, or a new item, this entry and content. Returns the item's key.
+    /// Stores this entry and content in `ours`, or as a new item. Returns the item's key.
     fn put(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<String> {
         stored::put(self.db, self.author, self.project, self.clock, ours.cloned(), entry, content)
     }
 
-    /// Stores a base if it changed.
+    /// Stores a base, unless it is already stored.
     fn keep(self, step: &Step, base: &Base) -> Result<()> {
         if step.recorded.as_ref() == Some(base) {
             return Ok(());
@@ -200,8 +199,8 @@ impl Change<'_> {
         }
     }
 
-    /// Records the new bases of the files in `outcome`, which are now on disk, and deletes the journal. Bases of servers are
-    /// recorded only if every file was written, because it is not known here which files contain a server.
+    /// Records the new bases of the files that `outcome` lists as written, and deletes the journal. The bases of servers are
+    /// recorded only if every file was written, because it is not known here which file contains a server.
     pub(super) fn end(self, mut written: Written, outcome: &Outcome) -> Result<()> {
         let is_done = |path: &String| match server::is_path(path) {
             true => outcome.changed.is_empty(),
@@ -218,10 +217,10 @@ impl Change<'_> {
     }
 }
 
-/// Returns the folder's entry as the project stores it. An existing item keeps its original path, except a server, whose
-/// path is synced.
+/// Returns the folder's entry as the project stores it. An existing item keeps its original path. A server does not, because
+/// its path is synced.
 fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
-    // A prompt that was renamed in the folder also has a new path.
+    // A prompt that was renamed in the folder has a new path as well.
     let stays = |ours: &&Stored| !theirs.what.is_prompt() || ours.entry.name == theirs.name;
     let ours = ours.filter(|_| theirs.what != What::Server).filter(stays);
     match ours.map(|ours| &ours.entry.origin).filter(|origin| origin.path.is_some()) {

@@ -1,5 +1,5 @@
-//! A project is synced only with folders that this user synced it with on this machine. mcpkg ignores other folders in a
-//! database from somebody else.
+//! Checks that this user synced a project with a folder on this machine before. mcpkg ignores all other folders in a database
+//! that somebody else made.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use mcpkg_base::approved::Kind;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_store::projects::Project;
 
-/// A project with a folder.
+/// A project, and a folder to sync it with.
 pub(super) struct Pair<'p>(pub &'p Project, pub &'p Path);
 
 impl Approvable for Pair<'_> {

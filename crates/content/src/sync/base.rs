@@ -1,10 +1,10 @@
-//! The items as the last sync recorded them.
+//! Bases: the items as the last sync recorded them.
 
 use crate::item::{Entry, Origin, What};
 use mcpkg_store::syncs::{Base, Known};
 
-/// Returns the name and URI of a file that was synced before. A proposal about the file comes first, because the file may have
-/// been moved before the proposal was made; otherwise the base counts.
+/// Returns the name and URI of a file that was synced before. If there is a proposal about the file, they come from the
+/// proposal, because the file may have been moved before that. Otherwise they come from the base.
 pub(super) fn identity(base: &Base, before: &Known) -> Option<Entry> {
     let proposed = before.proposed.get(&base.path).and_then(|entry| serde_json::from_str(entry).ok());
     proposed.or_else(|| entry_of(base))
@@ -22,12 +22,12 @@ pub(super) fn keep_identity(entry: &mut Entry, base: Entry) {
     }
 }
 
-/// Returns the name and attributes of a base. A malformed row counts as no base.
+/// Parses the name and attributes of a base. A malformed row is treated as if there were no base.
 pub(super) fn entry_of(base: &Base) -> Option<Entry> {
     serde_json::from_str(&base.version.as_ref()?.0).ok()
 }
 
-/// Returns an entry without its original path, because databases record different ones.
+/// Returns an entry without its original path, which differs between the databases of different users.
 pub(super) fn plain(entry: &Entry) -> Entry {
     let origin = Origin { applies: entry.origin.applies.clone(), agent: None, path: None };
     Entry { origin, ..entry.clone() }

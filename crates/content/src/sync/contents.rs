@@ -1,4 +1,4 @@
-//! Stages 2 to 4 of a sync: reads the files of a folder by the rules of import, which gives the items in it.
+//! Stages 2 to 4 of a sync: reads the items in a folder with the rules of import.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -29,7 +29,7 @@ use mcpkg_store::syncs::{self, Base, Duplicates, Known, Texts};
 pub(super) struct There {
     pub(super) entry: Entry,
     pub(super) content: NewContent,
-    /// The bytes of the whole file. For a prompt, they include the front matter.
+    /// The bytes of the whole file, including a prompt's front matter.
     pub(super) file: NewContent,
     pub(super) executable: bool,
     /// Whether the manifest lists the file.
@@ -37,13 +37,13 @@ pub(super) struct There {
 }
 
 impl There {
-    /// Returns whether the file contains more than the project stores, such as values of variables. Writing the project's version
+    /// Returns whether the file contains more than the project stores, such as values of variables. Overwriting the file
     /// would lose them.
     pub(super) fn has_more(&self) -> bool {
         matches!(self.entry.what, What::AgentFile { .. }) && self.content != self.file
     }
 
-    /// Returns whether the file contains conflict markers of an unfinished merge.
+    /// Returns whether the file contains git's conflict markers.
     pub(super) fn is_unmerged(&self) -> bool {
         self.file.is_text() && self.file.bytes().is_ok_and(|text| conflict::is_in(&text))
     }
@@ -54,13 +54,13 @@ impl There {
 pub(super) struct Contents {
     /// The items by path.
     pub(super) items: BTreeMap<String, There>,
-    /// The MCP servers that became items, by path.
+    /// The MCP servers in the folder, by the path of their item.
     pub(super) servers: BTreeMap<String, Found>,
-    /// The files that this sync skips, each with the reason.
+    /// The files that this sync skips, with the reasons.
     pub(super) skipped: BTreeMap<String, (String, File)>,
-    /// The duplicates of items' files, even if they are outdated ([`crate::same`]).
+    /// The duplicates of items' files, including outdated ones ([`crate::same`]).
     pub(super) duplicates: Duplicates,
-    /// Those duplicates that are identical copies, with the path of the item's file.
+    /// Those duplicates that are identical copies. Each has the path of the original.
     pub(super) copies: Texts,
     pub(super) disk: Disk,
     pub(super) listed: Listed,
@@ -69,13 +69,13 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Reads the folder `top`, which must be a real path. `before` is its state at the last sync, and `stored` are the project's
-    /// items. Also returns the MCP servers in the folder, each with the file that contains it; [`super::servers::take`] adds
-    /// them to the contents.
+    /// Reads the folder `top`, which must be a real path. `before` is the folder's state at the last sync, and `stored`
+    /// contains the project's items. Also returns the MCP servers in the folder, each with the file that contains it;
+    /// [`super::servers::take`] adds them to the contents.
     ///
-    /// By the rules of import, hidden, installed and ignored files are left out, and so are special files. But a file is always
-    /// read if the manifest lists it, if it was synced before, or if it is at the original path of an item of the project.
-    /// Fails with `E_NOT_FOUND` if none of the synced files exist any more.
+    /// As in an import, hidden, installed, ignored and special files are left out. But a file is always read if the manifest
+    /// lists it, if it was synced before, or if it is at the original path of an item. Fails with `E_NOT_FOUND` if none of
+    /// the synced files exists any more.
     pub(super) fn read(top: &Path, before: &Known, stored: &[Stored], context: &Context) -> Result<(Self, Vec<Found>)> {
         let looked_at = context.clock.now();
         let mut listed = Listed::read(top, &before.bases, stored, context)?;
@@ -91,14 +91,15 @@ impl Contents {
         Ok((contents, servers))
     }
 
-    /// Opens the files, and skips those that stand for links.
+    /// Opens the files. Skips a file that git wrote instead of a link.
     fn open(&mut self, top: &Path, paths: BTreeSet<String>, before: &Known, context: &Context) -> Result<Vec<File>> {
         let (mut files, mut opener, total) = (Vec::new(), Opener::default(), paths.len() as u64);
         for (done, relative) in (1..).zip(paths) {
             if context.is_cancelled() {
                 return Err(cancelled());
             }
-            // Note the metadata first: if the file changes while it is read, it looks newer, and the next sync reads it again.
+            // Record the metadata before reading. If the file changes in between, its metadata is newer, so the next sync
+            // reads it again.
             self.disk.note(top, &relative, false)?;
             let Opened { content, executable, .. } = opener.open(&top.join(&relative), true)?;
             let listed = self.listed.entries.get(&relative).cloned();
@@ -107,7 +108,7 @@ impl Contents {
             if let Some(text) = link
                 && *content.bytes()? == *text.as_bytes()
             {
-                // Without support for links (`core.symlinks`), git writes a link as a file that contains the target.
+                // If git does not support links here (`core.symlinks`), it writes a file that contains the link's target.
                 self.disk.links.insert(relative.clone(), text.clone());
                 self.disk.others.insert(relative);
                 continue;
@@ -118,8 +119,8 @@ impl Contents {
         Ok(files)
     }
 
-    /// Takes the item in each file, and returns the MCP servers in the files and the manifest. A file that was synced before keeps
-    /// its name and URI, whatever files were added since.
+    /// Adds the item of each file. Returns the MCP servers in the files and the manifest. A file that was synced before keeps
+    /// its name and URI, even if new files would claim them.
     fn take(&mut self, files: Vec<File>, before: &Known, known: &BTreeSet<String>) -> Result<Vec<Found>> {
         let bases: HashMap<&str, &Base> = before.bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let (placed, outdated) = place_current(&files, &bases, before, known, &self.listed)?;
@@ -141,12 +142,12 @@ impl Contents {
         for file in &files {
             let Some(original) = same.get(&file.relative) else { continue };
             let Some(base) = bases.get(file.relative.as_str()) else { continue };
-            // After a deploy took over a file, its text is in a managed block in another file.
+            // A deploy moved the text of this file into a managed block of another file.
             if sections::find(&file.content.bytes()?).is_some() {
                 why.insert(file.relative.clone(), TAKEN_OVER.to_owned());
                 continue;
             }
-            // A duplicate is not an item of its own, unless it was one at the last sync.
+            // A duplicate does not become an item, unless it was one at the last sync.
             if let (Some(entry), Some((_, content))) = (entry_of(base), found.get(original).cloned()) {
                 found.insert(file.relative.clone(), (entry, content));
             }
@@ -170,7 +171,7 @@ impl Contents {
         Ok(servers)
     }
 
-    /// Records the duplicates among the files, except those that were items at the last sync.
+    /// Records which files are duplicates, except those that were items at the last sync.
     fn keep_duplicates(&mut self, files: &[File], same: &HashMap<String, String>, bases: &HashMap<&str, &Base>) {
         let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
         for (path, of) in same.iter().filter(|(path, _)| !bases.contains_key(path.as_str())) {
@@ -183,7 +184,7 @@ impl Contents {
     }
 }
 
-/// Places the files, except outdated duplicates. Also returns the paths of those.
+/// Places the files, without outdated duplicates. Also returns the paths of the outdated duplicates.
 fn place_current(
     files: &[File],
     bases: &HashMap<&str, &Base>,
@@ -207,13 +208,13 @@ fn place_current(
         if more.is_empty() {
             return Ok((placed, outdated));
         }
-        // Try again without these files. Another file that counted as a duplicate of one of them may then become an item.
+        // Try again without these files. A file that was a duplicate of one of them may then become an item.
         outdated.extend(more);
     }
 }
 
-/// Returns the items by path. A file with a managed block contains several items: its former item counts, otherwise the text
-/// outside the block.
+/// Returns the items by path. If a file with a managed block contains several items, takes the one that the file was at the
+/// last sync, otherwise the text outside the block.
 fn by_path(items: Vec<crate::item::Item>, bases: &HashMap<&str, &Base>) -> HashMap<String, (Entry, NewContent)> {
     let mut found: HashMap<String, (Entry, NewContent)> = HashMap::new();
     for item in items {
@@ -234,8 +235,8 @@ fn by_path(items: Vec<crate::item::Item>, bases: &HashMap<&str, &Base>) -> HashM
 const TAKEN_OVER: &str = "contains only an import, because a deploy moved its text to another file; edit the text in the project, and \
         deploy again";
 
-/// Returns files that now look like items of their own, but are unchanged duplicates whose originals were changed or
-/// deleted. Their text is outdated. The files of a skill count together or not at all.
+/// Returns files that would become items, but are unchanged duplicates of originals that were changed or deleted. Their text
+/// is outdated. The files of a skill are either all outdated or none of them is.
 fn outdated_duplicates(
     placed: &Placed,
     files: &[File],
@@ -259,7 +260,7 @@ fn outdated_duplicates(
     outdated.map(|(file, _)| file.relative.clone()).collect()
 }
 
-/// Fails if none of the synced files exist: this is probably the wrong folder, or its disk is not mounted.
+/// Fails if none of the synced files exists. Then this is probably the wrong folder, or its disk is not mounted.
 fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, has_manifest: bool) -> Result<()> {
     let mut known = bases.iter().filter(|base| base.version.is_some()).peekable();
     if has_manifest || known.peek().is_none() || known.any(|base| paths.contains(&base.path)) {

@@ -14,7 +14,7 @@ use mcpkg_store::proposals::{self, Action, Proposal, State};
 use mcpkg_store::syncs::Base;
 use mcpkg_store::{Db, blobs};
 
-/// Returns the step for the item at a path. `recorded` is what the last sync recorded of it.
+/// Returns the step for the item at a path. `recorded` is the base that the last sync recorded.
 pub(super) fn step(
     db: &Db<'_>,
     project: &Project,
@@ -58,13 +58,13 @@ pub(super) fn step(
     Ok(Step { path: path.to_owned(), label, ours, recorded: recorded.cloned(), base, act })
 }
 
-/// The reason to skip something that has replaced a regular file.
+/// The reason to skip a path at which there is no regular file any more.
 const NO_FILE: &str = "is no longer a regular file";
 
-/// The reason to skip a link at the path of a file that would be written.
+/// The reason to skip a file if there is a link at its path.
 const IS_LINK: &str = "is a link, and sync never replaces links; delete the link to get the file back";
 
-/// The reason not to write an agent's file that contains more than the project stores.
+/// The reason not to overwrite an agent's file that contains more than the project stores.
 const SAYS_MORE: &str = "contains values or settings that the project does not store, so writing the file would \
     lose them; replace the values with variables, or edit the file by hand";
 
@@ -78,8 +78,8 @@ fn word(entry: &Entry) -> &'static str {
     }
 }
 
-/// Returns the base: the version at the last sync or, once a person has decided on a proposal, the proposed version. After a
-/// decision, only later edits count as changes.
+/// Returns the base for the merge: the version at the last sync or, after a person has decided on a proposal, the proposed
+/// version. So after a decision, only later edits count as changes.
 fn basis(recorded: Option<&Base>, proposal: Option<&Proposal>) -> Option<(Entry, i64)> {
     let recorded = recorded?;
     match proposal {
@@ -113,7 +113,7 @@ fn act(
     let theirs = entries.0.as_ref().zip(there.map(|there| &there.content));
     let base = base.map(|(entry, blob)| (entry, *blob));
     let sides = Sides { db, base, theirs, ours: entries.1.as_ref().zip(ours) };
-    // Returns whether an open proposal already contains the same change to the same version.
+    // Returns whether an open proposal already contains this change to the current version.
     let waits = |action: Action, what: Option<(&Entry, [u8; 32])>| -> Result<bool> {
         let Some(open) = proposal.filter(|proposal| proposal.state == State::Open && proposal.action == action) else {
             return Ok(false);
@@ -142,7 +142,7 @@ fn act(
             let entry = Entry { origin, ..merged.entry };
             match stored::check(&entry, &content) {
                 Ok(()) => Act::Merge(entry, content),
-                // The merged content is not valid; for example, a template no longer parses.
+                // The merged content is not valid, for example because a template no longer parses.
                 Err(_) => or_wait(Action::Change, what, Act::ProposeChange(vec!["content"]))?,
             }
         }

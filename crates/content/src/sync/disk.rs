@@ -1,4 +1,4 @@
-//! Stage 1 of a sync: finds the files in a folder, and everything else in it that matters.
+//! Stage 1 of a sync: finds the files in a folder, and everything else in it that affects the sync.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use mcpkg_base::process::Limits;
 use mcpkg_core::op::Context;
 use mcpkg_store::syncs::{Seen, Texts};
 
-/// The prefix of the names of temporary files.
+/// The prefix of names of temporary files.
 pub(super) const TEMPORARY: &str = ".mcpkg-";
 
-/// What is on disk. The files to read are apart: see [`Disk::find`].
+/// The contents of the folder, except the files to read, which [`Disk::find`] returns separately.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    /// The paths of everything that is not an item.
+    /// The paths at which there is something that is not an item.
     pub(super) others: BTreeSet<String>,
-    /// Those links in `others` that lead to a place in the folder, with their targets.
+    /// The links in `others` that lead to a place inside the folder, with their targets.
     pub(super) links: Texts,
-    /// Files that cannot become items because of their names, escaped for display.
+    /// The paths of files that cannot become items because of their names, escaped for display.
     pub(super) unnamed: Vec<String>,
     /// The paths of files that git lists as unmerged.
     pub(super) unmerged: BTreeSet<String>,
@@ -37,8 +37,8 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Looks through the folder `top`. Also returns the paths of the files to read: those that an import would take, and the
-    /// `known` ones that exist.
+    /// Finds everything in the folder `top`. Also returns the paths of the files to read: those that an import would read,
+    /// and those `known` paths at which there is a file.
     pub(super) fn find(top: &Path, known: &BTreeSet<String>, context: &Context) -> Result<(Self, BTreeSet<String>)> {
         let mut disk = Self { unmerged: unmerged(top, context), ..Self::default() };
         let paths = disk.paths(top, known, context)?;
@@ -83,7 +83,7 @@ impl Disk {
                 self.others.insert(relative);
             }
         }
-        // A folder that is left out because of its name may still contain files of the project's items.
+        // An import skips some folders because of their names, but the project may have items with files in them.
         let is_closed = |left: &walk::Left| left.below.is_none() || left.reason == Reason::Ignored;
         for left in walked.left_out.into_iter().filter(is_closed) {
             self.others.extend(relative(top, &left.path));
@@ -112,8 +112,8 @@ impl Disk {
     }
 }
 
-/// Returns the files that git lists as unmerged, if the folder is in a work tree. Without git, mcpkg notices such files only by
-/// their conflict markers.
+/// Returns the files that git lists as unmerged, if the folder is in a work tree. Without git, such files are recognized only
+/// by their conflict markers.
 fn unmerged(top: &Path, context: &Context) -> BTreeSet<String> {
     if git::toplevel(top).is_none() {
         return BTreeSet::new();
@@ -124,7 +124,7 @@ fn unmerged(top: &Path, context: &Context) -> BTreeSet<String> {
     paths.filter_map(|path| path.to_str().map(str::to_owned)).collect()
 }
 
-/// Returns whether `relative` is a file below `top`, with no link on the way.
+/// Returns whether there is a file at `relative` below `top`, without a link on the way.
 pub(super) fn is_file_below(top: &Path, relative: &str) -> Result<bool> {
     let mut path = top.to_path_buf();
     let mut parts = relative.split('/').peekable();

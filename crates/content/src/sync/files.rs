@@ -1,4 +1,4 @@
-//! Computes the files that a sync writes to the folder.
+//! Determines which files a sync writes to the folder.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,30 +11,30 @@ use crate::item::{Entry, File, server};
 use mcpkg_base::error::Result;
 use mcpkg_store::new_content::NewContent;
 
-/// A file to write to the folder, or to delete from it.
+/// A file that a sync writes to the folder, or deletes from it.
 #[derive(Debug)]
 pub(super) struct FileWrite {
     /// The path relative to the folder.
     pub(super) path: String,
-    /// The SHA-256 of the existing file, if there is one.
+    /// The SHA-256 of the file that is there now, if any.
     pub(super) before: Option<[u8; 32]>,
     /// The new content; `None` deletes the file.
     pub(super) bytes: Option<NewContent>,
     pub(super) executable: bool,
-    /// The file's entry in the manifest, if it gets one.
+    /// The file's entry in the manifest, if the manifest has to list it.
     pub(super) listed: Option<Entry>,
 }
 
-/// The changes to make in the folder.
+/// The changes that a sync makes in the folder.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) writes: Vec<FileWrite>,
-    /// The changes to the MCP servers in the manifest.
+    /// The changes to the list of MCP servers in the manifest.
     pub(super) listings: Vec<Listing>,
 }
 
-/// Returns the files that differ from what the folder should have. Also updates the steps: an agent's file changes if one of its
-/// servers did, and a server is skipped if the folder cannot express it.
+/// Returns the files in which the folder differs from what it should contain. Also updates the steps: an agent's file changes
+/// if one of its servers does, and a server is skipped if the folder cannot express it.
 pub(super) fn missing(
     steps: &mut [Step],
     contents: &Contents,
@@ -75,7 +75,7 @@ pub(super) fn missing(
     }
 }
 
-/// Updates or deletes the copies of changed files as well. An outdated copy would become an item of its own.
+/// Updates or deletes the copies of changed files too, because an outdated copy would become an item of its own.
 pub(super) fn have_copies_follow(writes: &mut Vec<FileWrite>, contents: &Contents) {
     let follow = |(path, original): (&String, &String)| {
         let write = writes.iter().find(|write| write.path == *original && write.listed.is_none())?;
@@ -87,14 +87,14 @@ pub(super) fn have_copies_follow(writes: &mut Vec<FileWrite>, contents: &Content
     writes.extend(copies);
 }
 
-/// Returns the files to write or delete. `complete` are all files that the folder should have.
+/// Returns the files to write or to delete. `complete` contains all files that the folder should have.
 fn writes(steps: &[Step], contents: &Contents, complete: Vec<File>) -> Vec<FileWrite> {
     let mut writes: Vec<FileWrite> = Vec::new();
     let mut new_paths = HashSet::new();
     for file in complete {
         let there = contents.items.get(&file.relative);
         let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
-        // Prompts do not store the executable bit, so keep the file's.
+        // Prompts have no executable bit, so keep that of the file.
         let executable = there.filter(|_| is_prompt).map_or(file.executable, |there| there.executable);
         let is_there = contents.skipped.contains_key(&file.relative)
             || there.is_some_and(|there| {
@@ -119,7 +119,7 @@ fn writes(steps: &[Step], contents: &Contents, complete: Vec<File>) -> Vec<FileW
     writes
 }
 
-/// Returns the removals of manifest entries whose files neither exist nor are about to be written.
+/// Returns the changes that remove manifest entries whose files do not exist and will not be written.
 fn unlisted<'l>(contents: &'l Contents, new: &'l HashSet<String>) -> impl Iterator<Item = FileWrite> + 'l {
     contents.listed.missing.iter().filter(|path| !new.contains(*path)).map(|path| gone(path, None))
 }
@@ -130,8 +130,8 @@ fn gone(path: &str, before: Option<[u8; 32]>) -> FileWrite {
 
 type Files = (Vec<File>, Vec<Option<(Entry, NewContent)>>);
 
-/// Returns the files that the folder should have, each with the item that must be read back from it. `agent_files` replaces the
-/// content of some steps.
+/// Returns the files that the folder should have, and for each the item that must be read back from it. `agent_files`
+/// replaces the content of some of the steps.
 fn files(
     steps: &[Step],
     contents: &Contents,
@@ -165,7 +165,7 @@ fn files(
             }
             (_, Some(there)) => {
                 files.push(as_it_is(&step.path, there));
-                // If a file has more content than the project stores, it is never written and cannot be compared.
+                // A file that contains more than the project stores is never written, so there is nothing to compare.
                 expected.push((!there.has_more()).then(|| (there.entry.clone(), there.content.clone())));
             }
             (_, None) => {}

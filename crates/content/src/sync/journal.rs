@@ -1,7 +1,9 @@
-//! The journal of the files that a sync is writing: rows in the database, and a record on this machine that confirms them.
+//! The journal: lists the files that a sync is writing. It consists of rows in the database, and a record on this machine
+//! that confirms the rows.
 //!
-//! If a sync is killed, the next one finishes it by writing what the rows contain. But rows alone could come from somebody
-//! else's database. So a sync first records their SHA-256 on this machine, and rows without such a record are never executed.
+//! If a sync is killed, the next one finishes it by writing what the rows contain. But the rows could come from somebody
+//! else's database. So a sync first records the SHA-256 of its rows on this machine, and rows without such a record are never
+//! used.
 
 use std::path::Path;
 
@@ -20,7 +22,7 @@ use mcpkg_store::{Db, blobs};
 #[derive(Debug)]
 pub(super) struct Journal {
     pub(super) writes: Vec<Write>,
-    /// The SHA-256 over the rows, in hex.
+    /// The SHA-256 of all rows, in hex.
     sha256: String,
 }
 
@@ -44,7 +46,7 @@ impl Journal {
         Ok(Self { writes, sha256 })
     }
 
-    /// Records on this machine that its sync writes these files. The record must be on disk before the rows are.
+    /// Records on this machine that this sync writes these files. The record must be on disk before the rows are.
     pub(super) fn record(&self, context: &Context, project: &Project, top: &Path) -> Result<()> {
         match self.writes.is_empty() {
             true => Ok(()),
@@ -58,8 +60,8 @@ impl Journal {
     }
 }
 
-/// Deletes the records of a folder once its rows are gone, and those of earlier killed syncs. If that fails, the next sync
-/// tries again.
+/// Deletes the record of a folder after its rows are gone, and records that earlier killed syncs left. If this fails, the
+/// next sync tries again.
 pub(super) fn end(context: &Context, project: &Project, top: &Path) {
     let here = note(context, project, top);
     let swept = context.approved.all(Kind::SyncWrites).and_then(|all| {

@@ -1,5 +1,6 @@
-//! Syncs links that mean the same as their targets, such as CLAUDE.md -> AGENTS.md. The folder gets links of the project that it
-//! never had; otherwise the project follows the folder. Sync never deletes or replaces a link in the folder.
+//! Syncs links that mean the same to agents as their targets, such as `CLAUDE.md -> AGENTS.md`. A link in the project that
+//! the folder never had is created in the folder. Apart from that, the project follows the folder. A sync never deletes or
+//! replaces a link in the folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -16,19 +17,19 @@ use mcpkg_store::links::{self, Link, Target};
 use mcpkg_store::projects::Project;
 use mcpkg_store::syncs::{self, Texts};
 
-/// What a sync does with links. All maps contain targets by path.
+/// What a sync does with links. All maps contain targets by the path of the link.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// The links to create in the folder.
     pub(super) make: Texts,
-    /// The links that the project takes from the folder; `None` for a link that was deleted there.
+    /// The links that the project takes from the folder. `None` means that the link was deleted there.
     pub(super) take: BTreeMap<String, Option<String>>,
-    /// The links to record as synced; `None` for a link that no longer exists.
+    /// The links to record as synced. `None` means that the link no longer exists.
     bases: BTreeMap<String, Option<String>>,
 }
 
 impl Links {
-    /// Compares the links of the project, of the folder, and of the last sync.
+    /// Compares the links in the project, in the folder, and at the last sync.
     pub(super) fn new(
         db: &Db<'_>,
         project: &Project,
@@ -49,7 +50,7 @@ impl Links {
         }
         let own = all.iter().map(|(path, text)| link(path, text)).collect();
         let ours: Texts = fitting_links(own, &mut layout, &files).into_iter().filter_map(text_of).collect();
-        // If a link is at the path of an item's file, the item's step decides.
+        // If an item's file has the same path as a link, the item's step decides.
         let of_items: HashSet<&str> = steps.iter().map(|step| step.path.as_str()).collect();
         let is_one = |path: &str, text: &str| !of_items.contains(path) && is_one_thing(&link(path, text), &files);
         let theirs: BTreeMap<&String, &String> =
@@ -59,7 +60,7 @@ impl Links {
         for path in paths {
             let (base, there) = (bases.get(path), theirs.get(path).copied());
             match there {
-                // If the project no longer has the link, somebody removed it from another folder. Do not take it again.
+                // If the project does not have the link, somebody removed it through another folder. Do not add it again.
                 Some(text) if base == Some(text) => {}
                 Some(text) => {
                     if all.get(path) != Some(text) {
@@ -67,7 +68,7 @@ impl Links {
                     }
                     found.bases.insert(path.clone(), Some(text.clone()));
                 }
-                // The link is unchanged, but its target is no longer an item.
+                // The link is unchanged, but its target is not an item any more.
                 None if base.is_some() && contents.disk.links.get(path) == base => {}
                 None if base.is_some() => {
                     if all.contains_key(path) {
@@ -81,7 +82,6 @@ impl Links {
         Ok(found)
     }
 
-    /// Returns whether anything changes in the project or in the folder.
     pub(super) fn does_anything(&self) -> bool {
         !self.make.is_empty() || !self.take.is_empty()
     }
@@ -98,7 +98,7 @@ impl Links {
         take.chain(self.make.iter().map(move |(path, text)| row("write", format!("link to {text}"), path, "")))
     }
 
-    /// Changes the project, and records the links as synced.
+    /// Changes the links of the project, and records them as synced.
     pub(super) fn begin(&self, db: &Db<'_>, project: &Project, sync: i64) -> Result<()> {
         for (path, text) in &self.take {
             match text {
@@ -115,7 +115,8 @@ impl Links {
         Ok(())
     }
 
-    /// Creates the new links below `top`, which must be a real path, where nothing exists yet. Returns the created links.
+    /// Creates the new links below `top`, which must be a real path. Skips paths at which there is something. Returns the
+    /// created links.
     pub(super) fn make(&self, top: &Path) -> Result<Vec<(&str, &str)>> {
         let mut folders = Folders::below(vec![top.to_path_buf()]);
         let mut made = Vec::new();
@@ -141,12 +142,12 @@ fn link(path: &str, text: &str) -> Link {
 fn text_of(link: Link) -> Option<(String, String)> {
     match link.target {
         Target::Link(text) => Some((link.path, text)),
-        // Copies and variants are not synced like links: if one is edited, it becomes an item of its own.
+        // Copies and variants are not synced in this way, because a copy that is edited becomes an item of its own.
         Target::Copy(_) | Target::Variant(_) => None,
     }
 }
 
-/// Returns the paths of items' files as they will be after the folder is written.
+/// Returns the paths that items' files will have after the folder is written.
 fn files_after<'a>(contents: &'a Contents, steps: &'a [Step]) -> BTreeSet<&'a str> {
     let mut files: BTreeSet<&str> = contents.items.keys().map(String::as_str).collect();
     for step in steps {

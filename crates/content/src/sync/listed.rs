@@ -1,4 +1,4 @@
-//! Reads the manifest of a synced folder, and restores what it lost.
+//! Reads the manifest of a synced folder, and restores entries that it lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -18,15 +18,15 @@ pub(super) const HEAL: &str = "remove the file; `mcpkg sync` writes it again fro
 /// What the manifest lists.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
-    /// Whether there is a manifest.
+    /// Whether the manifest exists.
     pub(super) exists: bool,
     /// The listed items by path.
     pub(super) entries: BTreeMap<String, Entry>,
     /// The MCP servers in the manifest.
     pub(super) servers: Vec<Server>,
-    /// The listed paths without a file.
+    /// The listed paths at which there is no file.
     pub(super) missing: Vec<String>,
-    /// Files that were listed at the last sync, and that the manifest no longer lists.
+    /// The files that the manifest listed at the last sync, and lists no more.
     pub(super) lost: BTreeSet<String>,
     /// Whether lost entries must be written to the manifest again.
     pub(super) is_restored: bool,
@@ -43,11 +43,11 @@ impl Listed {
         Ok(listed)
     }
 
-    /// Restores entries that the manifest lost, for example when somebody resolved a conflict in it by taking one side. These are
-    /// entries of files that still exist and, if the manifest itself is missing, the MCP servers that it listed.
+    /// Restores entries that the manifest lost, for example because somebody resolved a conflict in it by taking one side.
+    /// Entries are restored if their files still exist. If the whole manifest is missing, its MCP servers are restored too.
     fn restore(&mut self, top: &Path, bases: &[Base], stored: &[Stored], context: &Context) -> Result<()> {
         let stored: HashMap<String, &Stored> = stored.iter().map(|stored| (stored.key(), stored)).collect();
-        // Take the origin from the project: the base does not contain the original path.
+        // Take the origin from the project, because the base does not contain the original path.
         let entry = |base: &Base| {
             let entry = entry_of(base)?;
             let origin = stored.get(&base.item).map(|stored| stored.entry.origin.clone()).unwrap_or_default();

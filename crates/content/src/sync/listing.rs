@@ -1,4 +1,4 @@
-//! Changes the MCP servers in a folder's manifest.
+//! Changes the list of MCP servers in a folder's manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use mcpkg_base::sha256;
 use mcpkg_store::blobs;
 use mcpkg_store::syncs::Write;
 
-/// A change of one server in the manifest's list.
+/// A change to one server in the manifest's list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Listing {
     name: String,
@@ -41,17 +41,17 @@ impl Listing {
     }
 }
 
-/// The result of writing a change to the manifest's list.
+/// The result of changing one server in the manifest's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     Already,
     /// The change was made.
     Done,
-    /// Somebody else changed the server since it was read, so it stays unchanged.
+    /// Somebody else changed the server since it was read, so the server stays unchanged.
     Changed,
 }
 
-/// Applies a journal row to a manifest's list, which is sorted by name.
+/// Applies a journal row to the manifest's list, which is sorted by name.
 pub(super) fn write(listed: &mut Vec<Server>, write: &Write) -> Result<Listed> {
     let wanted = write.listed.as_deref().map(serde_json::from_str::<Server>).transpose();
     let wanted = wanted.map_err(|error| blobs::damaged_value("a sync's row is malformed").with_source(error))?;

@@ -2,13 +2,13 @@
 //!
 //! The folder has the format that `export` writes and `import` reads. The stages:
 //!
-//! 1. [`unchanged`] checks by file metadata alone whether there is anything to do.
+//! 1. [`unchanged`] checks by the metadata of files alone whether there is anything to do.
 //! 2. [`disk`] finds the files, [`listed`] reads the manifest, and [`contents`] reads the items by the stages of
 //!    [`crate::import`]. [`servers`] adds the MCP servers.
-//! 3. [`plan`] follows files that [`moves`] affect, and [`decide`]s on a [`step`] for each item, which merges the two sides
-//!    ([`crate::merge`]). [`names`] that are taken, [`links`] and the [`files`] to write can change a step again.
+//! 3. [`plan`] follows [`moves`] of files and [`decide`]s on a [`step`] for each item, which merges the two sides
+//!    ([`crate::merge`]). Then a step may change again because of taken [`names`], [`links`], or the [`files`] to write.
 //! 4. [`apply`] changes the project in one transaction, and [`write`] the folder.
-//! 5. [`report`] says what was done.
+//! 5. [`report`] describes the result.
 //!
 //! A sync can be killed at any moment. Before the first file is written, the transaction that changes the project
 //! records all files with their old and new content, so that the next sync can continue. The common version of a file

@@ -13,11 +13,11 @@ use mcpkg_store::prompts::Attributes;
 use mcpkg_store::syncs::Base;
 use mcpkg_store::{Db, blobs};
 
-/// The former and new paths of files that were moved in the folder.
+/// The moves of files in the folder, each with the former and the new path.
 pub(super) type Moves = Vec<(String, String)>;
 
-/// Returns the moves in the folder since the last sync, and `bases` with the new paths. A missing file counts as moved if a
-/// new file has the same URI or is an equal prompt.
+/// Returns the moves in the folder since the last sync, and `bases` with the new paths. A missing file was moved if a new
+/// file has the same URI, or if a new file is an equal prompt.
 pub(super) fn followed(db: &Db<'_>, contents: &Contents, bases: &[Base]) -> Result<(Vec<Base>, Moves)> {
     let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
     let is_new = |(path, there): &(&String, &There)| !there.listed && !known.contains(path.as_str());
@@ -45,7 +45,7 @@ pub(super) fn followed(db: &Db<'_>, contents: &Contents, bases: &[Base]) -> Resu
         }
     }
     for (path, at) in moves {
-        // If several files could have moved here, none of them counts as moved.
+        // If several missing files match this new file, none of them counts as moved.
         if let [at] = at[..] {
             all.push((std::mem::replace(&mut bases[at].path, path.clone()), path.clone()));
         }
@@ -53,8 +53,8 @@ pub(super) fn followed(db: &Db<'_>, contents: &Contents, bases: &[Base]) -> Resu
     Ok((bases, all))
 }
 
-/// Returns the new path of a file by the URI of its base. The files of a skill may also have been edited. Other URIs come from
-/// file names alone, so there the content must be equal as well.
+/// Finds the new path of a file by its URI. For a file of a skill, the URI is enough, even if the file was edited too. Other
+/// URIs are only made from file names, so the content must be equal as well.
 fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &There)>) -> Result<Option<&'n String>> {
     let Some(entry) = entry_of(base).filter(|_| !base.listed) else { return Ok(None) };
     let Some((uri, (_, blob))) = entry.what.uri().zip(base.version.as_ref()) else { return Ok(None) };
@@ -63,8 +63,8 @@ fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &
     Ok(is_same.then_some(*path))
 }
 
-/// Returns the moves to record, and all bases after them. A skipped move is not recorded, so that the next sync detects it
-/// again: with a base at the new path, the file would get its former name.
+/// Returns the moves to record, and all bases after these moves. A move is not recorded if the sync skips the file, so that
+/// the next sync detects the move again. If there were a base at the new path, the file would get its former name.
 pub(super) fn settle(all: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<Base>) {
     let is_skipped = |path: &str| steps.iter().any(|step| step.path == path && matches!(step.act, Act::Skip(_)));
     let (skipped, moves): (Moves, Moves) = all.into_iter().partition(|(_, new)| is_skipped(new));
@@ -76,8 +76,8 @@ pub(super) fn settle(all: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<
     (moves, bases)
 }
 
-/// Returns whether the file of the renamed prompt `ours` should be replaced by a file with the new name. It must be unchanged
-/// since the last sync.
+/// Returns whether a new file should replace the file of the prompt `ours`, because the prompt was renamed in the project.
+/// The file must be unchanged since the last sync.
 pub(super) fn gives_up(db: &Db<'_>, contents: &Contents, base: &Base, ours: &Stored) -> Result<bool> {
     let Some(there) = contents.items.get(&base.path).filter(|there| !there.listed) else { return Ok(false) };
     let Some((entry, sha256)) = settled(db, base)? else { return Ok(false) };
@@ -94,7 +94,8 @@ fn is_gone(contents: &Contents, path: &str) -> bool {
     !contents.items.contains_key(path) && !contents.skipped.contains_key(path) && !contents.disk.others.contains(path)
 }
 
-/// Returns the base of a prompt, if the prompt has a file of its own and no open proposal.
+/// Returns the name, attributes and SHA-256 in a prompt's base. `None` if the manifest lists the prompt's file or there is a
+/// proposal about it.
 fn settled(db: &Db<'_>, base: &Base) -> Result<Option<(Entry, [u8; 32])>> {
     let version = base.version.as_ref().filter(|_| !base.listed && base.proposal.is_none());
     let entry = entry_of(base).filter(|entry| entry.what.is_prompt());
@@ -102,7 +103,7 @@ fn settled(db: &Db<'_>, base: &Base) -> Result<Option<(Entry, [u8; 32])>> {
     Ok(Some((entry, blobs::sha256(db, *blob)?)))
 }
 
-/// Returns a prompt's attributes without the path of its file.
+/// Returns a prompt's attributes, but without the path of its file.
 fn attributes(entry: &Entry) -> Option<Attributes> {
     match &entry.what {
         What::Prompt(attributes) => Some(Attributes { file: None, ..attributes.clone() }),

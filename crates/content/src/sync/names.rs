@@ -1,4 +1,4 @@
-//! Ensures that names and URIs stay unique: an item that would take the name or URI of another is skipped.
+//! Ensures that names and URIs stay unique: skips an item that would take the name or URI of another one.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::step::{Act, Step};
 use crate::item::Entry;
 use crate::stored::Stored;
 
-/// The names and URIs in the project, with the keys of their items.
+/// The names and URIs in the project, each with the key of its item.
 pub(super) struct Names {
     names: HashMap<(&'static str, String), String>,
     uris: HashMap<String, String>,
@@ -29,14 +29,15 @@ impl Names {
         }
     }
 
-    /// Returns the reason why the project cannot store a step's result. If there is none, reserves the item's name and URI.
+    /// Returns the reason why the project cannot store the result of a step. Without such a reason, reserves the item's name
+    /// and URI.
     pub(super) fn refuse(&mut self, step: &Step, there: Option<&There>) -> Option<String> {
         let entry = match (&step.act, there) {
             (Act::Take, Some(there)) => &there.entry,
             (Act::Merge(entry, _), _) => entry,
             _ => return None,
         };
-        // A new item has no key yet, so use its path.
+        // A new item has no key yet, so use its path instead.
         let key = step.ours.as_ref().map_or_else(|| step.path.clone(), Stored::key);
         let is_others = |known: Option<&String>| known.is_some_and(|known| *known != key);
         if is_others(self.names.get(&(entry.what.word(), entry.name.clone()))) {
@@ -54,7 +55,7 @@ impl Names {
     }
 }
 
-/// Skips items whose name or URI in the folder belongs to another file that waits for a person's decision.
+/// Skips an item if another file in the folder has the same name or URI and waits for a person's decision.
 pub(super) fn hold_back(steps: &mut [Step], contents: &Contents) {
     let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::Skip(_));
     let mut taken: HashMap<String, String> = HashMap::new();

@@ -88,7 +88,7 @@ impl Operation for Sync {
 }
 
 impl Sync {
-    /// Returns the real path of the folder. Creates the folder unless `dry`; then a missing one yields `None`.
+    /// Returns the real path of the folder. Creates a missing folder, or returns `None` instead if `dry` is set.
     fn top(&self, context: &Context, dry: bool) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.folder else { return self.last(context).map(Some) };
         let failed = |error| Error::file("read", folder, error);
@@ -100,7 +100,7 @@ impl Sync {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             Err(_) => {}
         }
-        // A folder that was synced before and is gone must not be created again: its disk may not be mounted.
+        // A folder that was synced before must not be created again if it is missing: its disk may not be mounted.
         let gone = std::path::absolute(folder).map_err(failed)?;
         if self.knows(context, &gone)? {
             return Err(missing(&gone));
@@ -152,7 +152,7 @@ impl Sync {
         Ok(top)
     }
 
-    /// Returns what a sync with a folder that does not exist yet would do.
+    /// Returns what a sync with a folder would do that does not exist yet.
     fn first_look(&self, context: &Context) -> Result<Reply> {
         let contents = Contents::default();
         let folder = self.folder.clone().unwrap_or_default();
@@ -171,7 +171,8 @@ impl Sync {
             Ok((project.clone(), known))
         })?;
         let report = Report { project: &project.name, folder: top, dry };
-        // The record of an earlier sync counts only if this user approved the folder: the database may be somebody else's.
+        // Use the record of an earlier sync only if this user approved the folder, because the database may come from
+        // somebody else.
         let known = known.filter(|_| !self.again);
         let known = if Pair(&project, top).is_approved(context)? { known } else { None };
         let (mut is_whole, mut strange) = (true, 0);
@@ -240,7 +241,7 @@ impl Sync {
     }
 }
 
-/// Plans the sync and changes the project. Returns the sync's key, the plan, and the bases to record once the files are
+/// Plans a sync, and changes the project. Returns the key of the sync, the plan, and the bases to record after the files are
 /// written.
 fn begin(
     context: &Context,
@@ -264,15 +265,15 @@ fn begin(
         };
         let before = syncs::known(db, id)?;
         let mut plan = Plan::new(db, &project, contents, &before)?;
-        // Only now, after the plan: it still needs the duplicates of the last sync.
+        // Store the duplicates after planning, because the plan needs those of the last sync.
         syncs::put_duplicates(db, id, &before.duplicates, &contents.duplicates)?;
         let change = Change { db, author, project: &project, clock: &context.clock, sync: id };
         let written = change.begin(&mut plan, contents)?;
         if plan.does_anything() {
             context.event(db, author, Some(&project.name), "sync", &folder)?;
         }
-        // The next sync has to look at the files that are written now.
         Journal::read(db, id, &project, top)?.record(context, &project, top)?;
+        // Record the folder's state only if nothing is written now, because the next sync has to look at written files.
         let is_done = !plan.writes_anything() && !plan.lets_be();
         let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
         syncs::looked(db, id, if is_done { &contents.disk.seen } else { &[] }, state, contents.looked_at)?;
@@ -280,7 +281,7 @@ fn begin(
     })
 }
 
-/// Writes the files and records the new bases. Returns the outcome, and the number of waiting proposals.
+/// Writes the files, and records the new bases. Returns the outcome, and the number of open proposals.
 fn end(
     context: &Context,
     project: &Project,
@@ -307,7 +308,7 @@ fn end(
     Ok((outcome, waiting))
 }
 
-/// Locks the folder against other syncs, including syncs of other databases. Dropping the lock releases it.
+/// Locks the folder against other syncs, including those of other databases. Dropping the lock releases it.
 fn lock(top: &Path) -> Result<FolderLock> {
     disk::lock_folder(top).ok_or_else(|| {
         Error::new(Code::Busy, format!("`{}` is being synced by another process", top.display()))
@@ -315,7 +316,7 @@ fn lock(top: &Path) -> Result<FolderLock> {
     })
 }
 
-/// Fails for a path that is not a folder, or that cannot be synced as a whole.
+/// Fails if the path is not a folder, or is a folder that cannot be synced as a whole.
 fn refuse(top: &Path) -> Result<()> {
     if !top.is_dir() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", top.display())));

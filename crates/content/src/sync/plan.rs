@@ -1,4 +1,4 @@
-//! Plans a sync: merges each item, and decides which files the folder gets.
+//! Plans a sync: merges each item, and decides which files are written to the folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,9 +24,9 @@ pub(super) struct Plan {
     pub(super) links: Links,
     /// The changes to make in the folder.
     pub(super) changes: Changes,
-    /// The names of MCP servers that are disabled because somebody else added or changed them.
+    /// The names of MCP servers that the sync disables, because somebody else added or changed them.
     pub(super) switched_off: Vec<String>,
-    /// The files that were moved in the folder, and the bases after these moves.
+    /// The moves of files in the folder, and the bases after these moves.
     pub(super) moved: (Moves, Vec<Base>),
     pub(super) first_manifest: bool,
 }
@@ -79,7 +79,6 @@ impl Plan {
         Ok(Self { steps, links, changes, switched_off, moved, first_manifest })
     }
 
-    /// Returns whether anything is written to the folder.
     pub(super) fn writes_anything(&self) -> bool {
         self.first_manifest
             || !self.changes.writes.is_empty()
@@ -92,14 +91,16 @@ impl Plan {
         self.writes_anything() || self.links.does_anything() || self.steps.iter().any(|step| step.act.does_something())
     }
 
-    /// Returns whether a step is skipped. Its reason may disappear without any change to the file.
+    /// Returns whether any step is skipped. The next sync has to check it again, because the reason may disappear without a
+    /// change to the file.
     pub(super) fn lets_be(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.act, Act::Skip(_)))
     }
 }
 
-/// Returns the project's items by path, and the paths that the manifest has to list. Synced items keep their paths. A new item
-/// gets the path of the file with the same URI or name, otherwise the path that an export would use.
+/// Returns the project's items by path, and the paths that the manifest has to list. Items that were synced before keep their
+/// paths. A new item gets the path of the file that has the same URI or name. Without such a file, it gets the path that an
+/// export would choose.
 fn paths(stored: Vec<Stored>, contents: &Contents, bases: &[&Base]) -> (BTreeMap<String, Stored>, HashSet<String>) {
     let known: HashMap<&str, &str> = bases.iter().map(|base| (base.item.as_str(), base.path.as_str())).collect();
     let known_paths: HashSet<&str> = known.values().copied().collect();

@@ -21,10 +21,10 @@ pub(super) struct Report<'r> {
 }
 
 impl Act {
-    /// Returns the action in one or two words; `None` if there is nothing to do.
+    /// Returns the action in one or two words; `None` if there is nothing to report.
     fn word(&self, is_new: bool) -> Option<&'static str> {
         Some(match self {
-            // Waiting proposals are counted separately.
+            // Open proposals are counted separately.
             Act::Same | Act::Forget | Act::Wait => return None,
             Act::Take if is_new => "import",
             Act::Take => "update",
@@ -36,7 +36,8 @@ impl Act {
         })
     }
 
-    /// Returns the reason, if it is not obvious. `is_first` means that there has never been a common version.
+    /// Returns the reason for the action, if it is not obvious. `is_first` means that the two sides never had a common
+    /// version.
     fn why(&self, is_first: bool) -> String {
         match self {
             Act::ProposeChange(parts) if is_first => format!("differs: {}", parts.join(", ")),
@@ -50,7 +51,7 @@ impl Act {
 }
 
 impl Report<'_> {
-    /// Returns the reply when nothing changed; `waiting` is the number of open proposals.
+    /// Returns the reply of a sync without changes. `waiting` is the number of open proposals.
     pub(super) fn unchanged(&self, waiting: i64) -> Reply {
         let text = format!("Project '{}' and {} are in sync", self.project, self.folder.display());
         let text = if waiting == 0 {
@@ -62,7 +63,8 @@ impl Report<'_> {
         self.finished(reply, waiting)
     }
 
-    /// Returns the reply of a sync. `outcome` lists the written files, `waiting` is the number of open proposals.
+    /// Returns the reply of a sync. `outcome` lists the files that were written, and `waiting` is the number of open
+    /// proposals.
     pub(super) fn of(&self, plan: &Plan, contents: &Contents, outcome: &Outcome, waiting: i64) -> Reply {
         let mut rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, contents)).collect();
         rows.extend(plan.links.rows());

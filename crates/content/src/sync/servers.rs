@@ -1,7 +1,7 @@
-//! Syncs the MCP servers of a folder, which are in agents' files, or in the manifest if those files cannot express everything.
+//! Syncs the MCP servers of a folder. They are in agents' files or, if those cannot express everything, in the manifest.
 //!
-//! A server is an item with the path `mcp_server:NAME`, where `NAME` is its first name. Servers are written to the
-//! folder as in an export: entries of agents' files are edited, and the rest goes to the manifest.
+//! A server is an item with the path `mcp_server:NAME`, where `NAME` is the server's first name. Servers are written to the
+//! folder as in an export: entries in agents' files are edited, and everything else goes to the manifest.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -30,7 +30,7 @@ pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
 }
 
 /// Adds the servers that were found in a folder to its items. A server that was synced before keeps its path, even if it was
-/// renamed in the project and the folder already has the new name. Fails if the manifest lists a server twice.
+/// renamed in the project and already has the new name in the folder. Fails if the manifest lists a server twice.
 pub(super) fn take(contents: &mut Contents, found: Vec<Found>, bases: &[Base], ours: &Keys) -> Result<()> {
     let bases: Vec<&Base> = bases.iter().filter(|base| server::is_path(&base.path)).collect();
     let named = |base: &Base| entry_of(base).map(|entry| entry.name).or(server::name(&base.path).map(str::to_owned));
@@ -56,7 +56,7 @@ pub(super) fn take(contents: &mut Contents, found: Vec<Found>, bases: &[Base], o
     Ok(())
 }
 
-/// Returns the reason to skip a server that seems to be missing: the file that contained it cannot be read.
+/// Returns the reason to skip a missing server, if the file that contained it cannot be read.
 pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, contents: &Contents) -> Option<String> {
     let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
     let file = ours.entry.origin.path.as_ref()?;
@@ -64,7 +64,7 @@ pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, contents: &Co
     is_unread.then(|| format!("came from `{file}`, which cannot be read"))
 }
 
-/// Sets the original path of a server from the folder, if the project does not know one.
+/// If the project does not know the original path of a server, takes it from the folder.
 pub(super) fn set_paths(steps: &mut [Step], contents: &Contents) -> Result<()> {
     for step in steps.iter_mut() {
         let (Act::Give(entry, content) | Act::Merge(entry, content)) = &mut step.act else { continue };
@@ -81,8 +81,8 @@ pub(super) fn set_paths(steps: &mut [Step], contents: &Contents) -> Result<()> {
     Ok(())
 }
 
-/// Returns the servers that the folder should have, by path. Each keeps the folder's `enabled` flag, because every user
-/// decides locally which servers to enable.
+/// Returns the servers that the folder should have, by path. The `enabled` flag stays as it is in the folder, because each
+/// user decides which servers to enable.
 pub(super) fn wanted(steps: &[Step], contents: &Contents) -> Result<BTreeMap<String, Server>> {
     let mut wanted = BTreeMap::new();
     for step in steps.iter().filter(|step| server::is_path(&step.path)) {
@@ -124,7 +124,7 @@ pub(super) fn switched_off(steps: &[Step], contents: &Contents) -> Result<Vec<St
     Ok(names)
 }
 
-/// Returns the agents' files whose content must differ from their steps, because one of their servers changed.
+/// Returns those agents' files that need other content than their steps say, because one of their servers changed.
 pub(super) fn agent_files(
     steps: &[Step],
     contents: &Contents,
@@ -154,9 +154,9 @@ fn holds_servers(entry: &Entry) -> bool {
     matches!(entry.what, What::AgentFile { holds: Kind::Servers | Kind::Plugin, .. })
 }
 
-/// Returns the server steps that would not have the intended result, with the reasons. An agent's file takes precedence over the
-/// manifest, and some of these files are not written. `files` are all files that the folder should have, and `listed` the
-/// servers in its manifest.
+/// Returns the steps of servers that would not have the intended result, with the reasons. Some agents' files are not
+/// written, and their entries take precedence over the manifest. `files` contains all files that the folder should have, and
+/// `listed` the servers in its manifest.
 pub(super) fn failures(
     steps: &[Step],
     contents: &Contents,
@@ -177,7 +177,7 @@ pub(super) fn failures(
         let server = wanted.get(&step.path);
         let Some(named) = server.or(contents.servers.get(&step.path).map(|found| &found.server)) else { continue };
         let found = back.iter().find(|found| found.server.name == named.name);
-        // An entry for this server, under another name, in a file that is not written.
+        // A file that is not written contains an entry for this server under another name.
         let stray = back.iter().find(|found| !is_known(&found.server.name) && found.server.entry() == named.entry());
         let is_written = match (found, server) {
             (Some(found), Some(server)) => {
@@ -200,11 +200,11 @@ pub(super) fn failures(
 /// The reason to skip a server while its file waits for a person's decision.
 const WAITS: &str = "which is waiting for your decision";
 
-/// The reason to skip a server in a file that contains values.
+/// The reason to skip a server whose file contains values.
 const NOT_WRITTEN: &str = "which mcpkg does not write because values would be lost; replace the file's values with \
     variables, or edit the file by hand";
 
-/// Returns the servers that an import would find in these files and in a manifest with `listed`.
+/// Returns the servers that an import would find in these files, and in a manifest that lists `listed`.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
     let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
     paths.sort_unstable();

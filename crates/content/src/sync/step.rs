@@ -1,39 +1,38 @@
-//! One item of a sync, and what the sync does with it.
+//! A step of a sync: an item, and what the sync does with the item.
 
 use crate::item::Entry;
 use crate::stored::Stored;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::syncs::Base;
 
-/// What a sync does with an item.
 #[derive(Debug)]
 pub(super) enum Act {
-    /// Nothing: both sides are equal.
+    /// Does nothing, because both sides are equal.
     Same,
-    /// Both sides deleted it, so only the base is deleted.
+    /// Deletes only the base, because both sides deleted the item.
     Forget,
-    /// The project gets the folder's version.
+    /// Gives the folder's version to the project.
     Take,
-    /// The folder gets the project's version.
+    /// Gives the project's version to the folder.
     Give(Entry, NewContent),
-    /// Both sides get the merged content.
+    /// Gives the merged content to both sides.
     Merge(Entry, NewContent),
-    /// The file is deleted, because a person accepted that.
+    /// Deletes the file, because a person accepted that.
     DeleteFile,
-    /// The folder's version is proposed, because these parts conflict.
+    /// Proposes the folder's version, because these parts conflict.
     ProposeChange(Vec<&'static str>),
-    /// The folder deleted the file, so deleting the item from the project is proposed.
+    /// Proposes to delete the item from the project, because its file was deleted in the folder.
     ProposeDelete,
-    /// The project deleted the item, so deleting the file is proposed.
+    /// Proposes to delete the file, because the item was deleted in the project.
     ProposeDeleteFile,
-    /// Nothing: an earlier proposal still waits for a person's decision.
+    /// Does nothing, because an earlier proposal still waits for a person's decision.
     Wait,
-    /// Nothing, for this reason.
+    /// Does nothing, for this reason.
     Skip(String),
 }
 
 impl Act {
-    /// Returns whether it changes either side, or proposes a change.
+    /// Returns whether the act changes either side, or proposes a change.
     pub(super) fn does_something(&self) -> bool {
         !matches!(self, Act::Same | Act::Wait | Act::Skip(_) | Act::Forget)
     }
@@ -42,14 +41,14 @@ impl Act {
 /// An item of a sync, and what happens to it.
 #[derive(Debug)]
 pub(super) struct Step {
-    /// The path of its file in the folder.
+    /// The path of the item's file in the folder.
     pub(super) path: String,
-    /// The item's description for people, such as `prompt 'review'`.
+    /// The name of the item for people, such as `prompt 'review'`.
     pub(super) label: String,
     pub(super) ours: Option<Stored>,
-    /// What the last sync recorded.
+    /// The base that the last sync recorded.
     pub(super) recorded: Option<Base>,
-    /// The common version: from the last sync, or the one that a person decided on since.
+    /// The last common version: the base of the last sync, or the version that a person decided on since then.
     pub(super) base: Option<(Entry, i64)>,
     pub(super) act: Act,
 }

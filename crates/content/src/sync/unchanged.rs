@@ -1,4 +1,4 @@
-//! Checks whether a sync has anything to do, without reading a file.
+//! Checks whether a sync has anything to do. No file is read for this.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -13,10 +13,11 @@ use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 use mcpkg_store::syncs::{self, Sync};
 
-/// Returns whether neither the project nor the folder `top` has changed since `sync` finished with nothing left to do.
+/// Returns whether neither the project nor the folder `top` has changed since `sync` finished, if that sync left nothing to
+/// do.
 ///
-/// As in git's index, a file counts as unchanged if its size, times and inode are the same, and the times are older than the
-/// time when it was last looked at. A folder with the same metadata has the same entries.
+/// As in git's index, a file is unchanged if it has the same size, times and inode, and if its times are older than the time
+/// of the last look. A folder with the same metadata contains the same entries.
 pub(super) fn is_unchanged(db: &Db<'_>, project: &Project, sync: &Sync, top: &Path) -> Result<bool> {
     if sync.project_state.is_none() || sync.project_state != Some(syncs::state(db, project.id)?) {
         return Ok(false);
@@ -31,17 +32,18 @@ pub(super) fn is_unchanged(db: &Db<'_>, project: &Project, sync: &Sync, top: &Pa
     Ok(same && count > 0)
 }
 
-/// The folder whose files are checked one after the other. It keeps the last subfolder open, because finding a file there is
-/// much cheaper than finding it from the root of the file system.
+/// Looks up files in a folder one after the other. It keeps the last subfolder open, because it is much cheaper to find a
+/// file from there than from the root of the file system.
 struct Tree<'t> {
     top: &'t Path,
     folders: Folders,
-    /// The path of the last subfolder, and the open folder.
+    /// The path of the last subfolder, and the subfolder itself.
     last: Option<(String, Rc<Folder>)>,
 }
 
 impl Tree<'_> {
-    /// Returns the metadata of the file or folder at `path` below the top; `None` if it has another kind or cannot be read.
+    /// Returns the metadata of a file or folder at `path` below the top. `None` if there is none of this kind, or if it
+    /// cannot be read.
     fn stat(&mut self, path: &str, is_folder: bool) -> Option<Stat> {
         if path.is_empty() {
             let metadata = disk::metadata(self.top).ok()?.filter(|metadata| metadata.is_dir() && is_folder)?;

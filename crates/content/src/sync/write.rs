@@ -1,5 +1,5 @@
-//! Writes the files of a synced folder. Each file is written to a temporary file and flushed before it is renamed, and only if
-//! the existing file is still the one that was read.
+//! Writes the files of a synced folder. Each file is first written to a temporary file, flushed and then renamed. A file that
+//! changed since it was read is not replaced.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use mcpkg_core::op::Context;
 use mcpkg_store::syncs::Write;
 use mcpkg_store::{Store, blobs};
 
-/// The files that were written, and those that were not.
+/// Which files were written, and which were not.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// The paths of files that now have their new content, sorted.
+    /// The sorted paths of files that now have their new content.
     pub(super) done: Vec<String>,
-    /// The paths of files that somebody changed since they were read; they were skipped.
+    /// The paths of files that were skipped, because somebody changed them since they were read.
     pub(super) changed: Vec<String>,
 }
 
-/// Writes the files below `top`, which must be a real path, and then the manifest. Everything is flushed to disk when this
-/// returns. After a failure or cancellation the finished files stay, and another call writes the rest.
+/// Writes the files below `top`, which must be a real path, and then the manifest. All of them are flushed to disk at the
+/// end. After a failure or cancellation, the files that were written stay, and another call writes the rest.
 pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut folders = Folders::below(vec![top.to_path_buf()]);
@@ -59,7 +59,7 @@ pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<O
     Ok(outcome)
 }
 
-/// Flushes the entries of a folder, and of the folders above it up to `top`.
+/// Flushes the entries of a folder, and of all folders above it up to `top`.
 fn sync(folders: &mut Folders, top: &Path, folder: &Path) -> Result<()> {
     for folder in folder.ancestors().take_while(|folder| folder.starts_with(top)) {
         if let Some(open) = folders.open(folder)? {
@@ -69,7 +69,8 @@ fn sync(folders: &mut Folders, top: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file's new content, and returns whether the file has it now. A file that changed since it was read is skipped.
+/// Writes a file's new content. Returns whether the file has that content now. A file that changed since it was read is
+/// skipped.
 fn file(folders: &mut Folders, path: &Path, write: &Write, store: &Store) -> Result<bool> {
     let Some(blob) = write.blob else { return remove(folders, path, write) };
     let bytes = store.read(|db| blobs::get(db, blob))?;
@@ -114,7 +115,7 @@ fn remove(folders: &mut Folders, path: &Path, write: &Write) -> Result<bool> {
     }
 }
 
-/// Updates the manifest for each finished file and each server.
+/// Updates the manifest for each file that was written and each server.
 fn manifest(
     folders: &mut Folders,
     top: &Path,
