@@ -19,7 +19,7 @@ const BINARY: &str = "application/octet-stream";
 #[derive(Debug, PartialEq, Eq)]
 pub struct Media {
     pub mime_type: String,
-    /// Whether it is served as text; otherwise it is served as base64.
+    /// Whether the content is served as text. Otherwise it is served as base64.
     pub text: bool,
     pub content: NewContent,
 }

@@ -70,7 +70,7 @@ use mcpkg_base::error::Result;
 use paths::destination::Destination;
 use place::Placed;
 
-/// Runs the stages `read` and `place` on files, which must be sorted by path. `servers` are those of the manifest.
+/// Runs the stages `read` and `place` on files, which must be sorted by path. `servers` contains the MCP servers of the manifest.
 pub fn items<'f>(
     files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
     servers: Vec<Server>,

@@ -20,7 +20,7 @@ pub struct Projected {
     pub title: Option<String>,
     pub description: String,
     pub input_schema: Arc<Map<String, Value>>,
-    /// The JSON Schema of its data, if known.
+    /// The JSON Schema of the tool's data, if known.
     pub output_schema: Option<Arc<Map<String, Value>>>,
     pub effect: Effect,
     /// The hints from the tool's own manifest. They override the hints that follow from its effect.

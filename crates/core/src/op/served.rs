@@ -19,10 +19,10 @@ use mcpkg_store::pieces::Pieces;
 /// What a domain serves over HTTP, if a flag of `mcpkg serve` asks for it.
 #[derive(Debug)]
 pub struct Served {
-    /// The flag of `mcpkg serve` that enables it, without its dashes.
+    /// The flag of `mcpkg serve` that enables this service, without the dashes.
     pub flag: &'static str,
     pub help: &'static str,
-    /// The path below which it answers, such as `/registry`.
+    /// The path below which the service answers, such as `/registry`.
     pub prefix: &'static str,
     /// Returns the maximum size of the request's body, or the answer that refuses the request. This is called before the body
     /// is read, and uses only the caller and the head, never the database.

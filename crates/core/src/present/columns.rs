@@ -29,9 +29,9 @@ enum Rank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     Start,
-    /// The end, which distinguishes one path from another.
+    /// The end, because the ends of paths distinguish them.
     End,
-    /// The end if it is a path, the beginning if it is a sentence.
+    /// The end of a path, or the beginning of a sentence.
     EndOfPath,
 }
 

@@ -125,7 +125,7 @@ fn cut(text: &str, width: usize, kept: Kept) -> Cow<'_, str> {
         fits
     };
     let keeps_end = kept == Kept::End || (kept == Kept::EndOfPath && !text.contains(' '));
-    // A character may be wider next to another one than alone, such as an emoji.
+    // A text can be wider or narrower than the sum of its characters, for example if it contains emoji.
     let is_wide = |text: &str| text.width() >= width;
     if keeps_end {
         let size: usize = text.chars().rev().take_while(&mut fits).map(char::len_utf8).sum();

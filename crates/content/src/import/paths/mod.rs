@@ -11,7 +11,7 @@ use destination::{Destination, ForAgent, InSkill};
 use folders::Folders;
 use mcpkg_agents::commands::dialect::Dialect;
 
-/// What the user says that files are, whatever their paths say.
+/// The kind that the user chose with `--as` for all files, regardless of their paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
