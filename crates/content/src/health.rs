@@ -1,5 +1,5 @@
-//! Reports stored templates that cannot be rendered, because they exceed today's limits or use undeclared names, to `mcpkg
-//! doctor`.
+//! The findings of `mcpkg doctor` about stored templates that cannot be rendered, because they exceed today's limits or use
+//! undeclared names.
 
 use super::answer;
 use mcpkg_agents::template;

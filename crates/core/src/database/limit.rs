@@ -1,4 +1,4 @@
-//! `mcpkg limit list` and `mcpkg limit set`: how many rows, and for how long, growing tables keep.
+//! `mcpkg limit list` and `mcpkg limit set`: show and set how many rows growing tables keep, and for how long.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

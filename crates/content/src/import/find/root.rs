@@ -1,5 +1,5 @@
-//! Finds the folder that paths are relative to. A single file thus becomes the same item as when its whole project is
-//! imported.
+//! Finds the folder that the paths in an import are relative to. A single file thus becomes the same item as when its whole
+//! project is imported.
 
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
