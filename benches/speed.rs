@@ -23,6 +23,8 @@ mod catalogs;
 mod cluster;
 #[path = "speed/commands.rs"]
 mod commands;
+#[path = "speed/console.rs"]
+mod console;
 #[path = "speed/data.rs"]
 mod data;
 #[path = "speed/deploys.rs"]
@@ -184,6 +186,7 @@ fn measure(quick: bool, filter: &str) {
     commands::measure(&data, &effort, &mut table);
     latency::measure(&data, &effort, &mut table);
     questions::measure(&data, &mut table);
+    console::measure(&data, &effort, &mut table);
     workflows::measure(&effort, &mut table);
     runs::measure(&data, &effort, &mut table);
     plugins::measure(&data, &effort, &mut table);

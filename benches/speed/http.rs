@@ -166,7 +166,7 @@ fn together(webs: [&Web; 2], request: &[u8], effort: &Effort) -> [Value; 2] {
 }
 
 /// Returns the median time from a commit of this process to what a listen stream of the server says of it.
-fn delay(data: &Data, samples: usize) -> Duration {
+pub fn delay(data: &Data, samples: usize) -> Duration {
     let database = data.empty("delay.db");
     let (store, clock) = (Store::open(&database).expect("the database opens"), Clock::system());
     let web = Web::serve(&database);

@@ -56,7 +56,7 @@ impl Commands for Many {
 }
 
 /// Returns a workflow of so many steps, each of which uses the answer of the one before.
-fn text(steps: usize) -> String {
+pub fn text(steps: usize) -> String {
     let mut text = String::from("workflow: many\ninputs:\n  thing:\n    description: Where it begins\nsteps:\n");
     for step in 0..steps {
         let from = match step {
