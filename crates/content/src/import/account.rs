@@ -110,8 +110,17 @@ impl Account {
                 ),
             });
         }
+        let unread = self.left_out.iter().filter(|left| left.reason == Reason::Unread).count();
+        if unread > 0 {
+            let (files, them) = if unread == 1 {
+                ("file that no agent reads was", "it")
+            } else {
+                ("files that no agent reads were", "them")
+            };
+            hints.push(format!("{unread} {files} skipped; `--documents` imports {them} too"));
+        }
         let mut reasons: BTreeMap<Reason, (u64, Vec<&str>)> = BTreeMap::new();
-        for left in &self.left_out {
+        for left in self.left_out.iter().filter(|left| left.reason != Reason::Unread) {
             let (count, paths) = reasons.entry(left.reason).or_default();
             *count += left.files;
             paths.push(&left.path);
@@ -126,7 +135,8 @@ impl Account {
                 format!("{}: {count}{named}", reason.text())
             });
             let counts: Vec<_> = counts.collect();
-            hints.push(format!("skipped {}: {}{LISTED_BY_VERBOSE}", files(self.left()), counts.join("; ")));
+            let others = self.left() - unread as u64;
+            hints.push(format!("skipped {}: {}{LISTED_BY_VERBOSE}", files(others), counts.join("; ")));
         }
         hints
     }

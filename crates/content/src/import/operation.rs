@@ -40,6 +40,10 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     all: bool,
+    /// Also import files that no agent reads, as documents
+    #[arg(long)]
+    #[serde(default)]
+    documents: bool,
     /// Import only files that match a pattern, such as 'skills/pdf' or '*.mdc'; a leading `!` excludes files
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
@@ -71,7 +75,9 @@ impl Operation for Import {
         *.prompt.md and a plugin's commands) become prompts. $ARGUMENTS, $1 and $name become the prompt's arguments.\n\
         - AGENTS.md, CLAUDE.md, GEMINI.md, rules and *.instructions.md become instructions://NAME. mcpkg keeps the \
         globs that select the files to which the instructions apply.\n\
-        - Subagents become subagent://NAME, and any other file becomes file:///PATH.\n\
+        - Subagents become subagent://NAME.\n\
+        - A file that no agent reads is skipped, unless you name it, by its path or with --only, or use --documents. It \
+        becomes file:///PATH.\n\
         - MCP servers are read from each agent's file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, \
         .codex/config.toml, opencode.json, .gemini/settings.json and others). For a server's variables and headers, \
         mcpkg stores only the names of the variables that hold the values, never the values.\n\
@@ -86,7 +92,7 @@ impl Operation for Import {
         "mcpkg import CLAUDE.md .claude/commands",
         "mcpkg import . --dry-run",
         "mcpkg import . --create-project app",
-        "mcpkg import docs --update",
+        "mcpkg import docs --documents --update",
         "mcpkg import . --only 'plugins/git/**'",
         "mcpkg import tools --only '*.md' --as prompt",
     ];
@@ -105,7 +111,7 @@ impl Operation for Import {
         // The project may not exist yet; then it has no resources.
         let held = project.context().read(|db, project| projects::summary(db, project.clone()));
         let resources = held.map_or(0, |held| usize::try_from(held.resources).unwrap_or_default());
-        let choice = Choice { only: &self.only, kind: self.kind, all: self.all, resources };
+        let choice = Choice { only: &self.only, kind: self.kind, all: self.all, documents: self.documents, resources };
 
         let found = find::find(&self.paths, self.all, context)?;
         let Recognised { files, mut links, servers, mut account, .. } = recognise::recognise(found, &choice, context)?;

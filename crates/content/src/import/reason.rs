@@ -14,6 +14,8 @@ pub enum Reason {
     Unreadable,
     /// A file in an agent's folder that the agent does not read from there.
     NoPlace,
+    /// A file that no agent reads, such as a program's source.
+    Unread,
     /// A file that is not UTF-8 text, where text is needed.
     NotText,
     /// An empty file, where text is needed.
@@ -55,6 +57,7 @@ impl Reason {
             Reason::Secret => "may contain a secret",
             Reason::Unreadable => "cannot be read by this user",
             Reason::NoPlace => "in an agent's folder, but not a command, skill, rule or subagent",
+            Reason::Unread => "no agent reads it",
             Reason::NotText => "no UTF-8 text",
             Reason::Empty => "no text",
             Reason::Hidden => "hidden",

@@ -42,9 +42,18 @@ pub struct Choice<'c> {
     pub kind: Option<Kind>,
     /// Whether ignored files are imported too.
     pub all: bool,
+    /// Whether files that no agent reads become documents. Otherwise only those do that an export contains, or that the
+    /// user named by their path or by `only`.
+    pub documents: bool,
     /// The number of resources in the project. If it is similar to the number of files, most files have probably been
     /// imported before. Then plain files are not kept in memory, and those few that have to be stored are read again.
     pub resources: usize,
+}
+
+impl Choice<'_> {
+    fn takes_documents(&self) -> bool {
+        self.documents || self.kind.is_some()
+    }
 }
 
 /// A recognized file that was not opened yet.
@@ -78,6 +87,16 @@ pub fn recognise(mut found: Found, choice: &Choice<'_>, context: &Context) -> Re
             (None, false) => places[*root].of(relative).map(Some),
         };
         let to = match to {
+            Ok(Some(to))
+                if to.is_unread()
+                    && !(choice.takes_documents()
+                        || *is_named
+                        || found.roots[*root].is_export
+                        || only.names(relative)) =>
+            {
+                skip(Reason::Unread);
+                continue;
+            }
             Ok(to) => to,
             Err(reason) => {
                 skip(reason);

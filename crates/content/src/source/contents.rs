@@ -218,7 +218,7 @@ fn kind_of(origin: &Origin) -> Result<Option<As>> {
 fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
     let sources::Choice { only, prefix, .. } = &origin.choice;
     let kind = kind_of(origin)?;
-    let choice = Choice { only, kind, all: committed, resources: 0 };
+    let choice = Choice { only, kind, all: committed, documents: true, resources: 0 };
     let found = recognise::recognise(find::find(&[named.to_owned()], committed, context)?, &choice, context)?;
     // Fail here: otherwise it would look as if the source had deleted the unreadable file.
     if let Some(left) = found.account.left_out.iter().find(|left| left.reason == Reason::Unreadable) {

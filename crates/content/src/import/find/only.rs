@@ -24,9 +24,18 @@ impl Only {
         Ok(Self { named: matcher(false)?, excluded: matcher(true)? })
     }
 
-    /// Returns whether a pattern matches the file or a folder above it, and no pattern excludes the file.
+    /// Returns whether a pattern matches the file or a folder above it, and no pattern excludes the file. Without patterns
+    /// that name files, all match.
     pub fn takes(&self, relative: &str) -> bool {
-        let names = |matcher: &Gitignore| matcher.matched_path_or_any_parents(relative, false).is_ignore();
-        (self.named.is_empty() || names(&self.named)) && !names(&self.excluded)
+        (self.named.is_empty() || self.names(relative)) && !matches(&self.excluded, relative)
     }
+
+    /// Returns whether a pattern names the file or a folder above it.
+    pub fn names(&self, relative: &str) -> bool {
+        matches(&self.named, relative)
+    }
+}
+
+fn matches(patterns: &Gitignore, relative: &str) -> bool {
+    patterns.matched_path_or_any_parents(relative, false).is_ignore()
 }

@@ -24,6 +24,8 @@ pub enum Kind {
     /// Subagents
     Subagent,
     /// Resources
+    #[value(alias = "document")]
+    #[serde(alias = "document")]
     Resource,
 }
 

@@ -201,7 +201,7 @@ fn a_malformed_line_of_an_ignore_file_is_passed_over() {
     let above = "has an invalid pattern, which was ignored: `[z-a]`: invalid range; 'z' > 'a'";
     for (named, paths) in [("docs", ["/.gitignore", ".gitignore"]), ("", [".gitignore", "docs/.gitignore"])] {
         let world_of = World::new();
-        let reply = world_of.run::<Import>(&[], &[world.path(named)]).unwrap();
+        let reply = world_of.run::<Import>(&["--documents"], &[world.path(named)]).unwrap();
         assert_eq!(world_of.uris(), [if named.is_empty() { "file:///docs/a.md" } else { "file:///a.md" }]);
         let notes = reply.data["notes"].as_array().unwrap();
         assert_eq!(notes.len(), 2, "{notes:?}");

@@ -57,7 +57,12 @@ impl World {
         row.from_shell(&matches).unwrap().run(&self.context)
     }
 
+    /// Imports with documents.
     fn import(&self, arguments: &[&str], relative: &[&str]) -> Result<Reply> {
+        self.import_as(&[&["--documents"], arguments].concat(), relative)
+    }
+
+    fn import_as(&self, arguments: &[&str], relative: &[&str]) -> Result<Reply> {
         let paths: Vec<_> = relative.iter().map(|relative| self.path(relative)).collect();
         self.run::<Import>(arguments, &paths)
     }

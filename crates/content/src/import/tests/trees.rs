@@ -341,6 +341,27 @@ fn an_unreadable_file_is_named() {
 fn the_database_is_not_imported_into_itself() {
     let world = World::new();
     std::fs::write(world.folder.path().join("a.md"), "a").unwrap();
-    world.run::<Import>(&[], &[world.folder.path().to_path_buf()]).unwrap();
+    world.run::<Import>(&["--documents"], &[world.folder.path().to_path_buf()]).unwrap();
     assert_eq!(world.uris(), ["file:///a.md"]);
+}
+
+#[test]
+fn a_file_that_no_agent_reads_comes_in_when_it_is_named() {
+    let world = World::new();
+    world.file("AGENTS.md", "a").file("src/main.rs", "b").file("docs/c.md", "c").file(".claude/skills/x/SKILL.md", "d");
+    world.file(".claude/skills/x/notes.txt", "e");
+    let reply = world.import_as(&[], &[""]).unwrap();
+    assert_eq!(reply.data["files"], json!({ "total": 5, "imported": 3, "same": 0, "left_out": 2 }));
+    assert_eq!(reply.hints, ["2 files that no agent reads were skipped; `--documents` imports them too"]);
+    let is_there = |file: &str| world.uris().iter().any(|known| known.ends_with(file));
+    world.import_as(&[], &["docs/c.md"]).unwrap();
+    assert!(is_there("/c.md") && !is_there("/main.rs"));
+    world.import_as(&["--only", "src/**"], &[""]).unwrap();
+    assert!(is_there("/main.rs"));
+    // A pattern that only excludes names nothing.
+    world.file("e.md", "e");
+    world.import_as(&["--only", "!src"], &[""]).unwrap();
+    assert!(!is_there("/e.md"));
+    world.import_as(&["--as", "document"], &["e.md"]).unwrap();
+    assert!(is_there("/e.md"));
 }
