@@ -62,7 +62,8 @@ fn what_is_ignored_is_taken_where_all_is_asked_for() {
     scratch.file("tree/build/notes.md", "Notes\n");
     scratch.file("tree/a.md", "A\n");
     scratch.file("tree/node_modules/b.md", "B\n");
-    let dry_run = |arguments: &[&str]| scratch.run(&[&["import", "tree", "--dry-run"], arguments].concat());
+    let dry_run =
+        |arguments: &[&str]| scratch.run(&[&["import", "--documents", "tree", "--dry-run"], arguments].concat());
     let without = dry_run(&[]);
     assert!(without.stdout.contains("1\tskipped\tlisted in .gitignore"), "{without}");
     assert!(without.stderr.contains("; `-v` lists them"), "{without}");
@@ -71,7 +72,7 @@ fn what_is_ignored_is_taken_where_all_is_asked_for() {
     assert!(!verbose.stderr.contains("`-v` lists them"), "{verbose}");
     let all = dry_run(&["--all"]);
     assert!(!all.stdout.contains("listed in .gitignore") && all.stdout.contains("node_modules"), "{all}");
-    scratch.ok(&["import", "tree", "--all"]);
+    scratch.ok(&["import", "--documents", "tree", "--all"]);
     assert_eq!(scratch.ok(&["resource", "show", "file:///build/notes.md"]), "Notes\n");
     assert_ne!(scratch.run(&["resource", "show", "file:///node_modules/b.md"]).status, 0);
 }

@@ -27,7 +27,7 @@ fn scratch() -> Scratch {
 #[test]
 fn a_repository_is_shown_whole_before_it_comes_in() {
     let scratch = scratch();
-    assert_snapshot!(scratch.run(&["import", "repo", "--dry-run"]), @r#"
+    assert_snapshot!(scratch.run(&["import", "--documents", "repo", "--dry-run"]), @r#"
     status: 0
     --- stdout
     3	create	instructions
@@ -44,7 +44,7 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     hint: that is 1 skill, 1 command, 3 rules, 1 subagent, 1 other file, 1 agent's file
     hint: dry run: the files were not imported; `-v` lists them
     "#);
-    let verbose = scratch.run(&["-v", "import", "repo", "--dry-run"]).stderr;
+    let verbose = scratch.run(&["-v", "import", "--documents", "repo", "--dry-run"]).stderr;
     for line in [
         "plugins/git/commands/commit.md: create prompt commit",
         "plugins/git/skills/pdf/SKILL.md: create skill pdf.SKILL.md (skill://pdf/SKILL.md)",
@@ -53,7 +53,7 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     ] {
         assert!(verbose.lines().any(|told| told == line), "{line}: {verbose}");
     }
-    assert_snapshot!(scratch.run(&["-v", "import", "repo", "--only", "plugins/hub"]), @r#"
+    assert_snapshot!(scratch.run(&["-v", "import", "--documents", "repo", "--only", "plugins/hub"]), @r#"
     status: 0
     --- stdout
     Imported 1 command into project 'p'
@@ -75,15 +75,15 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
 #[test]
 fn programs_get_every_file_with_what_became_of_it() {
     let scratch = scratch();
-    let reply = scratch.json(&["import", "repo"]);
+    let reply = scratch.json(&["import", "--documents", "repo"]);
     assert_eq!(reply["files"].to_string(), r#"{"total":11,"imported":8,"same":1,"left_out":2}"#);
     assert_eq!(reply["same"][0]["as"], "plugins/git/commands/commit.md");
     assert_eq!(reply["left_out"][0]["reason"], "hidden");
     assert_eq!(reply["notes"][0]["line"], 2);
-    let again = scratch.json(&["import", "repo"]);
+    let again = scratch.json(&["import", "--documents", "repo"]);
     assert_eq!(again["unchanged"].as_array().map(Vec::len), Some(8));
     scratch.ok(&["export", "out"]);
-    let nothing = scratch.json(&["import", "out"]);
+    let nothing = scratch.json(&["import", "--documents", "out"]);
     assert_eq!((&nothing["created"], &nothing["unchanged"]), (&serde_json::json!([]), &again["unchanged"]));
 }
 
@@ -96,7 +96,7 @@ fn images_among_more_texts_than_one_transaction_indexes_come_in() {
     for name in ["a.png", "f1500.png", "z.png"] {
         std::fs::write(scratch.path().join("repo").join(name), [0x89, b'P', 0xff, 0]).expect("a file");
     }
-    scratch.ok(&["import", "repo"]);
+    scratch.ok(&["import", "--documents", "repo"]);
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["-p", "q", "source", "add", "./repo", "--yes"]);
     for project in ["p", "q"] {
@@ -125,7 +125,7 @@ fn files_of_any_name_go_out_and_come_back() {
         scratch.file(&format!("repo/{name}/.mcp.json"), r#"{ "mcpServers": { "a": { "command": "x" } } }"#);
     }
     scratch.file("repo/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
-    let imported = scratch.json(&["import", "repo"]);
+    let imported = scratch.json(&["import", "--documents", "repo"]);
     assert_eq!((&imported["files"]["total"], &imported["files"]["left_out"]), (&50.into(), &0.into()), "{imported}");
     let lists = |project: &str| {
         ["prompt", "resource", "mcp", "agent-file"].map(|what| {
@@ -141,14 +141,14 @@ fn files_of_any_name_go_out_and_come_back() {
     };
     scratch.ok(&["export", "out"]);
     scratch.ok(&["project", "create", "q"]);
-    let again = scratch.json(&["-p", "q", "import", "out"]);
+    let again = scratch.json(&["-p", "q", "import", "--documents", "out"]);
     assert_eq!(again["files"]["left_out"], 0, "{again}");
     assert_eq!(lists("q"), lists("p"));
     scratch.ok(&["-p", "q", "export", "again"]);
     let tree = |folder: &str| crate::support::Tree::of(&scratch.path().join(folder));
     assert!(tree("again") == tree("out"), "another export came of it");
     // A line of what is told is a line, and nothing that a terminal acts on.
-    let told = scratch.run(&["-v", "import", "repo", "--dry-run"]).stderr;
+    let told = scratch.run(&["-v", "import", "--documents", "repo", "--dry-run"]).stderr;
     assert!(told.lines().any(|line| line.starts_with("docs/c d.md: unchanged")), "{told}");
     assert!(!told.contains(['\u{7}', '\u{85}']), "{told}");
 }
@@ -225,12 +225,12 @@ fn an_import_says_what_the_user_thinks_in() {
     }
     scratch.file("tree/docs/api.md", "The API\n");
     let kinds = "3 skills, 2 commands, 2 rules, 1 subagent, 1 other file";
-    let looked = scratch.run(&["import", "tree", "--dry-run"]);
+    let looked = scratch.run(&["import", "--documents", "tree", "--dry-run"]);
     assert!(looked.stderr.contains(&format!("hint: that is {kinds}\n")), "{looked}");
-    assert_eq!(scratch.ok(&["import", "tree"]), format!("Imported {kinds} into project 'p'\n"));
-    assert_eq!(scratch.ok(&["import", "tree"]), "Imported nothing into project 'p' (12 unchanged)\n");
+    assert_eq!(scratch.ok(&["import", "--documents", "tree"]), format!("Imported {kinds} into project 'p'\n"));
+    assert_eq!(scratch.ok(&["import", "--documents", "tree"]), "Imported nothing into project 'p' (12 unchanged)\n");
     scratch.file("tree/.claude/skills/pdf/more.md", "Even more\n");
-    let updated = scratch.ok(&["import", "tree", "--update"]);
+    let updated = scratch.ok(&["import", "--documents", "tree", "--update"]);
     assert_eq!(updated, "Imported 1 skill into project 'p' (1 updated, 11 unchanged)\n");
 }
 

@@ -129,7 +129,7 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
             let file = scratch.file(&format!("repo/{strange}"), text).display().to_string();
             scratch.file("repo/README.md", "# Read me\n");
             for named in [file.as_str(), "repo"] {
-                let ran = scratch.run(&["import", named]);
+                let ran = scratch.run(&["import", "--documents", named]);
                 assert_eq!(ran.status, 0, "{strange} of {path}: {ran}");
                 assert!(ran.stderr.contains("it looks like an MCP server configuration"), "{strange} of {path}: {ran}");
                 assert_no_token(&scratch, &strange);
@@ -141,18 +141,18 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
     for kind in ["resource", "prompt", "instructions", "subagent"] {
         let scratch = Scratch::with_project();
         scratch.file("repo/servers.json", MCP_SERVERS);
-        scratch.ok(&["import", "repo/servers.json", "--as", kind]);
+        scratch.ok(&["import", "--documents", "repo/servers.json", "--as", kind]);
         assert_no_token(&scratch, kind);
     }
     // A skill's file is a document too.
     let scratch = Scratch::with_project();
     scratch.file("repo/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\ntext\n");
     scratch.file("repo/skills/s/references/mcp.json", MCP_SERVERS);
-    scratch.ok(&["import", "repo"]);
+    scratch.ok(&["import", "--documents", "repo"]);
     assert_no_token(&scratch, "a skill");
     // Without values it is a document as any other.
     scratch.file("repo/docs/example.json", MCP_SERVERS.replace(TOKEN, "${API_TOKEN}"));
-    scratch.ok(&["import", "repo"]);
+    scratch.ok(&["import", "--documents", "repo"]);
     assert!(scratch.ok(&["resource", "list"]).contains("docs.example.json"));
 }
 
@@ -178,7 +178,7 @@ fn a_configuration_with_values_is_left_out_however_it_is_written() {
         scratch.file("repo/README.md", "# Read me\n");
         // Twice: the second import knows most of the files.
         for named in [file.as_str(), "repo", "repo"] {
-            let ran = scratch.run(&["import", named]);
+            let ran = scratch.run(&["import", "--documents", named]);
             assert_eq!(ran.status, 0, "{what}: {ran}");
             assert!(ran.stderr.contains("it looks like an MCP server configuration"), "{what}: {ran}");
             assert_no_token(&scratch, what);

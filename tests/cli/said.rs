@@ -108,7 +108,7 @@ fn files_whose_names_are_no_text_are_left_out_and_told() {
             return skipped("the disk takes no such names");
         }
     }
-    let imported = scratch.json(&["import", "repo"]);
+    let imported = scratch.json(&["import", "--documents", "repo"]);
     let left: Vec<_> = imported["left_out"].as_array().expect("a list").iter().map(|left| &left["reason"]).collect();
     assert_eq!(left, ["its name is not UTF-8 text", "its name is not UTF-8 text"], "{imported}");
     assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map(Vec::len), Some(1));

@@ -549,7 +549,9 @@ fn an_import_ends_at_ctrl_c_and_imports_nothing() {
         scratch.file(&format!("docs/{}/{n}.md", n % 50), format!("{n}\n").repeat(100));
     }
     for awaited in ["Importing", "Writing"] {
-        let Some(()) = interrupted(&scratch, &["import", "docs"], awaited) else { return skipped(NO_SCRIPT) };
+        let Some(()) = interrupted(&scratch, &["import", "--documents", "docs"], awaited) else {
+            return skipped(NO_SCRIPT);
+        };
         assert_eq!(scratch.json(&["resource", "list"])["resources"], serde_json::json!([]), "{awaited}");
     }
 }

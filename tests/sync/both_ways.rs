@@ -17,7 +17,7 @@ fn synced() -> Scratch {
     scratch.ok(&["prompt", "create", "review", "Review it.\nBe kind.\nBe brief.\n", "-d", "Reviews"]);
     scratch.file("repo/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nRead it.\n");
     scratch.file("repo/docs/guide.md", "# Guide\none\ntwo\nthree\n");
-    scratch.ok(&["import", "repo"]);
+    scratch.ok(&["import", "repo", "--documents"]);
     scratch.ok(&["sync", "team"]);
     scratch
 }

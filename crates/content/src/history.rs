@@ -17,12 +17,12 @@ use mcpkg_store::{blobs, prompts, resources};
 const MAX_COMPARED: i64 = 16 << 20;
 
 macro_rules! item_operations {
-    ($kind:ident, $word:literal, $title:literal, $example:literal, $names:ident, $changes:ident,
+    ($kind:ident, $word:literal, $example:literal, $(#[$name:meta])+ $names:ident, $changes:ident,
      $delete:ident, $history:ident, $diff:ident, $restore:ident) => {
         #[doc = concat!("Delete a ", $word)]
         #[derive(clap::Args, Deserialize, JsonSchema)]
         pub struct $delete {
-            #[doc = concat!($title, " name")]
+            $(#[$name])+
             #[arg(add = $names)]
             name: String,
         }
@@ -162,8 +162,8 @@ macro_rules! item_operations {
 item_operations!(
     Prompt,
     "prompt",
-    "Prompt",
     "code-review",
+    /// Prompt name
     PROMPTS,
     PROMPTS,
     PromptDelete,
@@ -174,8 +174,8 @@ item_operations!(
 item_operations!(
     Resource,
     "resource",
-    "Resource",
     "api-docs",
+    /// Resource name
     RESOURCES,
     RESOURCES,
     ResourceDelete,

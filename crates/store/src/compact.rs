@@ -1,8 +1,8 @@
 //! Deletes old revisions and unused content, and returns the space to the disk.
 
-use super::revisions::{self, Kept, Outdated};
+use super::revisions::{self, Outdated};
 use super::search::reserved;
-use super::{Store, blobs};
+use super::{Store, blobs, workflows};
 use mcpkg_base::error::Result;
 
 /// The maximum number of rows that one transaction deletes, so that other writers do not wait for long.
@@ -13,18 +13,18 @@ impl Store {
     pub fn outdated_revisions(&self, outdated: Outdated) -> Result<u64> {
         self.read(|db| {
             db.allow_long();
-            revisions::outdated(db, outdated)
+            Ok(revisions::outdated(db, outdated)? + workflows::outdated(db, outdated)?)
         })
     }
 
     /// Deletes outdated revisions, a thousand per transaction. Returns how many were deleted.
     pub fn forget_revisions(&self, outdated: Outdated) -> Result<u64> {
         let mut forgotten = 0;
-        for kept in Kept::ALL {
+        for forget in [revisions::forget, workflows::forget] {
             loop {
                 let deleted = self.write(|db| {
                     db.allow_long();
-                    revisions::forget(db, kept, outdated, AT_ONCE)
+                    forget(db, outdated, AT_ONCE)
                 })?;
                 forgotten += deleted;
                 if deleted < AT_ONCE.into() {

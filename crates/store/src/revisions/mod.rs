@@ -19,7 +19,7 @@ mod outdated;
 
 pub use kind::Kind;
 pub use outdated::Outdated;
-pub(super) use outdated::{Kept, forget, forgot_revisions, outdated};
+pub(super) use outdated::{forget, forgot_revisions, outdated};
 
 /// The SELECT without its conditions; [`from_row`] reads its rows. The columns that the checksum covers come first, then the
 /// checksum, then the rest.

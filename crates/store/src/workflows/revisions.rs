@@ -10,7 +10,7 @@ use super::workflow::{Change, Workflow};
 use crate::Db;
 use crate::engine::{Row, Unique, params, sql};
 use crate::projects::Project;
-use crate::revisions::{self, Author};
+use crate::revisions::{self, Author, Outdated};
 use crate::sums::{checksum, intact};
 use crate::text::{legible, plain};
 use mcpkg_base::clock::{self, Millis};
@@ -231,4 +231,33 @@ fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
         at: 0,
         actor: String::new(),
     })
+}
+
+/// The SQL condition that a row of `workflow_revision` is outdated: `?1` is the time, `?2` how many revisions stay.
+/// The remaining ones have no gap.
+macro_rules! outdated {
+    () => {
+        "workflow_revision.number <= (SELECT max(newest.number) FROM workflow_revision newest
+                                       WHERE newest.item = workflow_revision.item) - ?2
+         AND NOT EXISTS (SELECT 1 FROM workflow_revision older
+                          WHERE older.item = workflow_revision.item AND older.number <= workflow_revision.number
+                            AND older.at >= ?1)"
+    };
+}
+
+/// Returns how many revisions are outdated.
+pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM workflow_revision WHERE ", outdated!());
+    db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
+}
+
+/// Deletes up to `limit` outdated revisions, the oldest first, and returns how many. An open draft keeps the text that it is
+/// based on.
+pub(crate) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
+    let sql = sql!(
+        "DELETE FROM workflow_revision WHERE id IN (SELECT id FROM workflow_revision WHERE ",
+        outdated!(),
+        " ORDER BY item, number LIMIT ?3)"
+    );
+    db.run(sql, params![outdated.before, outdated.keep.max(1), limit])
 }
