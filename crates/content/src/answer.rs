@@ -62,7 +62,8 @@ pub(super) fn next_cursor<R>(list: &str, project: i64, slice: &Slice<R>, name: f
     slice.rows.last().filter(|_| slice.more).map(|last| cursor::encode(list, project, name(last)))
 }
 
-/// Returns a list in the form its caller reads. Many clients show a model only the text, so the text repeats `next_cursor`.
+/// Returns the body of a list. An agent also gets a text with `next_cursor`, because many clients show a model only the
+/// text.
 pub(super) fn listed(context: &Context, table: Table, next_cursor: Option<&str>) -> Body {
     let next = next_cursor.filter(|_| !context.is_shell()).map(|next| Body::Text(format!("next_cursor: {next}\n")));
     match next {
@@ -71,7 +72,7 @@ pub(super) fn listed(context: &Context, table: Table, next_cursor: Option<&str>)
     }
 }
 
-/// Returns whether a list call asks for at most one page of the default size, which takes microseconds.
+/// Returns whether a list call asks for at most one page of the default size. Such a call takes microseconds.
 pub(super) fn is_one_page(limit: Option<u32>) -> bool {
     limit.is_none_or(|limit| limit as usize <= mcpkg_core::op::PAGE)
 }

@@ -27,12 +27,12 @@ pub struct Given {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A JSON string from a tool call. The MIME type that the agent gives decides whether the string is text or base64
-    /// (contract 001).
+    /// A JSON string from a tool call. The MIME type that the agent gives decides whether the string is text or base64,
+    /// as contract 001 defines for `create_resource`.
     Agent,
     /// Text on the command line, or standard input.
     Shell,
-    /// A file. Its type is guessed from its name.
+    /// A file. If no MIME type is given, it is guessed from the file's name and bytes.
     File(PathBuf),
 }
 

@@ -11,7 +11,7 @@ pub const PROMPTS: Names = Names::Stored(|typed| {
     Ok(names.into_iter().map(Name::from).collect())
 });
 
-/// Completes the project's resources: names, or URIs as soon as the typed text contains a colon.
+/// Completes the project's resources: their names, and also their URIs once the typed text contains a colon.
 pub const RESOURCES: Names = Names::Stored(|typed| {
     let mut names = resources::names(typed.db, typed.selection, typed.prefix, typed.limit)?;
     if let (true, Some(project)) = (typed.prefix.contains(':'), typed.project()?) {

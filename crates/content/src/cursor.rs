@@ -10,7 +10,8 @@ pub fn encode(list: &str, project: i64, name: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{list}\n{project}\n{name}"))
 }
 
-/// Returns the project's key and the name after which the page begins. Fails if the cursor does not belong to `list`.
+/// Returns the project's key and the name after which the page begins. Fails if the cursor is malformed or belongs to
+/// another list.
 pub fn decode(list: &str, cursor: &str) -> Result<(i64, String)> {
     let parsed = (|| {
         let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;

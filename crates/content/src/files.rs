@@ -1,4 +1,4 @@
-//! Stores files that were edited on disk: a skill's files and instructions, byte for byte.
+//! Stores the bytes of a file as a resource: changes an existing resource, or adds the file to a skill.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use mcpkg_store::resources::{self, Attributes, Key, Resource};
 use mcpkg_store::revisions::Author;
 use mcpkg_store::{Db, blobs};
 
-/// The largest file, in bytes, whose front matter is read for a description.
+/// The maximum size, in bytes, of a file whose front matter is read for a description.
 const MAX_DESCRIBED: u64 = 16 << 20;
 
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub fn change(
     Ok((resource, true))
 }
 
-/// Adds the file at `path` to a skill, in the same way as an import.
+/// Adds a file to the skill `skill`, in the same way as an import. `path` is the path within the skill.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` if the project already has a resource with this URI.

@@ -1,4 +1,4 @@
-//! `mcpkg prompt|resource delete`, `history`, `diff` and `restore`: the operations that are the same for both kinds.
+//! `mcpkg prompt|resource delete`, `history`, `diff` and `restore`: one implementation for prompts and resources.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

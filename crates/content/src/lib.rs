@@ -82,7 +82,9 @@ pub const DOMAIN: Domain = Domain {
     ..Domain::EMPTY
 };
 
-/// The operations of this domain, in documentation order. The six tools of contract 001 come first.
+/// The operations on projects, prompts and resources, and search, import, export and sync, in the order of the
+/// documentation. Of the tools for agents, the six of contract 001 (create, update and delete a prompt or a resource)
+/// come first.
 pub const OPS: &[Entry] = &[
     Entry::of::<projects::Create>(),
     Entry::of::<projects::List>(),

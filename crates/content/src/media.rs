@@ -10,7 +10,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_store::new_content::NewContent;
 
-/// The MIME type if none is given and none can be guessed (contract 001).
+/// The default MIME type (contract 001). From the shell, it applies only to text whose type cannot be guessed.
 pub const DEFAULT: &str = "text/plain";
 
 const BINARY: &str = "application/octet-stream";
@@ -51,8 +51,9 @@ pub fn is_textual(mime_type: &str) -> bool {
             ))
 }
 
-/// Determines the MIME type of content. For an agent, it is the type that the agent gives, or text/plain. For a shell, it
-/// follows from the bytes and the name of the file, or the URI. Fails if the content is empty or does not fit the type.
+/// Determines the MIME type of content. For an agent, it is the type that the agent gives, or text/plain. For the
+/// shell, it is the given type, or it is guessed from the bytes and from the name of the file or the URI. Fails if the
+/// content is empty or does not fit the type.
 pub fn decide(given: Given, mime_type: Option<&str>, uri: &str) -> Result<Media> {
     if given.content.size() == 0 {
         return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
@@ -89,8 +90,8 @@ fn from_agent(content: NewContent, mime_type: &str) -> Result<Media> {
     Ok(Media { mime_type, text: false, content: decoded.into() })
 }
 
-/// Determines the MIME type of a file's content, which may be empty. Fails if `mime_type` is textual and the content
-/// is not.
+/// Determines the MIME type of a file's content, which may be empty. Fails if `mime_type` is malformed, or if it is
+/// textual and the content is not.
 pub fn from_file(content: NewContent, mime_type: Option<&str>, name: &Path) -> Result<Media> {
     let readable = content.is_text();
     if let Some(mime_type) = mime_type {
@@ -111,7 +112,7 @@ pub fn from_file(content: NewContent, mime_type: Option<&str>, name: &Path) -> R
 }
 
 /// Returns whether content of this MIME type is served as text; `readable` means that its bytes are valid text. Fails
-/// if the type is textual and the bytes are not.
+/// if the type is malformed, or if it is textual and the bytes are not.
 pub fn fits(mime_type: &str, readable: bool) -> Result<bool> {
     check(mime_type)?;
     let textual = is_textual(mime_type);

@@ -78,8 +78,9 @@ fn label(entry: &Entry) -> String {
     }
 }
 
-/// Carries out a proposal and returns a sentence about it. Fails with `E_INVALID_ARGUMENT` if the item was changed since
-/// the proposal was made, so that nothing is overwritten unseen, and with `E_ALREADY_EXISTS` if the name or URI is taken.
+/// Carries out a proposal and returns a sentence about it. The next sync carries out [`Action::DeleteFile`]. Fails with
+/// `E_INVALID_ARGUMENT` if the item was changed since the proposal was made, so that nothing is overwritten unseen, and
+/// with `E_ALREADY_EXISTS` if the name or URI is taken.
 pub fn accept(
     db: &Db<'_>,
     author: Author<'_>,

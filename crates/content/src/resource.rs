@@ -1,4 +1,5 @@
-//! The `mcpkg://` resources: a client that supports only resources can read everything in a project with them.
+//! The `mcpkg://` resources: with them, a client that supports only MCP resources can read a project's prompts,
+//! resources and their histories.
 
 use serde_json::{Map, json};
 
@@ -106,7 +107,7 @@ fn history(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the newest revisions of the requested item; `None` if its kind is unknown.
+/// Returns the newest revisions of the requested item; `None` if its kind is unknown or no project is selected.
 fn revisions_of(asked: &Asked<'_>, limit: usize) -> Result<Option<Vec<revisions::Revision>>> {
     let Some(kind) = Kind::named(asked.values.get("kind")) else { return Ok(None) };
     let Some(project) = projects::served(asked.db, asked.selection)? else { return Ok(None) };

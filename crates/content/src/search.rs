@@ -10,7 +10,7 @@ use mcpkg_core::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table
 use mcpkg_store::blobs::{self, Verify};
 use mcpkg_store::{projects, search};
 
-/// The maximum length of a snippet in bytes.
+/// The approximate maximum length of a snippet in bytes.
 const SNIPPET: usize = 160;
 
 /// The maximum number of words in a query. Each word costs another index lookup.

@@ -1,5 +1,5 @@
-//! Represents prompts, resources, MCP servers and files of single agents in one common form. It contains everything that an
-//! export writes about an item.
+//! Represents prompts, resources, MCP servers and agent-specific files in one common form, [`Stored`]. It has
+//! everything that an export writes about an item.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use mcpkg_store::{Db, blobs};
 #[derive(Clone, Debug)]
 pub struct Stored {
     pub item: Item,
-    /// The item's name, attributes and origin. The origin comes from the modules table.
+    /// The item's name, attributes and origin. For prompts and resources, the origin comes from the modules table.
     pub entry: Entry,
 }
 
@@ -77,8 +77,8 @@ impl Stored {
         }
     }
 
-    /// Returns the item's permanent key, which renaming does not change: `prompt:<uuid>`, `resource:<uuid>`,
-    /// `agent_file:<path>` or `mcp_server:<uuid>`.
+    /// Returns the item's permanent key: `prompt:<uuid>`, `resource:<uuid>`, `agent_file:<path>` or
+    /// `mcp_server:<uuid>`. Renaming a prompt, resource or server does not change its key.
     pub fn key(&self) -> String {
         match &self.item {
             Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
@@ -88,7 +88,7 @@ impl Stored {
         }
     }
 
-    /// Returns an item without an origin, since the modules table is not read.
+    /// Returns the item without reading the modules table, so a prompt or resource has no origin yet.
     fn bare(item: Item) -> Self {
         let (name, what) = match &item {
             Item::Prompt(prompt) => (prompt.name.clone(), What::Prompt(prompt.attributes.clone())),
@@ -115,8 +115,8 @@ impl Stored {
         self
     }
 
-    /// Returns the key of the item's row in the modules table; `None` for servers and files of one agent, which have no such
-    /// row.
+    /// Returns the key of the item's row in the modules table; `None` for servers and agent-specific files, which have
+    /// no such row.
     pub fn module(&self) -> Option<String> {
         match &self.item {
             Item::Prompt(prompt) => Some(module(&self.entry.what, prompt.uuid)),
@@ -144,7 +144,7 @@ fn skill_of(uri: &str) -> Option<String> {
     path.split_once('/').map(|(name, _)| name.to_owned())
 }
 
-/// Returns a project's prompts and resources (each sorted by name), then the files of single agents (by path), then the
+/// Returns a project's prompts and resources (each sorted by name), then the agent-specific files (by path), then the
 /// MCP servers (by name).
 pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
     let rows: HashMap<String, Row> =
@@ -154,7 +154,7 @@ pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
     let kept = agent_files::all(db, project.id)?.into_iter().map(Item::AgentFile);
     let servers = servers::all(db, project.id)?.into_iter().map(|server| Item::Server(Box::new(server)));
     let all = prompts.chain(resources).chain(kept).chain(servers).map(Stored::bare);
-    // Look rows up by module and not by item, because all files of a skill share one row.
+    // Look rows up by [`module`] and not by [`Stored::key`], because all files of a skill share one row.
     Ok(all
         .map(|stored| match stored.module().and_then(|module| rows.get(&module)) {
             Some(row) => stored.with_row(row.clone()),
@@ -207,7 +207,7 @@ fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
     })
 }
 
-/// Fails if the merged content is not valid for its kind of item.
+/// Fails if the content is not valid for the entry's kind of item.
 pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
     item::check(entry, content)?;
     if entry.what == What::Server { server::read(entry, content).map(drop) } else { Ok(()) }
@@ -304,7 +304,7 @@ fn put_server(
     Ok(servers::update(db, project, &before, after, now)?.uuid)
 }
 
-/// Returns whether a server stays enabled with a new definition, which is the case if only the description changes.
+/// Returns whether a server stays enabled with a new definition: it is enabled now, and only its description changes.
 pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
     let described = Definition { description: before.definition.description.clone(), ..definition.clone() };
     before.enabled && described == before.definition
@@ -325,7 +325,7 @@ pub fn put_origin(
     let before = known.cloned().unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
     let Origin { applies, agent, path } = origin.clone();
     let row = match origin.is_empty() {
-        // An item without an origin does not come from a file, so keep the recorded origin.
+        // An item without an origin does not come from a file, so keep the recorded agent and path.
         true => Row { applies, ..before.clone() },
         false => Row { applies, agent, path, ..before.clone() },
     };
@@ -336,7 +336,8 @@ pub fn put_origin(
     Ok(Some(row))
 }
 
-/// Deletes an item; its revisions stay in the history.
+/// Deletes an item. The revisions of a prompt or resource stay in the history; agent-specific files and servers have no
+/// history.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Stored) -> Result<()> {
     match &stored.item {
         Item::Prompt(prompt) => prompts::delete(db, author, project, &prompt.name).map(drop),
@@ -346,7 +347,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, stored: &Store
     }
 }
 
-/// Returns whether the project's item has the content `blob`. `None` means that there is no item.
+/// Returns whether the item has the content `blob`. Two `None`s match: no item was expected, and there is none.
 pub fn is_at(db: &Db<'_>, stored: Option<&Stored>, blob: Option<i64>) -> Result<bool> {
     match (stored, blob) {
         (Some(stored), Some(blob)) => stored.holds(db, blob),

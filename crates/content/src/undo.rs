@@ -22,10 +22,10 @@ pub const UNDO: Undo = Undo {
     ..Undo::NOTHING
 };
 
-/// Prompts, or resources. A state is the number of a revision.
+/// Undoes changes of prompts or resources. A state is the number of a revision, or empty before the item was created.
 struct Item(Kind);
 
-/// Returns the revision of a state, and the key of the revision's project. `None` if the state means that there is no item.
+/// Returns the revision with the number `state`, and the key of its project. `None` if there is no such revision.
 fn revision(db: &Db<'_>, item: &str, state: &str) -> Result<Option<(i64, Revision)>> {
     let (Ok(item), Ok(number)) = (Uuid::parse_str(item), state.parse()) else { return Ok(None) };
     revisions::of_item(db, item, number)
@@ -163,7 +163,7 @@ impl Undoable for Item {
     }
 }
 
-/// Returns the project that a state names.
+/// Returns the project with the UUID in `state`, if it exists.
 fn named(db: &Db<'_>, state: &str) -> Result<Option<Project>> {
     Uuid::parse_str(state).map_or(Ok(None), |uuid| projects::by_uuid(db, uuid))
 }
@@ -181,7 +181,7 @@ fn to_project(db: &Db<'_>, to: &str, none: &str) -> Result<Result<String, String
     })
 }
 
-/// The selected project.
+/// Undoes changes of the selected project. A state is a project's UUID, or empty if no project is selected.
 struct Selected;
 
 impl Undoable for Selected {
@@ -213,7 +213,7 @@ impl Undoable for Selected {
     }
 }
 
-/// The project that a folder is bound to.
+/// Undoes changes of folder bindings. A state is a project's UUID, or empty if the folder is not bound.
 struct Bound;
 
 impl Undoable for Bound {

@@ -13,15 +13,15 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::links::Link;
 use mcpkg_store::new_content::NewContent;
 
-/// A copy or variant that may be written: its record in the database, and its file.
+/// A copy or variant (see [`crate::same`]) that may be written: its record in the database, and its file.
 pub type Candidate = (Link, File);
 
 /// Copies and variants that can only be written together, because they belong to one skill. Any other one is a group of its
 /// own.
 pub type Group = Vec<Candidate>;
 
-/// Returns `files` and `others` together. At equal paths, a file in `others` takes the place, unless the manifest lists the
-/// file in `files`.
+/// Returns `files` and `others` together. If both have a file at the same path, the one in `others` is returned, unless
+/// the manifest lists the one in `files`.
 pub fn beside<'a>(files: &'a [File], others: impl Iterator<Item = &'a File> + Clone) -> impl Iterator<Item = &'a File> {
     let paths: HashSet<&str> = others.clone().map(|file| file.relative.as_str()).collect();
     let stays = move |file: &&File| file.listed.is_some() || !paths.contains(file.relative.as_str());
@@ -94,8 +94,8 @@ pub(super) fn is_restored(placed: &Placed, expected: &Expected<'_>) -> bool {
     placed.items.iter().any(|item| is_as_exported(&item.entry, entry) && item.content == *content)
 }
 
-/// Returns whether an imported item equals the exported one. If the exported item has an original path, the paths must be
-/// equal too.
+/// Returns whether an imported item equals the exported one. If the exported item has an original path, the paths and
+/// agents of both items must be equal too.
 fn is_as_exported(read: &Entry, entry: &Entry) -> bool {
     let placed = entry.origin.path.is_none()
         || (read.origin.path == entry.origin.path && read.origin.agent == entry.origin.agent);

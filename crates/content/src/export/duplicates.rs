@@ -1,5 +1,5 @@
-//! Chooses the duplicates that an export writes: those that an import would recognize as duplicates again ([`crate::same`]).
-//! No duplicate contains another one.
+//! Chooses the duplicates that an export writes: those that an import would recognize as duplicates again
+//! ([`crate::same`]). The path of a duplicate is never below that of another one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,12 +15,13 @@ use crate::same::Duplicate;
 use mcpkg_base::error::Result;
 use mcpkg_store::links::{Link, Target};
 
-/// Returns the links that lead to one of these files, or to a folder with some of them, if the link's own path is free.
+/// Returns the links to write. Each leads to one of `files`, or to a folder with some of them, which keep their roles
+/// behind the link ([`is_one_thing`]). The link's own path must be free.
 pub(crate) fn fitting_links(links: Vec<Link>, layout: &mut Layout, files: &[&str]) -> Vec<Link> {
     links.into_iter().filter(|link| is_one_thing(link, files) && claim(layout, &link.path)).collect()
 }
 
-/// Reserves a path, unless it equals, contains or is below a reserved path.
+/// Reserves a path. Returns false if the path is not safe, or if it equals, contains or is below a reserved path.
 fn claim(layout: &mut Layout, path: &str) -> bool {
     is_safe(path) && layout.claim(path)
 }
@@ -42,7 +43,8 @@ impl<'o> Own<'o> {
         imported(beside(self.files, others))
     }
 
-    /// Returns for each file whether an import restores the expected item; `None` if the import finds additional items.
+    /// Returns for each file whether an import restores the expected item; `None` if the import finds additional items
+    /// or clashing names.
     fn come_back(self, placed: &Placed) -> Option<Vec<bool>> {
         let has_no_more = placed.items.len() <= self.files.len() && placed.clashes.is_empty();
         has_no_more.then(|| comes_back(placed, self.files, self.expected).collect())
@@ -84,8 +86,8 @@ pub fn fit(files: &[File], mut duplicates: Vec<Group>, expected: &[Expected<'_>]
     }
 }
 
-/// Returns the groups that an import recognizes as duplicates of their files, and that do not change what else the import
-/// restores.
+/// Returns the groups that an import recognizes as duplicates of their files, and that do not change which other items
+/// the import restores.
 fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     let by_path: HashMap<&str, &File> = own.files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let mut fitting = Vec::new();

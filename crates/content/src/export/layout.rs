@@ -14,7 +14,7 @@ use mcpkg_base::inside::stays_inside;
 use mcpkg_store::new_content::NewContent;
 use mcpkg_store::prompts::Attributes;
 
-/// The folder for items that have no usual path.
+/// The folder for items that get none of their own paths ([`own_paths`]).
 const OTHERS: &str = "mcpkg.files";
 
 const MAX_PART: usize = 200;
@@ -35,7 +35,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Returns the file for an item. If all of the item's own paths are taken, the manifest lists the file.
+    /// Returns the file for an item. If the item gets none of its own paths, the manifest lists the file.
     pub fn file(&mut self, entry: &Entry, content: &NewContent) -> Result<File> {
         let (relative, is_own) = self.place(entry);
         let listed = (!is_own).then(|| entry.clone());

@@ -100,7 +100,7 @@ struct Counts {
     resources: usize,
     servers: usize,
     agent_files: usize,
-    /// Duplicates that could not be written.
+    /// Duplicates and links that could not be written.
     left: usize,
 }
 
@@ -117,7 +117,7 @@ struct Stored {
 }
 
 impl Stored {
-    /// Reads the project. Each content is written to a file in `scratch`.
+    /// Reads the project. The content of each item is written to a file in `scratch`, except that of MCP servers.
     fn read(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Self> {
         let all = stored::all(db, project)?.into_iter();
         let blobs = all.filter_map(|stored| stored.own_blob().map(|blob| (stored.entry, blob)));
@@ -147,7 +147,7 @@ impl Stored {
     }
 }
 
-/// Writes the project into the folder. Returns the number of items, and the project's name.
+/// Writes the project into the folder. Returns the number of items by kind, and the project's name.
 fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = write::scratch(folder)?;
     let stored = context.read(|db, project| Stored::read(db, project, scratch.path(), context))?;
@@ -204,7 +204,7 @@ fn put_in_place(files: &mut [File], mut duplicates: Vec<Group>) -> (usize, Vec<G
     (count, duplicates)
 }
 
-/// Writes the duplicates and links next to the files, and returns how many.
+/// Writes the duplicates, and the links that fit, next to the files. Returns how many were written.
 fn write_duplicates(
     folder: &Path,
     duplicates: Vec<Group>,
@@ -230,9 +230,10 @@ fn write_duplicates(
     Ok(duplicates.len() + links.len())
 }
 
-/// Adds manifest entries for the files that an ignore file hides, in the project or in a folder above, and for files that an
-/// import would then read differently. Returns the duplicates that can still be written. Copies of a listed file cannot,
-/// because an import reads a listed file only as its entry says and does not look for copies.
+/// Adds manifest entries for the files that an ignore file hides, in the exported folder or in a folder above it, and
+/// for files that an import would then read differently. Returns the duplicates that can still be written. Duplicates
+/// of a listed file cannot, because an import reads a listed file only as its entry says and does not look for
+/// duplicates.
 fn list_ignored(
     folder: &Path,
     files: &mut [File],

@@ -39,8 +39,9 @@ impl Manifest {
         Ok(json)
     }
 
-    /// Reads the manifest of `folder`; `None` if there is none. Fails if the manifest is malformed, has a newer version, or
-    /// contains a path that leaves the folder. `heal` is the hint for a malformed manifest.
+    /// Reads the manifest of `folder`; `None` if there is none. Fails if the manifest is malformed, has a different
+    /// version, or contains conflict markers or a path that leads out of the folder. `heal` is the hint for such a
+    /// manifest.
     pub fn read(folder: &Path, heal: &str) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         let bytes = match mcpkg_base::file::read(&path, mcpkg_base::file::TEXT) {

@@ -54,7 +54,7 @@ pub fn check(server: &Server) -> Result<()> {
     check_origin(&Origin { applies: Applies::Always, agent: origin.agent.clone(), path: origin.path.clone() })
 }
 
-/// The content of a server's item. The `enabled` flag is missing, because each user decides that.
+/// The content of a server's item. It has no `enabled` flag, because each user decides whether a server is enabled.
 #[derive(Serialize, Deserialize)]
 struct Document {
     #[serde(flatten)]

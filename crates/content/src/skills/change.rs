@@ -112,7 +112,8 @@ impl Operation for Update {
     }
 }
 
-/// Returns a stored skill's resources by path. A resource that is not a valid file of the skill is listed under its URI.
+/// Returns a stored skill's resources by path. A resource whose URI is not a valid path in the skill is listed under
+/// its URI.
 fn stored(db: &Db<'_>, project: &Project, name: &str) -> Result<BTreeMap<String, Resource>> {
     if super::stored(db, project.id, name)?.is_none() {
         return Err(missing(db, project, name));

@@ -30,8 +30,8 @@ pub struct Main {
     /// The front matter, if it is valid.
     pub matter: Option<Map<String, Value>>,
     pub problems: Vec<Problem>,
-    /// The problem that `name` differs from the folder's name. It is separate, because some agents use one of these names and
-    /// some the other.
+    /// The problem that `name` differs from the folder's name. It is separate from `problems`, because some agents use
+    /// `name` and some the folder's name.
     pub other_name: Option<Problem>,
 }
 
@@ -107,7 +107,8 @@ pub fn main(folder: &str, text: &str) -> Main {
         Some(_) => problems.push((line("description"), "`description` is not a string".to_owned())),
         None => problems.push((1, "the front matter has no `description`".to_owned())),
     }
-    // Agents accept such YAML today. But an MCP host that compares the file with the answer of skills/list may refuse it.
+    // Agents accept this malformed YAML today. But an MCP host that compares the file with the answer of skills/list
+    // may refuse it.
     if let Some((why, line)) = odd {
         problems.push((line + 1, format!("the front matter is not valid YAML ({why}); put the value in quotes")));
     }
@@ -124,7 +125,7 @@ pub fn mark(text: &str) -> Option<Problem> {
     text.starts_with('\u{feff}').then(|| Problem::of(MAIN, 1, why))
 }
 
-/// Checks the paths and sizes of the files of the skill in `folder`, and that `SKILL.md` is among them.
+/// Checks the paths of the files of the skill in `folder`, that `SKILL.md` is among them, and that it is not too large.
 pub fn files<'a>(folder: &str, files: impl IntoIterator<Item = (&'a str, i64)>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut paths: HashMap<String, String> = HashMap::new();

@@ -132,8 +132,8 @@ pub struct Given {
 }
 
 impl Given {
-    /// Takes the text of a `SKILL.md`. If the text has no front matter, it is generated from `description`. If both are
-    /// missing, the error has the hint `without`.
+    /// Takes the text of a `SKILL.md`. `description` is for a text without front matter: the front matter is then
+    /// generated. If a text without front matter is not valid, the error has the hint `without`.
     pub fn text(name: &str, content: Content, description: Option<String>, without: &str) -> Result<Self> {
         let text = main_text(content)?;
         let has_front = matches!(matter::split(&text), Ok(Some(_)));

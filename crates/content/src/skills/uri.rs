@@ -21,7 +21,7 @@ pub fn name_of(uri: &str) -> Option<&str> {
     uri.strip_prefix(SCHEME)?.strip_suffix(MAIN)?.strip_suffix('/').filter(|name| is_name(name))
 }
 
-/// Returns the path within the skill `name` for a URI; `None` if the path leads out of the skill.
+/// Returns the path within the skill `name` for a URI; `None` if the URI is not a valid path in this skill.
 pub fn path_of(name: &str, uri: &str) -> Option<String> {
     let path = uri::decode(uri.strip_prefix(SCHEME)?)?;
     let path = path.strip_prefix(name)?.strip_prefix('/')?;

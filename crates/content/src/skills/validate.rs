@@ -92,7 +92,8 @@ fn names(db: &Db<'_>, project: &Project) -> Result<BTreeSet<String>> {
     Ok(resources.iter().filter_map(|resource| name(&resource.attributes.uri)).collect())
 }
 
-/// Returns the problems of the files below `skill://NAME/`; `None` if there are no files.
+/// Returns the problems of the files below `skill://NAME/`; `None` if the project has neither such files nor a resource
+/// `skill://NAME`.
 fn validate(db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Vec<Problem>>> {
     let files = rows::files(db, project.id, name)?;
     if files.is_empty() {

@@ -33,8 +33,8 @@ const GITHUB: &str = "https://github.com";
 const SCHEMES: [&str; 3] = ["https", "ssh", "file"];
 
 impl Address {
-    /// Parses an address. `reference` and `path` come from flags, and override those in the text. Refuses URLs that contain a
-    /// password.
+    /// Parses an address. `reference` and `path` come from flags, and override those in the text. Refuses URLs that
+    /// contain credentials.
     pub fn parse(text: &str, reference: Option<&str>, path: Option<&str>) -> Result<Self> {
         let mut address = if Path::new(text).exists() {
             on_disk(Path::new(text))?

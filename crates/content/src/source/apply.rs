@@ -30,7 +30,7 @@ pub fn apply(
 ) -> Result<Vec<Step>> {
     let mut steps = plan(db, project, source, contents, extent)?;
     let total = steps.len() as u64;
-    // Delete items first, because new items may reuse their names.
+    // Delete items first, because new items may reuse the names of deleted ones.
     let (going, coming): (Vec<_>, Vec<_>) = steps.iter_mut().partition(|step| step.taken.is_none());
     for (done, step) in (1..).zip(going.into_iter().chain(coming)) {
         if context.is_cancelled() {
@@ -130,7 +130,8 @@ impl Applying<'_> {
         stored::put(db, self.author, self.project, clock, step.ours.clone(), entry, content)
     }
 
-    /// If an update renames a skill, moves the skill's row in the modules table, with its tags and so on, to the new name.
+    /// If an update renames a skill, copies the skill's row in the modules table, with its tags and so on, to the new
+    /// name. Does nothing if the new name has a row already.
     fn follow_skill(&self, step: &Step, entry: &Entry) -> Result<()> {
         let skill = |entry: &Entry| {
             let (name, _) = entry.what.in_skill()?;

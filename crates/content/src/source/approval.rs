@@ -1,5 +1,6 @@
-//! Checks that this user approved a source on this machine, by fetching it the first time. Otherwise, a database from somebody
-//! else could make mcpkg read any folder of this machine, or fetch from any host.
+//! The approval to fetch from a stored source. A user approves a source by adding or installing it on this machine, or
+//! when mcpkg asks. Otherwise, a database from somebody else could make mcpkg read any folder of this machine, or fetch
+//! from any host.
 
 use serde_json::{Value, json};
 

@@ -25,7 +25,8 @@ use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
 use mcpkg_store::sources::{self, Kind, Origin};
 
-/// A file of a source, and the item that it becomes in the project.
+/// A file of a source, and the item that it becomes in the project. An MCP server that is defined in a file is a
+/// `SourceFile` of its own.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     /// The path in the source, with `/` separators.
@@ -35,11 +36,12 @@ pub struct SourceFile {
     /// The SHA-256 of the file's bytes.
     pub sha256: [u8; 32],
     pub executable: bool,
-    /// Whether there are identical files, or the file was reached through a link.
+    /// Whether there are identical files, or the file was reached through a link. Always set for an MCP server.
     pub shared: bool,
 }
 
-/// The contents of a source. Large files are in a temporary folder, which is deleted when this value is dropped.
+/// The contents of a source. The files of a commit are in a temporary folder, which is deleted when this value is
+/// dropped.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// The commit; `None` for a folder.
@@ -73,7 +75,8 @@ impl Contents {
     }
 }
 
-/// Computes the SHA-256 of a source's files: of the mode, SHA-256 and path of each file, in the format of `git ls-tree`.
+/// Computes the SHA-256 of a source's files: of the mode, SHA-256 and path of each file, in a format like that of `git
+/// ls-tree -z`.
 #[derive(Default)]
 pub struct Digest(sha256::Hasher);
 
@@ -149,9 +152,9 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
     Ok(contents)
 }
 
-/// Reads only the changed files of a commit. Returns `None` if a changed file depends on others, such as an agent's file that
-/// may contain MCP servers. The caller must ensure that no changed file is a copy of another file or was reached through a
-/// link.
+/// Reads only the changed files of a commit. Returns `None` if the changed files cannot be read without the others: if
+/// one of them is large or may contain MCP servers, if one did not become an item, or if the source has a manifest. The
+/// caller must ensure that no changed file is a copy of another file or was reached through a link.
 pub fn some(
     mirror: &Mirror<'_>,
     origin: &Origin,
@@ -205,10 +208,10 @@ pub fn some(
     Ok(Some(Contents { commit: Some(commit.to_owned()), items, account, ..Contents::default() }))
 }
 
-/// The maximum size, in bytes, of a changed file that is read without the others.
+/// The maximum size, in bytes, of a changed file that is read without the unchanged files.
 const SMALL: u64 = 16 << 20;
 
-/// Returns the kind of item that the user chose for all files of a source.
+/// Returns the kind of item that the user chose for all files of a source, if any (`--as`).
 fn kind_of(origin: &Origin) -> Result<Option<As>> {
     let kind = origin.choice.kind.as_deref().map(|kind| As::from_str(kind, true)).transpose();
     kind.map_err(|why| Error::new(Code::InvalidArgument, format!("The source '{}': {why}", origin.name)))
@@ -273,7 +276,7 @@ fn licences(entries: &[Entry], path: &str) -> Vec<String> {
     entries.iter().filter(at_top).map(|entry| entry.path.clone()).collect()
 }
 
-/// Returns whether a file is a licence, judging by its name.
+/// Returns whether a path is a licence file at the top, judging by its name.
 fn is_licence(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !name.contains('/') && ["license", "licence", "copying", "unlicense"].iter().any(|begin| name.starts_with(begin))

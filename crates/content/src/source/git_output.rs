@@ -7,7 +7,7 @@ use super::changed;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Progress;
 
-/// Parses the output of `git cat-file --batch`.
+/// Parses the output of `git cat-file --batch`. Calls `each` with the index and the content of each object.
 pub(super) fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> Result<()>) -> Result<()> {
     let mut said = BufReader::with_capacity(64 << 10, said);
     let mut line = String::new();

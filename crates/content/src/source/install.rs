@@ -148,7 +148,7 @@ impl Operation for Install {
 struct Coming {
     origin: Origin,
     contents: Contents,
-    /// The source in the project, if it has it already.
+    /// The project's source with the same name, if there is one.
     row: Option<SourceRow>,
 }
 
@@ -204,7 +204,8 @@ impl Coming {
     }
 }
 
-/// Returns the project's source with the same name, if any. Fails if it differs in more than the commit.
+/// Returns the project's source with the same name, if any. Fails if it differs in more than the commit and the digest
+/// of its files.
 fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Result<Option<SourceRow>> {
     let Some(row) = row else { return Ok(None) };
     let at_that = Origin { commit: locked.commit.clone(), digest: locked.digest, ..row.origin.clone() };

@@ -25,7 +25,7 @@ impl From<&Entry> for Listed {
     }
 }
 
-/// Caches the list of a commit's paths below `path`. Replaces the list of any other commit.
+/// Caches the list of a commit's paths below `path`. Replaces the cached list of another commit for the same `path`.
 pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
     let mut text = format!("{commit} {}\0", all.len());
     for Listed { path, is_link } in all {
@@ -39,8 +39,7 @@ pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
     }
 }
 
-/// Returns the cached list of a commit's paths below `path`. `None` if another commit was cached last, or if the list is
-/// incomplete.
+/// Returns the cached list of a commit's paths below `path`; `None` if the cache has no complete list for this commit.
 pub fn kept(folder: &Path, path: &str, commit: &str) -> Option<Vec<Listed>> {
     let text = file::read_text(&place(folder, path), MOST).ok()?;
     let (count, rest) = text.strip_prefix(commit)?.strip_prefix(' ')?.split_once('\0')?;

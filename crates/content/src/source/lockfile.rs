@@ -21,7 +21,7 @@ pub const FILE: &str = "mcpkg.lock";
 
 const VERSION: u32 = 1;
 
-/// The maximum number of differing files that an error lists.
+/// The maximum number of differing files that an error message lists.
 const NAMED: usize = 10;
 
 /// The contents of a lock file. Keys and lists have a fixed order, so that equal locks give equal files.
@@ -49,7 +49,7 @@ pub struct Locked {
     /// The other options of the source.
     #[serde(flatten)]
     pub choice: Choice,
-    /// The SHA-256 of all items.
+    /// The SHA-256 of all items: the digest that [`Contents::digest`] returns.
     pub digest: String,
     pub items: Vec<LockedItem>,
 }
@@ -63,7 +63,7 @@ pub struct LockedItem {
 }
 
 impl Lockfile {
-    /// Creates a lock. The sources must be sorted by name, and the items of each by path.
+    /// Creates the contents of a lock file. The sources must be sorted by name, and the items of each by path.
     pub fn new(sources: Vec<(Origin, Vec<ItemRow>)>) -> Self {
         let locked = |(origin, items): (Origin, Vec<ItemRow>)| {
             let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;

@@ -3,8 +3,9 @@
 //! A user gives an [`address`]. git fetches the repository into a [`mirror`], and the [`tree`] of a commit is written to a
 //! temporary folder ([`lay_out`]). The rules of import read the files there ([`contents`]), and the items get names that do
 //! not clash ([`naming`]). An [`offer`] shows what would be added, and [`write`] adds it. Later, new versions are merged with
-//! the changes made in the project ([`plan`], [`apply`]), even if files were [renamed](renames). A user must approve a source
-//! before the first fetch, so that somebody else's database cannot make mcpkg fetch anything ([`approval`]).
+//! the changes made in the project ([`plan`], [`apply`]), even if files were [renamed](renames). Before an update, the
+//! user must have approved the source on this machine, so that somebody else's database cannot make mcpkg fetch
+//! anything ([`approval`]).
 
 mod add;
 mod address;

@@ -1,9 +1,9 @@
 //! Chooses the names that a source's items get in a project.
 //!
-//! With a prefix, all names begin with the prefix. Without one, items keep the names that import gives them, with two
-//! exceptions. Plain documents go below the source's name, because every repository has a README.md; only documents in an
-//! export's manifest keep their names. Files of one agent always go below the prefix or the source's name, so that they are
-//! never at a place where an agent reads them.
+//! With a prefix, all names contain the prefix. Without one, items keep the names that import gives them, with two
+//! exceptions. Plain documents go below the source's name, because every repository has a README.md; only documents in
+//! an export's manifest keep their names. Agent-specific files always go below the prefix or the source's name, so that
+//! they are never at a path where an agent reads them.
 
 use crate::item::{Item, What};
 

@@ -1,4 +1,4 @@
-//! Describes what a source would add to a project. Nothing is written yet.
+//! Describes what a source would add to a project, before it is added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use mcpkg_store::{Db, blobs};
 #[derive(Debug)]
 pub struct Offer {
     pub actions: Vec<Action>,
-    /// The items whose names are already used: the index of the item, and the reason.
+    /// The items that cannot be added: the index of the item, and the reason, such as a name that is already used.
     clashes: Vec<(usize, String)>,
 }
 
@@ -70,7 +70,7 @@ impl Offer {
         Ok(Self { actions, clashes })
     }
 
-    /// Fails with `E_IMPORT_CONFLICT` if any names are already used, and lists them.
+    /// Fails with `E_IMPORT_CONFLICT` if any items clash, and lists the first of them.
     pub fn refuse_clashes(&self, origin: &Origin, contents: &Contents) -> Result<()> {
         if self.clashes.is_empty() {
             return Ok(());

@@ -68,7 +68,7 @@ pub enum Done {
     Pending,
     /// The source deleted the file, but the project changed the item. The item stays, and its deletion is proposed.
     ProposedDelete,
-    /// The item is skipped, because this other source already uses its name.
+    /// The item is skipped, because another source, the one with this name, already uses the item's name.
     NameTaken(String),
 }
 
@@ -279,7 +279,7 @@ fn keep_name(theirs: &Entry, base: &Entry) -> Entry {
     entry
 }
 
-/// Moves a new file of a known skill to the name that this skill has in the project.
+/// Gives a new file of a known skill the name that the skill's other files already have.
 fn in_known_skill(theirs: &Entry, skills: &HashMap<String, String>) -> Entry {
     let mut entry = theirs.clone();
     let name = theirs.origin.path.as_ref().and_then(|main| skills.get(main));

@@ -1,8 +1,8 @@
 //! Detects files that were moved within a source, so that an update keeps their items.
 //!
-//! A missing skill and a new skill are the same if they share a file, or if at least half of the lines in their SKILL.md are
-//! equal. Then the other files of the skill are considered moved as well. Any other file was moved if a new file has equal
-//! bytes.
+//! A missing skill and a new skill are the same if they share a file (with equal paths and bytes), or if at least half
+//! of the lines in their SKILL.md are equal. Then the other files of the skill are considered moved as well. A file
+//! outside a skill was moved if a new file of the same kind has equal bytes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,7 +17,7 @@ use mcpkg_store::sources::ItemRow;
 /// The maximum size of a text that is compared, in bytes.
 const MAX: usize = 64 << 10;
 
-/// The share of equal lines from which two texts are considered the same.
+/// The minimum share of equal lines for two texts to be considered the same.
 const LIKE: f32 = 0.5;
 
 /// Returns the new path of each moved file, by its former path. `load` returns the former content of a row.

@@ -50,7 +50,8 @@ impl Entry {
         Some(Self { mode, object, path: path.to_owned() })
     }
 
-    /// Returns whether a file may be written at this path. The path must stay in the folder, and outside `.git` and the like.
+    /// Returns whether a file may be written at this path: the path must be valid UTF-8, and stay in the folder and
+    /// outside folders of version control such as `.git`.
     pub fn has_good_path(&self) -> bool {
         let is_of_git_or_its_like = |part: &str| VERSION_CONTROL.iter().any(|name| name.eq_ignore_ascii_case(part));
         stays_inside(&self.path) && !self.path.contains('\u{fffd}') && !self.path.split('/').any(is_of_git_or_its_like)

@@ -282,8 +282,8 @@ pub(super) fn proposed<'s>(steps: impl Iterator<Item = &'s Step>) -> Option<Stri
 /// The maximum number of deletions that the report lists.
 const NAMED: usize = 10;
 
-/// Lists the items that were deleted because the source no longer has them, each with the command that restores it. A skill
-/// is listed once, and not once per file.
+/// Lists the items that were deleted because the source no longer has them, each with the command that restores it if
+/// the item has a history. A skill is listed once, and not once per file.
 pub(super) fn deletions(steps: &[&Step]) -> Vec<String> {
     let deleted: Vec<&Stored> =
         steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.ours.as_ref()).collect();

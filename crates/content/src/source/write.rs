@@ -13,8 +13,8 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::revisions::Author;
 use mcpkg_store::sources::{self, ItemRow, Origin};
 
-/// Writes a new source and its items, in the transaction of `db`. `bulk` contains the content that was stored ahead. Fails if
-/// the name of the source or of an item is already used.
+/// Writes a new source and its items, in the transaction of `db`. `bulk` contains the content that was stored before
+/// the transaction. Fails if the name of the source or of an item is already used.
 pub fn first(
     db: &Db<'_>,
     project: &Project,
