@@ -6,8 +6,8 @@ use std::collections::HashMap;
 /// long: the time grows with the number of lines times the number of changes.
 const MAX: usize = 1 << 20;
 
-/// Returns the text with the changes of both sides. `None` if both sides changed a line in different ways, or if the content
-/// is not text. Line endings are kept, and so is a missing one at the end.
+/// Returns the text with the changes of both sides. `None` if both sides changed a line in different ways, or if a side
+/// is not text or is larger than [`MAX`]. Line endings are kept, and so is a missing one at the end.
 pub fn merge(base: &[u8], theirs: &[u8], ours: &[u8]) -> Option<Vec<u8>> {
     let [base, theirs, ours] = [text(base)?, text(theirs)?, text(ours)?];
     let merged = diffy::merge(base, ours, theirs).ok()?;

@@ -93,7 +93,7 @@ pub fn merge(
     })
 }
 
-/// Returns the names of the parts in which two versions differ that have no common base.
+/// Returns the names of the parts in which two versions without a common base differ.
 fn differences(theirs: Version<'_>, ours: Version<'_>) -> Vec<&'static str> {
     let mut parts = attributes::differences(theirs.entry, ours.entry);
     if theirs.sha256 != ours.sha256 {

@@ -14,7 +14,7 @@ pub struct Sides<'s> {
     /// The base version, and the key of its content.
     pub base: Option<(&'s Entry, i64)>,
     pub theirs: Option<(&'s Entry, &'s NewContent)>,
-    /// The project's item, and the entry of it that is compared.
+    /// The entry to compare, and the project's item that it belongs to.
     pub ours: Option<(&'s Entry, &'s Stored)>,
 }
 

@@ -161,8 +161,8 @@ impl List {
     }
 }
 
-/// Appends a prompt's arguments for the list, such as `file (required): The file to look at; focus`. `json` contains them in
-/// MCP's form.
+/// Appends a prompt's arguments for the list, such as `file (required): The file to look at; focus`. `json` is the list
+/// of arguments as MCP defines it.
 fn push_arguments(out: &mut Vec<u8>, json: &[u8]) {
     if json.is_empty() {
         return;

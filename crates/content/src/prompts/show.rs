@@ -122,8 +122,8 @@ impl Operation for Show {
             known.dedup();
             refuse_unknown(&self.name, &known, &given)?;
         }
-        // A person wants to see a command's placeholders, so the text is not rendered. An agent gets the same as from
-        // prompts/get.
+        // A person who gives no arguments wants to see a command's placeholders, so the text is not rendered. An agent
+        // gets the same as from prompts/get.
         let as_stored = raw || (context.is_shell() && dialect.is_some() && given.is_empty());
         let text = if template && !as_stored {
             let front_matter = front_matter.as_deref();
@@ -133,7 +133,8 @@ impl Operation for Show {
             content
         };
         let shown = match &front_matter {
-            // Contract 001: an agent gets the template without its front matter.
+            // Only a person gets the front matter, and only with `--raw`. By contract 001, an agent gets a template
+            // without it.
             Some(front) if raw && context.is_shell() => format!("{front}{text}"),
             _ => text.clone(),
         };

@@ -87,7 +87,8 @@ impl Operation for Update {
                 }
                 Some(content) => {
                     commands::drop_replaced(&mut prompt.attributes, &content);
-                    // New text with declared arguments is a Jinja template.
+                    // Text with arguments from parameters is a Jinja template, and text with `template: false` is not a
+                    // template. Neither is a command in an agent's syntax.
                     prompt.attributes.dialect = None;
                     (content, Vec::new())
                 }

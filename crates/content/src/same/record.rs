@@ -53,8 +53,8 @@ pub struct Duplicates<'l> {
     pub is_whole: bool,
 }
 
-/// Returns the duplicates to add, and those to delete. A duplicate is deleted if its path now belongs to an item, or if it is
-/// no longer a copy or variant of a file in the tree.
+/// Returns the duplicates to add, and those to delete. If the whole tree was read, a duplicate is deleted if its path
+/// now belongs to an item, or if it is no longer a copy or variant of a file in the tree.
 fn differences<'l>(
     known: &'l [Link],
     Duplicates { found, is_whole, .. }: Duplicates<'l>,

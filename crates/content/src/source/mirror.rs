@@ -32,13 +32,14 @@ const ASK: Duration = Duration::from_secs(60);
 /// How long a fetch may take.
 const FETCH: Duration = Duration::from_secs(1800);
 
-/// How long git may take to read the objects of a tree.
+/// How long git may take to list or read the objects of a commit.
 const READ: Duration = Duration::from_secs(600);
 
 /// How long to wait before trying again to lock a mirror that another process uses.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The only protocols that git may fetch with, whatever the user's configuration allows. A bundle counts as `file`.
+/// Git options that allow only three protocols, whatever the user's configuration says, and turn off bundle URIs and
+/// submodules. A bundle counts as `file`.
 const PROTOCOLS: [&str; 12] = [
     "-c",
     "protocol.allow=never",
@@ -122,8 +123,8 @@ impl<'c> Mirror<'c> {
         Limits::new(time, &self.context.cancelled)
     }
 
-    /// Finds the branch, tag or commit with this name; `None` means the default branch. Fails with `E_NOT_FOUND` if there is
-    /// none.
+    /// Finds the branch or tag with this name; `None` means the default branch. A full commit hash is returned without
+    /// a look at the repository. Fails with `E_NOT_FOUND` if there is no such branch or tag.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if is_commit(wanted) {
@@ -140,7 +141,8 @@ impl<'c> Mirror<'c> {
         Ok(Wanted { reference: Some(reference), commit: None })
     }
 
-    /// Finds the branch that the repository's HEAD points to. If a bundle has no HEAD, this is its only branch.
+    /// Finds the branch that the repository's HEAD points to. If the remote does not say which branch this is, finds
+    /// the only branch with HEAD's commit, or else returns that commit. If a bundle has no HEAD, finds its only branch.
     fn resolve_head(&self) -> Result<Wanted> {
         let listed = self.listed(&["HEAD"])?;
         let target = listed.iter().find_map(|(what, name)| (name == "HEAD").then(|| what.strip_prefix("ref: "))?);
@@ -238,7 +240,7 @@ impl<'c> Mirror<'c> {
         Ok((self.commit_of(&kept)?, false))
     }
 
-    /// Fetches a commit, unless the mirror already has it. If the server does not allow fetching a single commit, fetches all
+    /// Fetches a commit, unless the mirror already has it. If the commit cannot be fetched on its own, fetches all
     /// branches and tags. Fails with `E_NOT_FOUND` if the repository does not have the commit.
     pub fn fetch_commit(&self, commit: &str) -> Result<()> {
         if self.has(commit)? {

@@ -19,7 +19,7 @@ use mcpkg_store::revisions::Author;
 use mcpkg_store::syncs::{self, Base, Write};
 use mcpkg_store::{Db, blobs, modules};
 
-/// The files that will be written, each with the base to record once it is on disk. `None` means that the base is deleted.
+/// The bases to record once the files are on disk, by the paths of the files. `None` means that the base is deleted.
 pub(super) type Written = BTreeMap<String, Option<Base>>;
 
 /// Carries out the changes that a sync makes in the database.
@@ -161,8 +161,9 @@ impl Change<'_> {
         })
     }
 
-    /// Stores the version that the folder gets of a server, or of a file with servers. That version may differ from the
-    /// stored file: a server can be changed in its row alone, but in the folder the change appears in the agent's file.
+    /// Stores, in the project, the version of a server or of an agent-specific file that the folder gets. That version
+    /// may differ from the stored file: a server can be changed in its row alone, but in the folder the change appears
+    /// in the agent's file.
     fn say_as_given(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<()> {
         let Some(ours) = ours.filter(|_| matches!(entry.what, What::AgentFile { .. } | What::Server)) else {
             return Ok(());
@@ -217,10 +218,10 @@ impl Change<'_> {
     }
 }
 
-/// Returns the folder's entry as the project stores it. An existing item keeps its original path. A server does not, because
-/// its path is synced.
+/// Returns the folder's entry as the project stores it. An existing item keeps its original path, except a server,
+/// whose path is synced, and a prompt that was renamed in the folder.
 fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
-    // A prompt that was renamed in the folder has a new path as well.
+    // The path of a renamed prompt changes with its name.
     let stays = |ours: &&Stored| !theirs.what.is_prompt() || ours.entry.name == theirs.name;
     let ours = ours.filter(|_| theirs.what != What::Server).filter(stays);
     match ours.map(|ours| &ours.entry.origin).filter(|origin| origin.path.is_some()) {

@@ -1,5 +1,5 @@
-//! Checks that this user synced a project with a folder on this machine before. mcpkg ignores all other folders in a database
-//! that somebody else made.
+//! Checks that this user synced a project with a folder on this machine before. mcpkg ignores all other folders in the
+//! database, because the database may come from somebody else.
 
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use crate::item::{Entry, Origin, What};
 use mcpkg_store::syncs::{Base, Known};
 
 /// Returns the name and URI of a file that was synced before. If there is a proposal about the file, they come from the
-/// proposal, because the file may have been moved before that. Otherwise they come from the base.
+/// proposal, because the file may have been moved before the proposal was made. Otherwise they come from the base.
 pub(super) fn identity(base: &Base, before: &Known) -> Option<Entry> {
     let proposed = before.proposed.get(&base.path).and_then(|entry| serde_json::from_str(entry).ok());
     proposed.or_else(|| entry_of(base))
@@ -27,7 +27,7 @@ pub(super) fn entry_of(base: &Base) -> Option<Entry> {
     serde_json::from_str(&base.version.as_ref()?.0).ok()
 }
 
-/// Returns an entry without its original path, which differs between the databases of different users.
+/// Returns an entry without its original path and agent, which differ between the databases of different users.
 pub(super) fn plain(entry: &Entry) -> Entry {
     let origin = Origin { applies: entry.origin.applies.clone(), agent: None, path: None };
     Entry { origin, ..entry.clone() }

@@ -1,4 +1,4 @@
-//! Stages 2 to 4 of a sync: reads the items in a folder with the rules of import.
+//! Reads the items in a synced folder with the rules of import.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -60,7 +60,7 @@ pub(super) struct Contents {
     pub(super) skipped: BTreeMap<String, (String, File)>,
     /// The duplicates of items' files, including outdated ones ([`crate::same`]).
     pub(super) duplicates: Duplicates,
-    /// Those duplicates that are identical copies. Each has the path of the original.
+    /// The identical copies among the duplicates, each with the path of its original.
     pub(super) copies: Texts,
     pub(super) disk: Disk,
     pub(super) listed: Listed,
@@ -73,9 +73,9 @@ impl Contents {
     /// contains the project's items. Also returns the MCP servers in the folder, each with the file that contains it;
     /// [`super::servers::take`] adds them to the contents.
     ///
-    /// As in an import, hidden, installed, ignored and special files are left out. But a file is always read if the manifest
-    /// lists it, if it was synced before, or if it is at the original path of an item. Fails with `E_NOT_FOUND` if none of
-    /// the synced files exists any more.
+    /// As in an import, hidden, installed, ignored and special files are left out. But a file is always read if the
+    /// manifest lists it, if it was synced before, or if it is at the original path of an item. Fails with
+    /// `E_NOT_FOUND` if none of the synced files exists any more and there is no manifest.
     pub(super) fn read(top: &Path, before: &Known, stored: &[Stored], context: &Context) -> Result<(Self, Vec<Found>)> {
         let looked_at = context.clock.now();
         let mut listed = Listed::read(top, &before.bases, stored, context)?;
@@ -119,8 +119,8 @@ impl Contents {
         Ok(files)
     }
 
-    /// Adds the item of each file. Returns the MCP servers in the files and the manifest. A file that was synced before keeps
-    /// its name and URI, even if new files would claim them.
+    /// Adds the items of the files. Returns the MCP servers in the files and the manifest. A file that was synced
+    /// before keeps its name and URI, even if new files would claim them.
     fn take(&mut self, files: Vec<File>, before: &Known, known: &BTreeSet<String>) -> Result<Vec<Found>> {
         let bases: HashMap<&str, &Base> = before.bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let (placed, outdated) = place_current(&files, &bases, before, known, &self.listed)?;
@@ -184,7 +184,7 @@ impl Contents {
     }
 }
 
-/// Places the files, without outdated duplicates. Also returns the paths of the outdated duplicates.
+/// Places the files ([`place::place`]), without outdated duplicates. Also returns the paths of the outdated duplicates.
 fn place_current(
     files: &[File],
     bases: &HashMap<&str, &Base>,
@@ -260,7 +260,8 @@ fn outdated_duplicates(
     outdated.map(|(file, _)| file.relative.clone()).collect()
 }
 
-/// Fails if none of the synced files exists. Then this is probably the wrong folder, or its disk is not mounted.
+/// Fails if none of the synced files exists and there is no manifest. Then this is probably the wrong folder, or its
+/// disk is not mounted.
 fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, has_manifest: bool) -> Result<()> {
     let mut known = bases.iter().filter(|base| base.version.is_some()).peekable();
     if has_manifest || known.peek().is_none() || known.any(|base| paths.contains(&base.path)) {

@@ -1,4 +1,4 @@
-//! Stage 1 of a sync: finds the files in a folder, and everything else in it that affects the sync.
+//! Finds the files in a synced folder, and everything else in it that affects the sync.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) const TEMPORARY: &str = ".mcpkg-";
 /// The contents of the folder, except the files to read, which [`Disk::find`] returns separately.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    /// The paths at which there is something that is not an item.
+    /// The paths of everything that is not a file to read, such as links, and files and folders that an import skips.
     pub(super) others: BTreeSet<String>,
     /// The links in `others` that lead to a place inside the folder, with their targets.
     pub(super) links: Texts,

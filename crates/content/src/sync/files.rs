@@ -33,8 +33,8 @@ pub(super) struct Changes {
     pub(super) listings: Vec<Listing>,
 }
 
-/// Returns the files in which the folder differs from what it should contain. Also updates the steps: an agent's file changes
-/// if one of its servers does, and a server is skipped if the folder cannot express it.
+/// Returns the changes that give the folder what it should contain. Also updates the steps: an agent's file changes if
+/// one of its servers does, and a server is skipped if the folder cannot express it.
 pub(super) fn missing(
     steps: &mut [Step],
     contents: &Contents,
@@ -75,7 +75,8 @@ pub(super) fn missing(
     }
 }
 
-/// Updates or deletes the copies of changed files too, because an outdated copy would become an item of its own.
+/// Adds writes that update or delete the copies of changed files, because an outdated copy would become an item of its
+/// own.
 pub(super) fn have_copies_follow(writes: &mut Vec<FileWrite>, contents: &Contents) {
     let follow = |(path, original): (&String, &String)| {
         let write = writes.iter().find(|write| write.path == *original && write.listed.is_none())?;

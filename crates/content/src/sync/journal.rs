@@ -60,8 +60,8 @@ impl Journal {
     }
 }
 
-/// Deletes the record of a folder after its rows are gone, and records that earlier killed syncs left. If this fails, the
-/// next sync tries again.
+/// Deletes this machine's records of syncs with a folder, including those that killed syncs left. Called after the rows
+/// are gone. If this fails, the next sync tries again.
 pub(super) fn end(context: &Context, project: &Project, top: &Path) {
     let here = note(context, project, top);
     let swept = context.approved.all(Kind::SyncWrites).and_then(|all| {

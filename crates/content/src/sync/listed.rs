@@ -15,7 +15,7 @@ use mcpkg_store::syncs::Base;
 /// The hint for a malformed manifest.
 pub(super) const HEAL: &str = "remove the file; `mcpkg sync` writes it again from the data of the last sync";
 
-/// What the manifest lists.
+/// The contents of a synced folder's manifest.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
     /// Whether the manifest exists.
@@ -26,7 +26,7 @@ pub(super) struct Listed {
     pub(super) servers: Vec<Server>,
     /// The listed paths at which there is no file.
     pub(super) missing: Vec<String>,
-    /// The files that the manifest listed at the last sync, and lists no more.
+    /// The files that the manifest listed at the last sync, and no longer lists.
     pub(super) lost: BTreeSet<String>,
     /// Whether lost entries must be written to the manifest again.
     pub(super) is_restored: bool,

@@ -16,8 +16,8 @@ use mcpkg_store::{Db, blobs};
 /// The moves of files in the folder, each with the former and the new path.
 pub(super) type Moves = Vec<(String, String)>;
 
-/// Returns the moves in the folder since the last sync, and `bases` with the new paths. A missing file was moved if a new
-/// file has the same URI, or if a new file is an equal prompt.
+/// Returns the moves in the folder since the last sync, and `bases` with the new paths. A missing file was moved if a
+/// new file has the same URI ([`with_its_uri`]), or if exactly one new file is an equal prompt.
 pub(super) fn followed(db: &Db<'_>, contents: &Contents, bases: &[Base]) -> Result<(Vec<Base>, Moves)> {
     let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
     let is_new = |(path, there): &(&String, &There)| !there.listed && !known.contains(path.as_str());

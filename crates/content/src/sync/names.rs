@@ -55,7 +55,8 @@ impl Names {
     }
 }
 
-/// Skips an item if another file in the folder has the same name or URI and waits for a person's decision.
+/// Skips an item if another file in the folder has the same name or URI and is itself skipped, or waits for a person's
+/// decision.
 pub(super) fn hold_back(steps: &mut [Step], contents: &Contents) {
     let is_open = |act: &Act| matches!(act, Act::ProposeChange(_) | Act::ProposeDeleteFile | Act::Wait | Act::Skip(_));
     let mut taken: HashMap<String, String> = HashMap::new();

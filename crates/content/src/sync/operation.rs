@@ -88,7 +88,8 @@ impl Operation for Sync {
 }
 
 impl Sync {
-    /// Returns the real path of the folder. Creates a missing folder, or returns `None` instead if `dry` is set.
+    /// Returns the real path of the folder: the given one, or the folder of the last sync. If the given folder is
+    /// missing, creates it, or returns `None` if `dry` is set.
     fn top(&self, context: &Context, dry: bool) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.folder else { return self.last(context).map(Some) };
         let failed = |error| Error::file("read", folder, error);
@@ -152,7 +153,7 @@ impl Sync {
         Ok(top)
     }
 
-    /// Returns what a sync with a folder would do that does not exist yet.
+    /// Returns what a sync would do with a folder that does not exist yet.
     fn first_look(&self, context: &Context) -> Result<Reply> {
         let contents = Contents::default();
         let folder = self.folder.clone().unwrap_or_default();
@@ -273,7 +274,8 @@ fn begin(
             context.event(db, author, Some(&project.name), "sync", &folder)?;
         }
         Journal::read(db, id, &project, top)?.record(context, &project, top)?;
-        // Record the folder's state only if nothing is written now, because the next sync has to look at written files.
+        // Record the folder's state only if no file is written or skipped, because the next sync has to look at such
+        // files again.
         let is_done = !plan.writes_anything() && !plan.lets_be();
         let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
         syncs::looked(db, id, if is_done { &contents.disk.seen } else { &[] }, state, contents.looked_at)?;
@@ -316,7 +318,7 @@ fn lock(top: &Path) -> Result<FolderLock> {
     })
 }
 
-/// Fails if the path is not a folder, or is a folder that cannot be synced as a whole.
+/// Fails if the path is not a folder, or if it is the root of the file system or the user's home folder.
 fn refuse(top: &Path) -> Result<()> {
     if !top.is_dir() {
         return Err(Error::new(Code::InvalidArgument, format!("`{}` is not a folder", top.display())));

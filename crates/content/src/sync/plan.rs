@@ -32,7 +32,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans a sync. Fails if two files of the folder would have the same name.
+    /// Plans a sync without changing anything.
     pub(super) fn new(db: &Db<'_>, project: &Project, contents: &Contents, before: &Known) -> Result<Self> {
         let stored = stored::all(db, project)?;
         let mut names = Names::of(&stored);

@@ -36,8 +36,8 @@ impl Act {
         })
     }
 
-    /// Returns the reason for the action, if it is not obvious. `is_first` means that the two sides never had a common
-    /// version.
+    /// Returns the reason for the action; empty if it is obvious. `is_first` means that the two sides never had a
+    /// common version.
     fn why(&self, is_first: bool) -> String {
         match self {
             Act::ProposeChange(parts) if is_first => format!("differs: {}", parts.join(", ")),

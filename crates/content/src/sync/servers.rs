@@ -1,7 +1,8 @@
 //! Syncs the MCP servers of a folder. They are in agents' files or, if those cannot express everything, in the manifest.
 //!
-//! A server is an item with the path `mcp_server:NAME`, where `NAME` is the server's first name. Servers are written to the
-//! folder as in an export: entries in agents' files are edited, and everything else goes to the manifest.
+//! A server is an item with the path `mcp_server:NAME`, where `NAME` is the name that it had at its first sync. Servers
+//! are written to the folder as in an export: entries in agents' files are edited, and everything else goes to the
+//! manifest.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -56,7 +57,7 @@ pub(super) fn take(contents: &mut Contents, found: Vec<Found>, bases: &[Base], o
     Ok(())
 }
 
-/// Returns the reason to skip a missing server, if the file that contained it cannot be read.
+/// Returns the reason to skip a server that is missing in the folder, if the file that it came from cannot be read.
 pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, contents: &Contents) -> Option<String> {
     let ours = ours.filter(|ours| there.is_none() && ours.entry.what == What::Server)?;
     let file = ours.entry.origin.path.as_ref()?;
