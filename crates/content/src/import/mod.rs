@@ -41,8 +41,8 @@
 //! about each agent, and [`paths`] applies them.
 //!
 //! Export, sync and sources use the same stages. Export runs 3 and 4 on the files that it is about to write, to check
-//! that an import restores the same items. Sync finds files in its own way, and runs 3 and 4 on them. Sources run
-//! 1 to 4 on a commit.
+//! that an import restores the same items. Sync finds files in its own way, and runs 3 and 4 on them. Sources run 1 to
+//! 4 on a commit or a folder.
 
 pub mod account;
 pub mod find;

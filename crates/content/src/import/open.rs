@@ -7,8 +7,8 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 use mcpkg_store::new_content::NewContent;
 
-/// Files up to this size stay in memory until they are stored, as long as all of them together are not larger than the second
-/// limit. All other files are read from disk again.
+/// Files up to this size stay in memory until they are stored, as long as all of them together are not larger than
+/// [`ALL_SMALL`]. All other files are read from disk again.
 const SMALL: u64 = 256 << 10;
 const ALL_SMALL: u64 = 64 << 20;
 

@@ -17,7 +17,7 @@ pub struct ImportProject {
 }
 
 impl ImportProject {
-    /// Chooses the project before any file is read. If there is no project yet, asks a person at a terminal for a name.
+    /// Chooses the project before any file is read. If no project is selected, asks a person at a terminal for a name.
     pub fn find(context: &Context, create: Option<&str>, asks: bool, paths: &[PathBuf]) -> Result<Self> {
         let name = match create {
             Some(name) => Some(name.to_owned()),
@@ -72,7 +72,7 @@ impl ImportProject {
     }
 }
 
-/// Asks for the name of the first project. If nobody can answer, the error explains how to create one.
+/// Asks for the name of the new project. If nobody can answer, the error explains how to create one.
 fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Result<String> {
     let none = none.hint("create a project and import into it with `mcpkg import PATH --create-project NAME`");
     if !asks || context.shows_data {

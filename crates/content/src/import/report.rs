@@ -57,7 +57,7 @@ impl Report<'_> {
         format!("Imported {kinds} into project '{}'{notes}", self.project)
     }
 
-    /// Counts the files by what they would become, or by the reason to skip them.
+    /// Counts the items by action and kind, and appends the account's counts of all other files.
     fn counted(&self) -> Table {
         let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
         let of_items = self.items.iter().zip(self.actions).map(|(item, action)| (action.word(), item.word()));

@@ -231,7 +231,8 @@ impl Found {
                 path.push('/');
             }
             if self.candidates.contains_key(&left.path) {
-                // The manifest lists this file, so it is imported although it is ignored or hidden.
+                // The manifest lists this file, or the user named it, so it is imported although it is ignored or
+                // hidden.
                 continue;
             }
             let files = left.below.unwrap_or(1);

@@ -56,7 +56,8 @@ pub struct Left {
     pub below: Option<u64>,
 }
 
-/// Finds the files below the folder `top`. Folders that this user may not read are skipped.
+/// Finds the files below the folder `top`. Subfolders that this user may not read are skipped; fails if `top` is
+/// unreadable.
 pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(top);

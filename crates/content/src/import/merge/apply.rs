@@ -16,8 +16,9 @@ use mcpkg_store::{Db, search};
 /// The number of items after which `written` is called again.
 const BATCH: usize = 64;
 
-/// Carries out the plan. Calls `written` regularly with the number of items so far; if it returns an error, the import stops.
-/// `indexed` contains the keys of words that were indexed ahead, by the indexes of their items.
+/// Carries out the plan. Calls `written` regularly with the number of items so far; if it returns an error, the import
+/// stops. `indexed` contains the keys of the words that [`super::bulk`] indexed before the transaction, by the indexes
+/// of their items.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
@@ -58,7 +59,7 @@ fn apply_one(
     rows: &mut HashMap<String, Row>,
 ) -> Result<()> {
     if let (Some(key), false) = (indexed, matches!(action, Action::Create)) {
-        // Somebody else wrote the item in the meantime, so discard the words that were indexed ahead.
+        // Somebody else wrote the item in the meantime, so discard the words that were indexed before the transaction.
         let kind = if item.entry.what.is_prompt() { Kind::Prompt } else { Kind::Resource };
         search::unindex(db, kind, key)?;
     }

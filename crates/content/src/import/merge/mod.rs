@@ -95,6 +95,7 @@ impl Known<'_> {
 }
 
 /// Returns the action for each item. An item that differs is updated if `update` is set; otherwise it is a conflict.
+/// Some items conflict in any case, for example if two files would change the same resource.
 pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], same: &[Duplicate], update: bool) -> Result<Vec<Action>> {
     let rows = modules::all(db, project.id)?;
     let same: HashMap<&str, &str> = same.iter().map(|Duplicate { path, of }| (path.as_str(), of.as_str())).collect();

@@ -26,7 +26,7 @@ pub struct Destination {
     pub skill: Option<InSkill>,
     /// For a file that only one agent reads, what the agent uses it for.
     pub for_agent: Option<ForAgent>,
-    /// A note for people about files at this place.
+    /// A note for people about files at this path.
     pub note: Option<&'static str>,
 }
 
@@ -86,12 +86,12 @@ impl Destination {
         Self::plain(Role::File, relative.to_owned())
     }
 
-    /// Returns whether no agent reads files at this place, whatever they contain.
+    /// Returns whether no agent reads files at this path, whatever they contain.
     pub fn is_unread(&self) -> bool {
         self.role == Role::File && self.skill.is_none() && self.for_agent.is_none()
     }
 
-    /// Returns whether a file at this place may contain MCP servers that an agent reads.
+    /// Returns whether a file at this path may contain MCP servers that an agent reads.
     pub fn may_hold_servers(&self) -> bool {
         self.for_agent.is_some_and(|file| matches!(file.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))
     }

@@ -70,12 +70,12 @@ impl Placing {
         self.resource(file, name, uri, description, origin(file, to, applies))
     }
 
-    /// Places a file with a managed block: the instructions that a deploy put into the block, and the user's text around it.
-    /// Returns false if the block neither contains nor imports instructions. Then the caller treats the file as ordinary
-    /// text.
+    /// Places a file with a managed block: the instructions that a deploy put into the block, and the user's text
+    /// around it. Returns false if there are no instructions in the block, no text around it, and no AGENTS.md that it
+    /// may import. Then the caller treats the file as ordinary text.
     fn block(&mut self, file: &File, to: &Destination, block: Block) -> Result<bool> {
         let Block { instructions, users } = block;
-        // A block may only import AGENTS.md, which then contains the instructions.
+        // A block may consist only of an import of AGENTS.md. The instructions are then in that file.
         let folder = file.relative.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let import = Some(format!("{folder}{IMPORTED}")).filter(|path| self.imported.contains(path));
         if instructions.is_empty() && users.is_none() && import.is_none() {

@@ -102,7 +102,8 @@ fn holds_servers(dialect: &Dialect, text: &str) -> bool {
     dialect.document.entries(text).is_ok_and(|entries| !entries.is_empty())
 }
 
-/// Parses Claude Code's settings. Returns their kind, and their text without `env`, which may contain secret values.
+/// Parses Claude Code's settings. Returns their kind, their text without `env` (which may contain secret values), and
+/// notes. `None` if the remaining text looks like it contains a secret.
 fn settings(text: &str) -> Result<Option<(Kind, String, Vec<String>)>, Fault> {
     let document = Document::new(Format::Json { comments: true }, "hooks");
     let value = document.value(text)?;

@@ -19,7 +19,7 @@ use mcpkg_base::redact::{holds_token, is_secret_name};
 pub const MAX_READ: u64 = 4 << 20;
 
 /// The maximum size, in bytes, of a document that is parsed to find a configuration in it. Larger documents are only
-/// searched, in pieces of the second size.
+/// searched, in pieces of [`BEGINNING`] bytes.
 const MAX_DOCUMENT: u64 = 64 << 20;
 const BEGINNING: usize = 64 << 10;
 
@@ -163,7 +163,7 @@ fn name_of(entry: &Value) -> &str {
     entry.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns whether any key in a document has a name that suggests a secret.
+/// Returns whether a document has a key whose name suggests a secret, and whose value is a plain text.
 fn names_secret(document: &Value) -> bool {
     let mut waiting = vec![document];
     while let Some(value) = waiting.pop() {

@@ -1,4 +1,4 @@
-//! Reads instructions and subagents: the text, and the rule for when it applies.
+//! Reads instructions and subagents: the text, and when it applies.
 
 use crate::answer;
 use crate::import::paths::agents::{Form, Role};
@@ -36,7 +36,7 @@ pub struct Text {
 pub struct Block {
     /// The names and texts of the instructions in the block.
     pub instructions: Vec<(String, Vec<u8>)>,
-    /// The user's text outside the block.
+    /// The user's text outside the block; `None` if all text is in the block.
     pub users: Option<Box<(NewContent, Text)>>,
 }
 
