@@ -14,7 +14,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{self, Context, Identity, Reply};
 
-/// The maximum number of files that an answer to an agent lists.
+/// The maximum number of files that a short answer to an agent lists ([`is_brief`]).
 pub const MOST: usize = 200;
 
 /// The fields of [`Page`] that a tool's schema lists in addition to the contract's. The other fields are accepted too,

@@ -16,7 +16,7 @@ pub(super) const MODULES: Names = Names::Stored(|typed| {
     Ok(typed.matching(modules.into_iter().map(|module| module.id)))
 });
 
-/// Completes all targets, without `all`.
+/// Completes the names of all targets, but not the word `all`.
 pub(super) const TARGETS: Names = Names::Known(|_| Target::all_names().into_iter().map(str::to_owned).collect());
 
 /// Completes the snapshots, newest first.

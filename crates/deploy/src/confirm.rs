@@ -19,7 +19,8 @@ pub fn issue(context: &Context, project: &str, inputs: &Value, plan_hash: &str, 
 /// Checks a token before the plan is made again.
 ///
 /// # Errors
-/// `E_CONFIRM_TOKEN_MISMATCH` if the token is unknown, used, or was issued for other inputs.
+/// `E_CONFIRM_TOKEN_EXPIRED`, or `E_CONFIRM_TOKEN_MISMATCH` if the token is unknown, used, or was issued for other
+/// inputs.
 pub fn check(db: &Db<'_>, context: &Context, token: &str, inputs: &Value) -> Result<Confirmed> {
     token::check(db, context, token, OPERATION, inputs)?.map_err(|refused| refusal(refused, inputs))
 }

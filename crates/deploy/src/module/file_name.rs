@@ -10,14 +10,14 @@ pub fn sanitise(id: &str) -> String {
     if name.is_empty() { "module".to_owned() } else { name }
 }
 
-/// Returns the name that contract 000's original tool gives to a module's files: the sanitised id, shortened to 64
-/// bytes, and the beginning of the id's SHA-256.
+/// Returns the name that agentpack (the original tool of contract 000) gives to a module's files: the sanitised id,
+/// shortened to 64 bytes, and the beginning of the id's SHA-256.
 pub fn fs_key(id: &str) -> String {
     let name = sanitise(id);
     format!("{}--{}", &name[..name.len().min(64)], short_hash(id))
 }
 
-/// Like [`fs_key`], but in the original's first format, which did not shorten long ids.
+/// Like [`fs_key`], but in agentpack's first format, which did not shorten long ids.
 pub fn unbounded_fs_key(id: &str) -> String {
     format!("{}--{}", sanitise(id), short_hash(id))
 }

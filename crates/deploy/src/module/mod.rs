@@ -61,7 +61,7 @@ impl About {
     }
 }
 
-/// One deployable asset. Its overlays are applied and its files are checked.
+/// One deployable asset, with its overlays applied and its files checked.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// The id, such as `skill:review`.

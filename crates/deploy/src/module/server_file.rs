@@ -10,8 +10,8 @@ use mcpkg_store::servers::{Definition, Server};
 pub struct ServerFile {
     /// The name of the server's entry.
     pub entry: String,
-    /// Whether only the agent that the server was imported from gets the entry. Set if another server has the same
-    /// name.
+    /// Whether only the agent that the server was imported from gets the entry. Set if the server has a different name
+    /// than its entry, for example because another server has the entry's name.
     pub only_own: bool,
     #[serde(flatten)]
     pub definition: Definition,

@@ -106,8 +106,8 @@ pub fn lines(code: &[Code]) -> Vec<String> {
     lines
 }
 
-/// Asks a person to consent to the changes, and shows their `effects`. Returns `None` if the changes do not let agents
-/// run anything.
+/// Asks a person to consent to the changes, and shows `effects` to the person. Returns `None` if the changes do not let
+/// agents run anything.
 pub fn consent(
     context: &Context,
     operation: &str,

@@ -108,7 +108,7 @@ struct Comparing<'a> {
     db: &'a Db<'a>,
     site: &'a Site,
     rows: &'a BTreeMap<String, Deployed>,
-    /// The entries of the original tool's manifest files, read on first use.
+    /// The entries of agentpack's manifest files ([`taken_over`]), read on first use.
     original: Option<BTreeMap<PathBuf, TakenOver>>,
     changes: Vec<Change>,
     row_changes: Vec<RowChange>,
@@ -344,8 +344,8 @@ impl Comparing<'_> {
     }
 
     /// Claims a file that already has the desired content although mcpkg did not write it. Its bytes are stored, so
-    /// that a rollback to pristine can restore them. Overwriting or deleting it still needs `adopt`, unless the
-    /// original tool's manifest says that the tool wrote it.
+    /// that a rollback to pristine can restore them. Overwriting or deleting the file still needs `adopt`, unless mcpkg
+    /// manages only a block in it, or agentpack's manifest says that agentpack wrote it.
     fn claim(&mut self, desired: &Desired, output: &Output, bytes: &[u8], mode: u32) -> Result<()> {
         if deploys::at(self.db, &self.site.place.machine, &output.path.to_string_lossy())?.is_some() {
             return Ok(());

@@ -73,7 +73,8 @@ pub fn compare(db: &Db<'_>, output: &Output, row: Option<&Deployed>, text: &[u8]
     Ok(Some((edit(dialect, output, text, changes.into_iter())?, safety)))
 }
 
-/// Whether mcpkg's entries in a file are unchanged since they were deployed.
+/// Whether mcpkg's entries in a file are unchanged since they were deployed. An entry that was removed counts as
+/// unchanged.
 pub fn are_untouched(db: &Db<'_>, dialect: &Dialect, row: &Deployed, text: &[u8]) -> Result<bool> {
     let (there, applied) = (Slots::of(dialect, text), applied(db, dialect, row)?);
     Ok(ours(db, dialect, row)?.iter().all(|slot| there.get(slot).is_none() || there.get(slot) == applied.get(slot)))

@@ -42,7 +42,7 @@ pub enum Drift {
     Missing,
     /// mcpkg still manages the file, but no module wants it any more.
     Extra,
-    /// The file existed before and was never deployed.
+    /// The file was never deployed by this source: it existed before, or another source deployed it.
     Unmanaged,
 }
 
@@ -155,7 +155,7 @@ pub struct Change {
     pub targets: Vec<String>,
     /// The modules that the file is made of.
     pub module_ids: Vec<String>,
-    /// Whether mcpkg manages only a block of the file.
+    /// Whether mcpkg manages only a block or entries of the file.
     pub block: bool,
     pub before: Found,
     pub after: After,
@@ -202,18 +202,18 @@ impl Change {
 pub enum RowChange {
     /// The file was not managed but already has the desired content. From now on this place manages it.
     Claim(Deployed, Arc<[u8]>),
-    /// The list of targets or modules that want the file has changed.
+    /// Stores this record, for example because the targets or modules that want the file have changed.
     Keep(Deployed),
     /// The user changed the file in the same way as its source, so it already has the desired content.
     Follow(Deployed, Arc<[u8]>),
-    /// No target needs the file any more, and there is nothing to delete on disk.
+    /// Deletes the record of the file at this path. The file on disk stays.
     Forget(String),
 }
 
 #[derive(Debug, Default)]
 pub struct Plan {
     pub desired: Desired,
-    /// The files that the place manages on disk, by path.
+    /// The records of the place's deployed files, by path.
     pub rows: BTreeMap<String, Deployed>,
     /// The changes, sorted by target and path.
     pub changes: Vec<Change>,
@@ -228,7 +228,7 @@ impl Plan {
         wanted.chain(self.rows.keys().map(Path::new))
     }
 
-    /// Keeps only the changes to the named files.
+    /// Drops the changes and claims of files that are not named.
     pub fn keep_only(&mut self, is_named: impl Fn(&Path) -> bool) {
         self.changes.retain(|change| is_named(&change.path));
         self.row_changes.retain(|change| match change {

@@ -33,11 +33,12 @@ pub struct Prepared {
     pub kinds: HashMap<String, Kind>,
     /// The git sources that were fetched.
     pub checkouts: Checkouts,
-    /// The source's fingerprint. A plan is applied only if it is unchanged. The apply checks that in its transaction.
+    /// The source's fingerprint, if the plan was made again for an apply. The apply checks in its transaction that the
+    /// fingerprint is unchanged. `None` for a config repo.
     pub fingerprint: Option<sha256::Sha>,
     /// The SHA-256 of everything that an apply would do, in hex.
     pub hash: String,
-    /// The folders that were searched for the remarks on the plan.
+    /// The listings of folders that were searched to measure what agents load ([`super::budget`]).
     pub listings: Listings,
 }
 
@@ -133,8 +134,8 @@ fn let_go(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the selected targets and those that already have files in this place. If two targets read one file, both
-/// count.
+/// Returns the selected targets and, if a module has a scope, also the targets that already have files in this place.
+/// If two targets read one file, both count.
 fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> {
     let mut present = site.selected.clone();
     let is_scoped = |module: &Module| module.about.applies != Applies::Always;
@@ -147,7 +148,8 @@ fn present(db: &Db<'_>, site: &Site, modules: &[Module]) -> Result<Vec<Target>> 
     Ok(present)
 }
 
-/// Returns the SHA-256 of the choice and of every change, in order. Any different byte, mode or path changes the hash.
+/// Returns the SHA-256 of the choice, and of every change and claim, in order. Any different byte, mode or path changes
+/// the hash.
 fn hash(site: &Site, plan: &Plan) -> String {
     let mut hash = sha256::Hasher::new();
     // End each field with a byte that no field contains.

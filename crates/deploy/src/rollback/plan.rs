@@ -37,7 +37,7 @@ pub struct RollbackPlan {
     pub changes: Vec<Change>,
     /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
-    /// The files that the place manages on disk now, by path.
+    /// The records of the place's deployed files, by path.
     pub rows: BTreeMap<String, Deployed>,
     pub warnings: Vec<String>,
 }
@@ -247,7 +247,7 @@ impl Goal {
     }
 }
 
-/// Returns the first snapshot that changed the file from its original state.
+/// Returns the newest snapshot that changed the file from its original state.
 fn pristine_from(db: &Db<'_>, row: &Deployed) -> Result<i64> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let first = touches.iter().find(|touch| touch.before == row.pristine).or(touches.last());

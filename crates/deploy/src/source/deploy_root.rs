@@ -14,12 +14,13 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::projects::{self, Selection};
 
-/// Folders in the home folder that several programs share. mcpkg never picks a deploy root inside one of them.
+/// Folders in the home folder that several programs share. mcpkg never picks a deploy root inside one of them by
+/// itself.
 const SHARED_FOLDERS: [&str; 3] = [".agents", ".config", ".agentpack"];
 
 /// Returns the deploy root: the folder that the user names, else the folder bound to the project, else the git
-/// repository that contains the start folder of the command or server. The home folder and agents' own folders are
-/// used only if the user names them.
+/// repository that contains the start folder of the command or server, else the start folder itself. The home folder
+/// and agents' own folders are used only if the user names or binds them.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the named root is not a folder.

@@ -1,4 +1,4 @@
-//! Finds what to deploy (the source) and where to (the places).
+//! Finds what to deploy (the source) and where to (the place and its folders).
 
 use std::path::Path;
 
@@ -42,7 +42,8 @@ pub struct Site {
     pub scope: Scope,
     /// The only files to deploy; all if it is empty.
     pub only: Named,
-    /// The command line options for the project, the root and the machine, if the user typed them.
+    /// The command line options that chose the project, root, machine, folders and files, as far as the user typed
+    /// them.
     pub named: String,
 }
 
@@ -56,7 +57,7 @@ pub struct Composed {
 }
 
 impl Site {
-    /// Finds the source and the places for a choice.
+    /// Finds the source and the place for a choice.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if both a repo and a project are named, `E_NO_PROJECT`, `E_NOT_FOUND`,
@@ -65,7 +66,7 @@ impl Site {
         Self::find_with(context, choice, identity::project)
     }
 
-    /// Finds the source and the places again. Uses what was fetched before instead of running git.
+    /// Finds the source and the place again. Uses what was fetched before instead of running git.
     ///
     /// # Errors
     /// `E_PLAN_CHANGED` if the root has changed.

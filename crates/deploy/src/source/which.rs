@@ -18,7 +18,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns the source that a choice names.
+    /// Returns the source that a choice names. Without a name, this is the selected project, or the config repo in
+    /// agentpack's folder in the home folder.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if both a repo and a project are named.

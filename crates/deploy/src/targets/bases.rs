@@ -43,11 +43,11 @@ impl Bases {
         }
     }
 
-    /// Refuses a config repo that sets a target's folder outside the home folder and the deploy root, unless the user
-    /// allowed it. Somebody else's repo must not write anywhere else.
+    /// Refuses a config repo that sets a target's folder outside the home folder, the deploy root and the folders that
+    /// environment variables name, unless the user allowed it. Somebody else's repo must not write anywhere else.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID`, with target and path.
+    /// `E_CONFIG_INVALID`; the details have the keys `target` and `path`.
     pub fn check(&self, configs: &[TargetConfig], allows: impl Fn(&Path) -> bool) -> Result<()> {
         let mut real = RealFolders::default();
         for config in movable(configs) {

@@ -7,7 +7,7 @@ use super::target::Target;
 /// Which table of paths applies to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// The paths that contract 000's original tool writes to. Config repos expect these paths.
+    /// The paths that agentpack, the original tool of contract 000, writes to. Config repos expect these paths.
     Original,
     /// The paths that agents read today.
     Current,
@@ -26,7 +26,7 @@ pub struct TargetConfig {
 }
 
 impl TargetConfig {
-    /// Returns the option `name` if it is a boolean or a word for one, else `default`.
+    /// Returns the option `name` if it is a boolean, 0 or 1, or a word for a boolean; else `default`.
     pub fn flag(&self, name: &str, default: bool) -> bool {
         match self.options.get(name) {
             Some(Value::Bool(value)) => *value,

@@ -53,7 +53,8 @@ impl Listed {
 pub(super) struct Limit {
     /// The maximum number of bytes that the agent loads.
     pub(super) bytes: u64,
-    /// The total bytes of the files from the root down to one folder: the folder with the largest total.
+    /// The total bytes of the files from the root down to one folder (the folder with the largest total), or of the
+    /// only file that the limit is about.
     pub(super) used: u64,
     /// The deepest of these files. The agent cuts it first.
     pub(super) at: PathBuf,

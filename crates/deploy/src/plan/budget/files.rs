@@ -136,8 +136,8 @@ impl<'p> Files<'p> {
         self.add_imports(loaded, &real, text, hops);
     }
 
-    /// Adds the files that a text imports. Import paths are relative to the text's file and must stay in the deploy
-    /// folder.
+    /// Adds the files that a text imports. Import paths are relative to the text's file, and must stay in the folder
+    /// `loaded.within`.
     fn add_imports(&mut self, loaded: &mut Loaded<'_>, file: &Path, text: &str, hops: usize) {
         if hops >= loaded.reading.import_hops {
             return;
@@ -171,7 +171,8 @@ impl<'p> Files<'p> {
         Ok(())
     }
 
-    /// Returns the files below a folder whose names have this ending. `links` says whether to follow links to folders.
+    /// Returns the files below a folder whose names have this ending. `links` says whether to follow links to folders
+    /// that are directly in the folder.
     pub(super) fn below(&mut self, folder: &Path, ending: &'static str, links: bool) -> Vec<PathBuf> {
         let top = self.folders.of(folder);
         if let Some(found) = self.found.get(&(top.clone(), ending)) {
@@ -224,7 +225,7 @@ impl<'p> Files<'p> {
         main
     }
 
-    /// Returns a file's bytes after the deploy. If the deploy leaves the file unchanged, it is not read from disk.
+    /// Returns a file's bytes. If the deploy leaves the file unchanged, they are not read from disk.
     pub(super) fn content(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
         let output = self.prepared.plan.desired.output(path);
         match output.filter(|output| !output.is_block() && !self.planned.contains(path)) {
