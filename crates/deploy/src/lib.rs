@@ -1,7 +1,7 @@
 //! Implements contract 000: deploys the files of a project or a config repo to where agents read them. A deploy is
 //! planned, confirmed and applied, and can be rolled back.
 //!
-//! Contract 000 is the interface of agentpack, an earlier tool. Comments call agentpack "the original tool".
+//! Contract 000 is the interface of agentpack, an earlier tool.
 
 mod answer;
 mod apply;

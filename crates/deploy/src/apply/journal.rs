@@ -27,7 +27,7 @@ pub struct Journal {
     pub uuid: Uuid,
     /// The key of the place.
     pub place: i64,
-    /// Whether the apply is still in progress.
+    /// Whether files may still be half written. If not, only the cleanup is left.
     pub is_applying: bool,
     /// The files, in the order in which the apply writes them.
     pub files: Vec<File>,
@@ -61,7 +61,7 @@ impl Journal {
         (name("new"), name("old"))
     }
 
-    /// Records on this machine that it began the journal, and which folders the journal writes below.
+    /// Records on this machine that this machine began the journal, and which folders the journal writes below.
     pub fn record(context: &Context, uuid: Uuid, sha256: &str, roots: &[PathBuf]) -> Result<()> {
         let note = json!({
             "journal": uuid.to_string(),

@@ -35,7 +35,7 @@ pub use work::Work;
 /// keeps that transaction short.
 const MANY: usize = 16 << 20;
 
-/// Takes the apply lock. First undoes what a killed process left half done.
+/// Takes the apply lock, and undoes what a killed process left half done.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DAMAGED` if an earlier apply could not be undone.

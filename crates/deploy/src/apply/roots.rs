@@ -87,8 +87,8 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
 /// Returns the real paths of roots.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` if a link leads out of the folder that limits the root (the deploy root, the home folder or
-/// Codex's folder), or into a `.git` folder.
+/// `E_IO_INVALID_PATH` if a link leads out of the folder that limits the root (the deploy root, the home folder or a
+/// target's own folder), or into a `.git` folder.
 pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let limits = site.bases.limits(&site.configs);
     let mut folders = RealFolders::default();

@@ -109,8 +109,9 @@ pub fn after(
     hints.into_iter().fold(undone, Error::hint).with_source(error)
 }
 
-/// Restores the first `begun` files of a journal, and removes empty folders that the apply created. A file that was
-/// changed after the apply wrote it is left unchanged. Returns the paths of those files.
+/// Restores the first `begun` files of a journal, and removes empty folders that the apply created. Leaves a file
+/// unchanged if it was changed after the apply wrote it, or if its folder was replaced. Returns the paths of the files
+/// that are left unchanged.
 fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;

@@ -22,7 +22,7 @@ pub struct Work<'a> {
     pub changes: Vec<Change>,
     /// Changes to rows of files that stay unchanged on disk.
     pub row_changes: Vec<RowChange>,
-    /// The files that the place manages on disk now, by path.
+    /// The records of the place's deployed files, by path.
     pub rows: BTreeMap<String, Deployed>,
     /// The folders that the user's own command writes below. All other changes must be below folders that this user
     /// deployed to before.

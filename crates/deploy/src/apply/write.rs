@@ -14,7 +14,8 @@ use mcpkg_base::disk::{self, Found};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
-/// Returns the missing folders that the changes need, outermost first. Fails if one cannot be created.
+/// Returns the missing folders that the changes need, outermost first. Fails if a folder is neither below nor above a
+/// root.
 pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Result<BTreeSet<PathBuf>> {
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {

@@ -27,7 +27,7 @@ pub struct Builder {
     desired: Desired,
     /// The chosen targets. Errors and warnings that concern only other targets are suppressed.
     selected: Vec<Target>,
-    /// The folders that files must stay in: the deploy root, the home folder, and Codex's folder.
+    /// The folders that files must stay in: the deploy root, the home folder, and targets' own folders.
     bases: Vec<PathBuf>,
     folders: RealFolders,
     /// The root of the last file, and the real path of the folder that its files must stay in.

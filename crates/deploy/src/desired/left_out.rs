@@ -35,7 +35,7 @@ pub enum Reason {
     NotForTheUser,
     /// The target's format cannot express the MCP server.
     Server(Unsayable),
-    /// The target does not read MCP servers from that place.
+    /// The target does not read MCP servers from the project or, for a deploy to the user's folders, from there.
     NoServers,
     /// The target's MCP server file in the home folder also contains the agent's own state.
     OwnState,

@@ -443,7 +443,7 @@ impl Applying<'_> {
     }
 }
 
-/// Returns a hint that `plan` shows remarks. An apply does not repeat them.
+/// Returns a hint that `mcpkg plan` shows remarks, because an apply does not repeat them.
 fn left_out(prepared: &Prepared) -> Option<String> {
     let count = prepared.said_with_plan().len();
     let remarks = plural::count(count, "remark");

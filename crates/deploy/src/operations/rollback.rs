@@ -258,7 +258,7 @@ fn shown(planned: &RollbackPlan, site: &Site) -> Body {
     Body::Several(parts)
 }
 
-/// Answers a rollback that changes no file. Files that no target needs any more are still released.
+/// Answers a rollback that changes no file. Changes to the records of deployed files are still stored.
 fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: RollbackPlan) -> Result<Reply> {
     let elsewhere = context.store.read(|db| {
         let Some(place) = deploys::place(db, &site.place)? else {

@@ -1,5 +1,5 @@
-//! Lists the modules of a project. By default these are its prompts and some of its resources; rows of the module
-//! table change that.
+//! Lists the modules of a project. By default these are its prompts, some of its resources, its MCP servers, and files
+//! that only one agent reads. Rows of the module table change that.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -56,8 +56,8 @@ type Contents = HashMap<i64, Vec<u8>>;
 const BATCH: usize = 64;
 
 /// Returns a project's modules, sorted by id, and warnings about what was left out. By default, each prompt is a
-/// command, each `skill://NAME/` with a SKILL.md is a skill, and each resource below `instructions://` is
-/// instructions. Calls `told` with the progress if this takes more than a moment.
+/// command, each `skill://NAME/` with a SKILL.md is a skill, and each resource below `instructions://` is instructions.
+/// Calls `told` with the progress if there are more than [`BATCH`] modules.
 pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Result<Composition> {
     let (listed, warnings) = catalog::list(db, project)?;
     let enabled: Vec<&Listed> = listed.iter().filter(|listed| listed.row.enabled).collect();
@@ -101,12 +101,12 @@ pub fn item_of(db: &Db<'_>, project: &Project, module_id: &str, file: &str) -> R
     Ok(listed.parts.iter().find(|part| part.path == file).map(|part| part.source.item()))
 }
 
-/// Writes the edited bytes of a module's file to its prompt or resource as a new revision. A file that a skill does
-/// not have yet becomes a new resource. [`compose`] then returns these bytes.
+/// Writes the edited bytes of a module's file to its prompt or resource as a new revision, or to its agent-specific
+/// file. A file that a skill does not have yet becomes a new resource. [`compose`] then returns these bytes.
 ///
 /// # Errors
 /// `E_NOT_FOUND` if the module or the file does not exist; `E_INVALID_ARGUMENT` if the bytes cannot be converted back
-/// to the prompt.
+/// to the prompt, or if the module is an MCP server.
 pub fn write_back(
     db: &Db<'_>,
     author: Author<'_>,

@@ -1,8 +1,8 @@
 //! Limits which folders a config repo may read, and reads files there.
 //!
 //! A config repo often comes from somebody else. mcpkg reads a path only if its real path, with all links resolved, is
-//! below the repo's own folder or a folder that the user allowed. Files below these are opened without following
-//! links.
+//! below the repo's own folder or a folder that the user allowed. Files below these folders are opened without
+//! following links.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
@@ -253,7 +253,8 @@ impl Refusal {
         }
     }
 
-    /// Returns the error for `path`. `refuse` builds it from the reason. A hint says how to allow the path.
+    /// Returns the error for `path`. `refuse` builds it from the reason. If the path is outside the repo, a hint says
+    /// how to allow it.
     pub(super) fn error(self, path: &Path, refuse: impl FnOnce(&str) -> Error) -> Error {
         match self {
             Refusal::Failed(error) => Error::file("read", path, error),

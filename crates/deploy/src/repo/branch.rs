@@ -55,7 +55,8 @@ impl GitRepo {
     /// Opens the git repository. Fails if overlays cannot be proposed there.
     ///
     /// # Errors
-    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, each with command and repo.
+    /// `E_GIT_REPO_REQUIRED`, `E_GIT_WORKTREE_DIRTY`, `E_GIT_NOT_FOUND` or `E_GIT_FAILED`, with the details `command`
+    /// and `repo`.
     pub(super) fn of(repo: &Repo, cancelled: &CancellationToken) -> Result<Self> {
         let limits = Limits::new(git::LOCAL, cancelled);
         let folder = repo.folder().to_path_buf();

@@ -1,7 +1,7 @@
 //! Fetches git sources: finds the commit that is needed, and the folder with its files.
 //!
 //! Sources are fetched first, without holding locks that others wait for. Modules are then composed from the cache
-//! alone. The cache has the layout of the original tool.
+//! alone. The cache has the same layout as that of agentpack, the original tool of contract 000.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

@@ -41,9 +41,9 @@ impl Repo {
     /// sources first.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if the profile does not exist; `E_CONFIG_INVALID` with module_id and path if a module or overlay
-    /// breaks a rule; `E_LOCKFILE_INVALID` if a module differs from its pin; `E_PLAN_CHANGED` if a git source differs
-    /// from the fetched one.
+    /// `E_NOT_FOUND` if the profile does not exist; `E_CONFIG_INVALID` with the details `module_id` and `path` if a
+    /// module or overlay breaks a rule; `E_LOCKFILE_INVALID` if a module differs from its pin; `E_PLAN_CHANGED` if a
+    /// git source differs from the fetched one.
     pub fn compose(&self, choice: &Choice<'_>, checkouts: &Checkouts) -> Result<Composed> {
         self.bounds.begin();
         let mut warnings = self.manifest.warnings.clone();
@@ -104,7 +104,8 @@ impl Upstream {
     }
 }
 
-/// Reads a module's source and compares a git source with its pin. With `wanted`, reads only files that are deployed.
+/// Reads a module's source and compares a git source with its pin. With `wanted`, skips files of a local instructions
+/// module that are not deployed.
 pub(super) fn read(
     repo: &Repo,
     declared: &DeclaredModule,

@@ -13,7 +13,7 @@ use crate::targets::Target;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// The agents' home folders.
+    /// The agents' own folders in the home folder.
     User,
     /// Folders below the deploy root.
     Project,

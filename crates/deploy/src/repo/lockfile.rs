@@ -58,7 +58,7 @@ impl Lockfile {
     /// Reads the repo's lockfile. Returns `None` if there is none.
     ///
     /// # Errors
-    /// `E_LOCKFILE_INVALID` with path and error, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
+    /// `E_LOCKFILE_INVALID` with the details `path` and `error`, `E_LOCKFILE_UNSUPPORTED_VERSION`, `E_FILE_FAILED`.
     pub(super) fn read(bounds: &Bounds) -> Result<Option<Self>> {
         let path = bounds.own().join(FILE);
         match bounds.read(&path, file::TEXT) {
@@ -99,7 +99,7 @@ impl Lockfile {
     /// Returns the commit that the module `id` is pinned to. Returns `None` if the lockfile does not list the module.
     ///
     /// # Errors
-    /// `E_LOCKFILE_INVALID` with module_id if the pinned source differs from the one in `agentpack.yaml`.
+    /// `E_LOCKFILE_INVALID` with the detail `module_id` if the pinned source differs from the one in `agentpack.yaml`.
     pub(super) fn pin(&self, id: &str, source: &GitSource) -> Result<Option<&Pin>> {
         let Some(locked) = self.modules.get(id) else { return Ok(None) };
         let Some(pin) = &locked.resolved_source.git else {
@@ -125,14 +125,14 @@ impl Lockfile {
     /// Compares the files of the git module `id` with the pinned hash. `from` is the folder that they were read from.
     ///
     /// # Errors
-    /// `E_LOCKFILE_INVALID` with module_id, expected and actual.
+    /// `E_LOCKFILE_INVALID` with the details `module_id`, `expected` and `actual`.
     pub(super) fn verify(&self, id: &str, from: &Path, files: &BTreeMap<String, Content>) -> Result<()> {
         let Some(locked) = self.modules.get(id) else { return Ok(()) };
         let actual = Hashes::of(files).tree;
         if actual == locked.sha256.to_ascii_lowercase() {
             return Ok(());
         }
-        // The original tool skips links when it hashes, but mcpkg follows them.
+        // agentpack skips links when it hashes, but mcpkg follows them.
         if files.values().any(|file| file.linked)
             && Hashes::of(files.iter().filter(|(_, file)| !file.linked)).tree == locked.sha256.to_ascii_lowercase()
         {

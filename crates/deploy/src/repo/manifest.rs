@@ -21,7 +21,7 @@ pub const FILE: &str = "agentpack.yaml";
 /// The only supported version of the file.
 const VERSION: u64 = 1;
 
-/// Targets of the original tool that mcpkg does not support.
+/// Targets of agentpack, the original tool of contract 000, that mcpkg does not support.
 const ELSEWHERE: [&str; 3] = ["export_dir", "jetbrains", "zed"];
 
 #[derive(Debug)]
@@ -305,7 +305,8 @@ fn git_source(path: &Path, place: Option<Location>, id: &str, raw: RawGit) -> Re
     Ok(GitSource { url: raw.url, reference, subdir, shallow: raw.shallow.unwrap_or(true) })
 }
 
-/// Returns a path without `.` and `..`. Returns `None` if a relative path leads out of its starting folder.
+/// Returns a relative path without `.` and `..`, or an absolute path unchanged. Returns `None` if a relative path leads
+/// out of its starting folder.
 fn inside(path: &str) -> Option<PathBuf> {
     let given = Path::new(path);
     if given.is_absolute() {

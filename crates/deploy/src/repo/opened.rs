@@ -19,8 +19,8 @@ pub struct Repo {
     pub(super) lockfile: Option<Lockfile>,
 }
 
-/// Returns the home folder of contract 000's original tool: `AGENTPACK_HOME`, else `~/.agentpack`. It contains the
-/// tool's cache and its own repo.
+/// Returns agentpack's home folder: `AGENTPACK_HOME`, else `~/.agentpack`. It contains the cache and the repo of
+/// agentpack, the original tool of contract 000.
 pub fn home_below(home: &Path) -> PathBuf {
     let given = std::env::var_os("AGENTPACK_HOME").map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
     match given {
@@ -31,7 +31,7 @@ pub fn home_below(home: &Path) -> PathBuf {
 
 impl Repo {
     /// Opens the config repo in `folder`. It may read files below this folder and below the folders in `allowed`. Git
-    /// sources are cached in the original tool's home folder ([`home_below`]).
+    /// sources are cached in agentpack's home folder ([`home_below`]).
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` if a path in `allowed` is not a folder.

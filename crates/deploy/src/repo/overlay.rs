@@ -98,8 +98,8 @@ impl<'r> Overlays<'r> {
         Ok(Self { bounds, folders })
     }
 
-    /// Returns the overlays of a module, lowest layer first. Older folder names of the original tool are used if there
-    /// is no folder with the new name.
+    /// Returns the overlays of a module, lowest layer first. Older folder names of agentpack are used if there is no
+    /// folder with the new name.
     pub(super) fn of(&self, id: &str) -> Vec<Overlay<'r>> {
         if self.folders.is_empty() {
             return Vec::new();
@@ -117,8 +117,8 @@ impl Overlay<'_> {
     /// Applies the overlay to the files composed so far, and returns the paths that it changes.
     ///
     /// # Errors
-    /// `E_CONFIG_INVALID` with module_id, scope, overlay_dir and path; `E_OVERLAY_PATCH_APPLY_FAILED` also with
-    /// patch_file, relpath and stderr.
+    /// `E_CONFIG_INVALID` with the details `module_id`, `scope`, `overlay_dir` and `path`, or
+    /// `E_OVERLAY_PATCH_APPLY_FAILED` with `patch_file`, `relpath` and `stderr` instead of `path`.
     pub(super) fn lay(&self, id: &str, files: &mut BTreeMap<String, Draft>) -> Result<BTreeSet<String>> {
         let own = tree::find(id, self.bounds, &self.folder)?;
         let patches = self.patches(id)?;

@@ -1,5 +1,5 @@
-//! Takes over files that contract 000's original tool wrote: its manifests list them. Users who switch keep their
-//! files.
+//! Takes over files that agentpack, the original tool of contract 000, wrote: its manifests list them. Users who switch
+//! keep their files.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::targets::Target;
 
-/// A file that the original tool wrote.
+/// A file that agentpack wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenOver {
     /// The absolute path of the file.
@@ -22,7 +22,7 @@ pub struct TakenOver {
 
 const VERSION: u64 = 1;
 
-/// The manifest's name in older versions of the original tool, which had one manifest for all targets.
+/// The manifest's name in older versions of agentpack, which had one manifest for all targets.
 const LEGACY: &str = ".agentpack.manifest.json";
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ struct Entry {
     module_ids: Option<Vec<String>>,
 }
 
-/// Returns the files that the original tool wrote below `root` for `target`, and warnings about unusable entries.
+/// Returns the files that agentpack wrote below `root` for `target`, and warnings about unusable entries.
 pub fn read(root: &Path, target: Target) -> (Vec<TakenOver>, Vec<String>) {
     let own = root.join(format!(".agentpack.manifest.{}.json", target.name()));
     let legacy = root.join(LEGACY);

@@ -54,8 +54,8 @@ pub(super) struct Content {
 /// that the user allowed. `whose` is the module that errors name.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with module_id and path if nothing is there, if a link leads out of the folder, in a circle or
-/// nowhere, if a name is not UTF-8, if there are too many files, or if folders are nested too deeply.
+/// `E_CONFIG_INVALID` with the details `module_id` and `path` if nothing is there, if a link leads out of the folder,
+/// in a circle or nowhere, if a name is not UTF-8, if there are too many files, or if folders are nested too deeply.
 pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, FoundFile>> {
     let (real, metadata) = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
     let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
@@ -129,7 +129,7 @@ impl Walk<'_> {
         let Ok(target) = link.canonicalize() else {
             return Err(refuse(self.whose, &link, "is a broken or circular link"));
         };
-        // Check only the part below the root: the original tool's home folder is called `.agentpack` too.
+        // Check only the part below the root: agentpack's home folder is called `.agentpack` too.
         let below = target.strip_prefix(self.real).ok();
         let is_hidden = |below: &Path| below.iter().any(|part| is_private(&part.to_string_lossy()));
         if below.is_none_or(is_hidden) && !self.bounds.allows(&target) {
@@ -181,7 +181,7 @@ pub(super) fn read(
     found.into_iter().map(|(path, found)| Ok((path, found.read(whose, bounds)?))).collect()
 }
 
-/// The SHA-256 of each file and of the whole tree, computed as in the original tool's lockfiles and baselines.
+/// The SHA-256 of each file and of the whole tree, computed as in agentpack's lockfiles and baselines.
 #[derive(Debug)]
 pub(super) struct Hashes {
     pub(super) tree: String,

@@ -27,7 +27,8 @@ pub(super) struct Candidate<'a> {
 /// Checks a composed module. May return a warning for the module's author.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with module_id and path, and with missing, field, expected or error.
+/// `E_CONFIG_INVALID` with the details `module_id` and `path`, and those of `missing`, `field`, `expected`, `found` and
+/// `error` that fit.
 pub(super) fn check(module: &Candidate<'_>) -> Result<Option<String>> {
     match module.kind {
         Kind::Instructions => module.file(INSTRUCTIONS).map(|_| None),
@@ -56,7 +57,7 @@ impl Candidate<'_> {
         })
     }
 
-    /// Returns the only Markdown file of a prompt or command.
+    /// Returns the only file of a module, which must be Markdown.
     fn only(&self) -> Result<(&str, &Draft)> {
         let mut files = self.files.iter();
         match (files.next(), files.next()) {
@@ -103,7 +104,8 @@ impl Candidate<'_> {
         }
     }
 
-    /// Checks that a command that runs a shell allows this in its front matter.
+    /// Checks that a command that runs a shell allows this in its front matter. Returns a warning if this is only
+    /// likely.
     fn bash(&self, path: &str, text: &str, matter: &Map<String, Value>) -> Result<Option<String>> {
         let said = match matter.get("allowed-tools") {
             Some(Value::String(text)) => text.clone(),

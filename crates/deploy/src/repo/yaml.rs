@@ -146,7 +146,7 @@ const MAX_ALIASED: usize = 100_000;
 /// Reads the YAML `text` of the file `path`.
 ///
 /// # Errors
-/// `E_CONFIG_INVALID` with path, error, line and column if it is malformed.
+/// `E_CONFIG_INVALID` with the details `path`, `error`, `line` and `column` if it is malformed.
 pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
     // `enabled: yes` is common in these files.
     let mut options = yaml::options(MAX_ALIASED);
@@ -173,12 +173,13 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T> {
     })
 }
 
-/// Returns `E_CONFIG_INVALID` about a place in the file `path`, with path, line and column in the details.
+/// Returns `E_CONFIG_INVALID` about a place in the file `path`. The details have the keys `path`, `line` and `column`.
 pub(super) fn invalid(path: &Path, place: Option<Location>, why: &str, details: Map<String, Value>) -> Error {
     at(Code::ConfigInvalid, path, place, why, details)
 }
 
-/// Returns an error with `code` about a place in the file `path`, with path, line and column in the details.
+/// Returns an error with `code` about a place in the file `path`. The details have the keys `path`, `line` and
+/// `column`.
 pub(super) fn at(
     code: Code,
     path: &Path,

@@ -8,8 +8,8 @@ use crate::import::paths::agents::{self, Role};
 use mcpkg_agents::agents::ALL;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// Returns the folder that paths are relative to, if `path` is in an agent's folder or is one. For example, `/p` for
-/// `/p/.claude/commands/a.md`.
+/// Returns the folder that paths are relative to, if `path` is or is in an agent's folder, or a folder of a plugin. For
+/// example, `/p` for `/p/.claude/commands/a.md`.
 pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     let is_place = |path: &Path| {
         let names = [path.parent().and_then(name_of), name_of(path)];

@@ -12,8 +12,8 @@ pub struct Hidden {
     pub text: Vec<u8>,
 }
 
-/// Returns the first of `files` that hides AGENTS.md, in the root or in a folder above it. The user's own files in the
-/// home folder do not count.
+/// Returns the first of `files` that hides AGENTS.md, in the root or in a folder above it. In the home folder, a file
+/// in an agent's own folder, such as `~/.claude/CLAUDE.md`, does not count.
 pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     if let Some(hidden) = in_folder(root, files)? {
         return Ok(Some(hidden));

@@ -28,7 +28,7 @@ pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
 }
 
 /// Adds the file through which targets read the AGENTS.md next to it. The import line is omitted if the user already
-/// wrote one.
+/// wrote one. Nothing is added if the file is a link to AGENTS.md.
 pub(super) fn import(
     builder: &mut Builder,
     targets: &[Target],

@@ -27,7 +27,8 @@ const NAMED: usize = 3;
 
 /// Returns the files that the modules become for the `selected` targets. The layout considers all configured targets,
 /// so that selecting targets never moves a text from one file to another. `present` are the selected targets and those
-/// that already have files here. Only these share files, so a target never relies on a file that is not written.
+/// that already have files in this place. Only these targets share files, so a target never relies on a file that is
+/// not written.
 pub fn desired(
     modules: &[Module],
     configs: &[TargetConfig],

@@ -1,4 +1,4 @@
-//! Places files like contract 000's original tool (version 0.9.1), for which config repos were made.
+//! Places files like agentpack 0.9.1, the original tool of contract 000, for which config repos were made.
 
 use std::path::Path;
 

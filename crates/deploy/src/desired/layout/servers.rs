@@ -37,7 +37,8 @@ pub(super) fn for_project(builder: &mut Builder, modules: &[Module], target: Tar
     }
 }
 
-/// Adds the MCP servers that a target reads from the user's own folders. Agent files exist only in projects.
+/// Adds the MCP servers that a target reads from the user's own folders. Leaves out agent files, which are deployed
+/// only to projects.
 ///
 /// # Errors
 /// `E_ROOT_REQUIRED` if HOME is not set.

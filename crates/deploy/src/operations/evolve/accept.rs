@@ -1,4 +1,4 @@
-//! `mcpkg evolve accept`: accepts a proposed change as a new revision of its prompt or resource.
+//! `mcpkg evolve accept`: accepts a proposed change and stores it in the project.
 
 use std::path::Path;
 

@@ -65,7 +65,8 @@ impl Candidates {
                 Drift::Both => {
                     found.skip(prepared, change, "upstream_changed", "its source changed too".to_owned());
                 }
-                // The user did not change these files: their source changed, or they were never deployed.
+                // The user did not change these files: their source changed, no module produces them any more, or this
+                // source never deployed them.
                 Drift::UpstreamPending | Drift::Extra | Drift::Unmanaged => {}
             }
         }

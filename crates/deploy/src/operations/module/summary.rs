@@ -11,7 +11,7 @@ pub(super) fn targets(row: &Row) -> String {
     if row.targets.is_empty() { "all".to_owned() } else { row.targets.join(",") }
 }
 
-/// Returns when a module's instructions apply. Empty for other kinds of modules, which apply when they are called.
+/// Returns when a module's instructions apply. Empty for other kinds of modules.
 pub(super) fn applies(module: &Listed) -> String {
     if module.kind != Kind::Instructions {
         return String::new();
