@@ -191,7 +191,7 @@ impl Brief<'_> {
     }
 }
 
-/// Reasons that add nothing to the operation of a change. A short answer omits them.
+/// The reasons that say no more than the operation of a change does. A short answer omits them.
 const PLAIN: [&str; 4] = ["file missing", "content differs", "no longer managed", "rolled back"];
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use mcpkg_store::{Db, blobs};
 /// The number of files between two progress reports. With fewer files, no progress is shown.
 const TOLD_EACH: usize = 64;
 
-/// Stores the contents and returns the journal's rows: first changed files, then files that are only claimed, then
-/// files that are released.
+/// Stores the contents and returns the journal's rows: first changed files, then files that are managed from now on but
+/// stay unchanged ([`RowChange::Claim`]), then files that are no longer managed.
 pub(super) fn store_all(
     context: &Context,
     db: &Db<'_>,
@@ -61,8 +61,8 @@ pub(super) fn store_all(
     Ok(files)
 }
 
-/// Returns the row of a file that mcpkg releases without changing it. A rollback to an earlier snapshot needs the file
-/// back. A rollback to a later snapshot needs to know that the file was released.
+/// Returns the row of a file that mcpkg stops managing without changing it. A rollback to an earlier snapshot needs the
+/// row to manage the file again. A rollback to a later snapshot needs to know that mcpkg stopped.
 fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
     let (row, image) = match change {
         RowChange::Forget(path) => {

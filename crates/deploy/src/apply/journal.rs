@@ -25,7 +25,7 @@ pub struct Journal {
     pub id: i64,
     /// The id that users see.
     pub uuid: Uuid,
-    /// The key of the place.
+    /// The key of the place: the source, machine and root of the deploy.
     pub place: i64,
     /// Whether files may still be half written. If not, only the cleanup is left.
     pub is_applying: bool,

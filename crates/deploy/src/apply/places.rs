@@ -1,4 +1,4 @@
-//! Reports in `doctor` on every place that this user deployed to from this machine.
+//! Reports in `doctor` on each source and root folder that the database lists as deployed on this machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -35,7 +35,7 @@ pub enum Reason {
     NotForTheUser,
     /// The target's format cannot express the MCP server.
     Server(Unsayable),
-    /// The target does not read MCP servers from the project or, for a deploy to the user's folders, from there.
+    /// The target reads no MCP servers from the project (or, with `--scope user`, from the home folder).
     NoServers,
     /// The target's MCP server file in the home folder also contains the agent's own state.
     OwnState,
@@ -53,7 +53,7 @@ pub enum Reason {
     OnlyServers,
     /// The text contains something that the target would replace, and it cannot be escaped.
     Placeholders,
-    /// The text contains something that this target would run, and no other target.
+    /// The text contains something that this target would run, although other targets do not run it.
     WouldRun,
     /// The module's text cannot be written. A warning gives the reason.
     Broken,

@@ -455,8 +455,8 @@ fn left_out(prepared: &Prepared) -> Option<String> {
     })
 }
 
-/// Shortens the reply of an apply for an agent: it already saw the changes in `deploy`'s answer, so it only gets their
-/// number.
+/// Shortens the reply of an apply for an agent. The agent already saw the changes in `deploy`'s answer, so the reply
+/// contains only their number.
 fn told(context: &Context, site: &Site, mut reply: Reply) -> Reply {
     if let Some(data) = reply.data.as_object_mut().filter(|_| answer::is_brief(context)) {
         data.retain(|key, _| matches!(key.as_str(), "applied" | "reason" | "snapshot_id" | "summary"));

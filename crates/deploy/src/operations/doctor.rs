@@ -120,7 +120,7 @@ impl Doctor {
     }
 }
 
-/// Returns the findings of all domains. They do not belong to one place.
+/// Returns the findings of all domains, which are not about a single deploy root.
 fn findings(context: &Context) -> Vec<Finding> {
     context.domains.iter().flat_map(|domain| (domain.health)(context)).collect()
 }

@@ -17,7 +17,8 @@ pub const UNDO: Undo = Undo {
     ..Undo::NOTHING
 };
 
-/// Rolls back to the state before the snapshot of an event. Refuses if that would also undo a later deploy.
+/// Rolls back to the state before the snapshot of an event. Except in a dry run, refuses if that would also undo a
+/// later deploy.
 fn undo(context: &Context, event: &Event, dry_run: bool) -> Result<Reply> {
     let mut context = context.clone();
     // The snapshot belongs to the event's project, whatever project is selected now.

@@ -70,7 +70,8 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired
     Ok(Plan { desired, rows, changes, row_changes })
 }
 
-/// Replaces recorded paths with real ones. They differ if a folder was moved and a link left in its place.
+/// Replaces the recorded paths of rows with the real paths, and returns the changes to the rows. The paths differ if a
+/// folder was moved and a link was left in its place.
 fn at_their_real_places(
     mut rows: BTreeMap<String, Deployed>,
     folders: &mut RealFolders,

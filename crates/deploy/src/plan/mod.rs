@@ -99,7 +99,7 @@ impl After {
         After::File { sha256: sha256::of(&bytes), bytes, mode }
     }
 
-    /// Converts a stored file version.
+    /// Loads a stored version of a file.
     pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Self> {
         Ok(match image {
             Image::Absent => After::Absent,

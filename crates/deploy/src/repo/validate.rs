@@ -104,8 +104,8 @@ impl Candidate<'_> {
         }
     }
 
-    /// Checks that a command that runs a shell allows this in its front matter. Returns a warning if this is only
-    /// likely.
+    /// Checks that a command that runs a shell allows `Bash` in its front matter. If it does not, this is an error for
+    /// `bash` itself, and a warning for other shell lines.
     fn bash(&self, path: &str, text: &str, matter: &Map<String, Value>) -> Result<Option<String>> {
         let said = match matter.get("allowed-tools") {
             Some(Value::String(text)) => text.clone(),

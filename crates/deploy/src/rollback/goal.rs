@@ -42,7 +42,7 @@ impl Goal {
         Ok(Self { word, snapshot: Some((snapshot, before)) })
     }
 
-    /// Returns the site that the snapshot was made for.
+    /// Returns the site that the snapshot was made for. For `pristine`, returns the site of `choice`.
     ///
     /// # Errors
     /// `E_SNAPSHOT_NOT_FOUND` if the snapshot belongs to another source or place, and the errors of [`Site::find`].

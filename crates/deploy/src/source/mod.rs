@@ -1,4 +1,4 @@
-//! Finds the selected source, its modules, and the places that it is deployed to.
+//! Finds the selected source, its modules, and the place that it is deployed to.
 
 pub mod chosen;
 

@@ -196,7 +196,8 @@ fn scoped_to(module: &Module) -> Option<(Target, Rules)> {
     })
 }
 
-/// Adds a rule that applies only to some files to the target that understands it. Warns about the other targets.
+/// Adds a rule that applies only to some files, for the target that understands the rule's front matter. Warns about
+/// the other targets.
 fn scoped_rule(
     builder: &mut Builder,
     module: &Module,

@@ -90,7 +90,8 @@ impl Operation for Accept {
 }
 
 impl Accept {
-    /// Accepts some hunks of a change and proposes the other hunks again. Returns the number of the new proposal.
+    /// Accepts some hunks of a change, and proposes the other hunks again. Returns the accepted proposal, a sentence
+    /// about it, and the number of the new proposal if any hunks are left.
     fn in_part(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! `mcpkg evolve restore`: writes deployed files again that are missing on disk.
+//! `mcpkg evolve restore`: writes the files of a deploy that are missing on disk, and leaves existing files unchanged.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
