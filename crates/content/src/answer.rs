@@ -10,7 +10,7 @@ use mcpkg_store::blobs::damaged_value;
 use mcpkg_store::page::{Page, Slice};
 use mcpkg_store::prompts::Argument;
 
-/// Fails if content is too large for one answer; called before the content is read.
+/// Fails if content is too large for one answer. Call this before reading the content.
 pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: impl FnOnce() -> String) -> Result<()> {
     let size = u64::try_from(size).unwrap_or(0);
     if size <= limit {

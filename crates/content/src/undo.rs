@@ -1,4 +1,4 @@
-//! How `mcpkg undo` reverts changes of prompts, resources and skills, and of the selected project.
+//! How `mcpkg undo` reverts changes of prompts, resources and skills, of the selected project, and of folder bindings.
 
 use uuid::Uuid;
 

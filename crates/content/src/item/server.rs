@@ -20,7 +20,7 @@ pub struct Server {
     /// The file that the server came from.
     #[serde(default)]
     pub origin: servers::Origin,
-    /// Whether the server is deployed and run.
+    /// Whether the server is enabled. Only enabled servers are deployed and run.
     pub enabled: bool,
 }
 
@@ -38,7 +38,8 @@ impl From<servers::Server> for Server {
     }
 }
 
-/// The prefix of servers' paths. No file has such a path, because a colon is not valid on some file systems.
+/// The prefix of servers' paths. No exported or synced file has such a path: [`crate::export::layout::is_safe`] refuses
+/// colons.
 const PATH: &str = "mcp_server:";
 
 /// Checks that a server may be stored. The manifest may come from anybody.

@@ -46,7 +46,7 @@ pub fn first(
     Ok(offer)
 }
 
-/// Stores the content of a new source's items ahead of the transaction that writes the items.
+/// Stores the content of a new source's items before the transaction that writes the items.
 pub fn store_bulk<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Bulk<'c>> {
     let items = contents.items.iter().map(|taken| &taken.item);
     Bulk::store(context, items.zip(&offer.actions), [], cancelled)

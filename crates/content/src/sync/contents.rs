@@ -213,8 +213,8 @@ fn place_current(
     }
 }
 
-/// Returns the items by path. If a file with a managed block contains several items, takes the one that the file was at the
-/// last sync, otherwise the text outside the block.
+/// Returns the items by path. If a file with a managed block contains several items, takes the item that the file had
+/// at the last sync, or else the text outside the block.
 fn by_path(items: Vec<crate::item::Item>, bases: &HashMap<&str, &Base>) -> HashMap<String, (Entry, NewContent)> {
     let mut found: HashMap<String, (Entry, NewContent)> = HashMap::new();
     for item in items {

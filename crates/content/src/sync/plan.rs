@@ -91,8 +91,8 @@ impl Plan {
         self.writes_anything() || self.links.does_anything() || self.steps.iter().any(|step| step.act.does_something())
     }
 
-    /// Returns whether any step is skipped. The next sync has to check it again, because the reason may disappear without a
-    /// change to the file.
+    /// Returns whether any step is skipped. The next sync has to check such a step again, because the reason may
+    /// disappear without a change to the file.
     pub(super) fn lets_be(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.act, Act::Skip(_)))
     }

@@ -80,7 +80,7 @@ const BY_PATHS: &str = "if you remove the manifest, mcpkg imports the folder by 
     names, URIs and descriptions that the manifest lists";
 
 impl Found {
-    /// Adds everything at and below `path`. What is already there stays unchanged.
+    /// Adds everything at and below `path`. Entries that were added before stay unchanged.
     fn gather(&mut self, path: &Path, all: bool) -> Result<()> {
         let failed = |error| Error::file("read", path, error);
         let named = absolute(path).map_err(failed)?;

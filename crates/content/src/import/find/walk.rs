@@ -75,8 +75,8 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     });
     let mut walked = Walked::default();
     for entry in walk.build() {
-        // An error in an ignore file above `top` arrives as an entry of its own. Any other arrives with the folder that it is
-        // about.
+        // An error in an ignore file above `top` arrives as an entry of its own. Any other error arrives with the
+        // folder that it is about.
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if walked.pass_over(&error, None, None) => continue,

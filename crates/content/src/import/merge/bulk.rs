@@ -13,12 +13,12 @@ use mcpkg_store::projects::Project;
 use mcpkg_store::revisions::Kind;
 use mcpkg_store::search::{IndexedAhead, Words};
 
-/// Content and index entries that were stored ahead. Dropping this value deletes them.
+/// Content and index entries that were stored before the transaction. Dropping this value deletes them.
 #[must_use = "dropping it deletes the stored content"]
 pub struct Bulk<'c> {
     contents: mcpkg_store::Ahead<'c>,
     words: IndexedAhead<'c>,
-    /// The indexes of those items whose words were indexed ahead.
+    /// The indexes of those items whose words were indexed before the transaction.
     indexed: Vec<usize>,
 }
 
@@ -49,8 +49,8 @@ impl<'c> Bulk<'c> {
         Ok(Self { contents, words, indexed })
     }
 
-    /// Returns the keys under which words were indexed ahead, by the indexes of their items. Call this in the transaction
-    /// that writes the items.
+    /// Returns the keys under which words were indexed before the transaction, by the indexes of their items. Call this
+    /// in the transaction that writes the items.
     pub fn keys(&self, db: &Db<'_>, project: &Project) -> Result<HashMap<usize, i64>> {
         Ok(self.indexed.iter().copied().zip(self.words.claim(db, project.id)?).collect())
     }
@@ -69,8 +69,8 @@ fn content<'i>((item, action): (&'i Item, &Action)) -> Option<&'i NewContent> {
     (is_stored && is_written).then_some(&item.content)
 }
 
-/// Returns the words to index for a new item. An existing item's words stay visible in the index until the transaction, so
-/// they cannot be indexed ahead.
+/// Returns the words to index for a new item. An existing item's words stay visible in the index until the transaction,
+/// so its new words cannot be indexed before.
 fn words<'i>((item, action): (&'i Item, &Action)) -> Option<Words<'i>> {
     let (kind, description) = match &item.entry.what {
         What::Prompt(attributes) => (Kind::Prompt, &attributes.description),

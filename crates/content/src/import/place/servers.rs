@@ -23,7 +23,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Begins with the servers that a manifest lists.
+    /// Creates the collection, with the servers that a manifest lists.
     pub fn listed(servers: Vec<Server>) -> Self {
         let names = servers.iter().map(|server| server.name.clone()).collect();
         let listed = servers.len();

@@ -1,4 +1,4 @@
-//! Writes the kinds of files that the current and the original layout have in common.
+//! Writes the kinds of files that the current and the original layout ([`crate::targets::Layout`]) have in common.
 
 use std::path::{Path, PathBuf};
 
