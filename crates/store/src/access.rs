@@ -1,4 +1,4 @@
-//! Access keys. Only the SHA-256 of a key's secret is kept.
+//! Access keys. The database stores the SHA-256 of a key's secret, never the secret itself.
 
 use uuid::Uuid;
 
@@ -97,8 +97,8 @@ pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(11)?)))
 }
 
-/// Revokes a key, and removes the installs of its clients. A key that was already revoked keeps its first revocation
-/// time.
+/// Revokes a key, and removes the tool packages that its clients installed. A key that was already revoked keeps its
+/// first revocation time.
 pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     let sql = sql!("UPDATE access_key SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL");
     db.run(sql, params![key_id, now])?;
@@ -147,7 +147,8 @@ pub fn any(db: &Db<'_>) -> Result<bool> {
     db.single(sql!("SELECT EXISTS (SELECT 1 FROM access_key)"), params![], |row| row.get(0))
 }
 
-/// Whether servers require a key: one exists, or one existed in a database that a restore replaced.
+/// Whether servers require a key. They do if any key exists, or if a restore replaced a database that required one or
+/// could not be read.
 pub fn required(db: &Db<'_>) -> Result<bool> {
     let sql =
         sql!("SELECT EXISTS (SELECT 1 FROM access_key) OR EXISTS (SELECT 1 FROM setting WHERE key = 'keys_required')");

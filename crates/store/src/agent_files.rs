@@ -28,7 +28,7 @@ pub enum Kind {
 impl Kind {
     const ALL: [Self; 6] = [Self::Hook, Self::Permission, Self::Ignore, Self::Plugin, Self::Settings, Self::Servers];
 
-    /// Returns the word that the database stores for this class.
+    /// Returns the word that the database stores for this kind.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Hook => "hook",
@@ -41,7 +41,7 @@ impl Kind {
     }
 }
 
-/// The row of a kept file.
+/// The row of a stored agent file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFile {
     pub id: i64,
@@ -77,17 +77,17 @@ macro_rules! columns {
     };
 }
 
-/// Returns a project's kept files, ordered by path.
+/// Returns a project's agent files, ordered by path.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<AgentFile>> {
     db.all(sql!(columns!(), " WHERE f.project_id = ?1 ORDER BY f.path"), params![project], from_row)
 }
 
-/// Returns the kept file at a path, if there is one.
+/// Returns the agent file at a path, if there is one.
 pub fn find(db: &Db<'_>, project: i64, path: &str) -> Result<Option<AgentFile>> {
     db.one(sql!(columns!(), " WHERE f.project_id = ?1 AND f.path = ?2"), params![project, path], from_row)
 }
 
-/// Returns the kept file at a path.
+/// Returns the agent file at a path.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, with the path that was probably meant.

@@ -1,9 +1,9 @@
 //! Stores content ahead of the transaction that refers to it.
 //!
-//! Writing many files stores their content first, in short transactions, so that other writers only wait for one of these.
-//! Content is addressed by its hash, so storing it again changes nothing. The final transaction stores anything that is still
-//! missing. Until it commits, nothing refers to the content. If the process is killed, `mcpkg compact` removes what it left
-//! behind.
+//! A transaction that writes many files would block other writers for long. Their content is therefore stored first,
+//! in several short transactions. Content is addressed by its hash, so storing it again changes nothing. The final
+//! transaction stores any content that is still missing. Until it commits, nothing refers to the content. If the
+//! process is killed before that, `mcpkg compact` removes the unused content.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,8 @@ use mcpkg_base::error::Result;
 /// ahead.
 const AT_ONCE: (usize, u64) = (1000, 16 << 20);
 
-/// Contents that were stored ahead. Dropping this removes those that nothing refers to.
+/// Contents that were stored ahead. Dropping this removes the contents that nothing refers to, unless [`Ahead::keep`]
+/// was called.
 #[must_use = "dropping it takes back what was stored"]
 pub struct Ahead<'s> {
     store: &'s Store,
@@ -24,7 +25,7 @@ pub struct Ahead<'s> {
 }
 
 impl Ahead<'_> {
-    /// Stores a content in its own transaction, unless it is already stored.
+    /// Stores one content in its own transaction, unless it is already stored.
     ///
     /// # Errors
     /// `E_FILE_FAILED` if a file cannot be read or has changed.
@@ -61,12 +62,12 @@ impl Store {
         Ahead { store: self, stored: Vec::new() }
     }
 
-    /// Stores the missing ones of `contents` ahead, if they are too many for one short transaction. Calls `between`
-    /// before each transaction, with the number stored so far and the total.
+    /// Stores ahead those of `contents` that are not stored yet, if they are too many for one short transaction.
+    /// Calls `between` before each transaction, with the number of contents stored so far and the total.
     ///
     /// # Errors
-    /// Errors of `between`, after which the stored contents are removed; `E_FILE_FAILED` if a file cannot be read or has
-    /// changed.
+    /// Errors of `between`, after which the stored contents are removed. `E_FILE_FAILED` if a file cannot be read or
+    /// has changed.
     pub fn store_ahead<'c>(
         &self,
         contents: impl IntoIterator<Item = &'c NewContent>,

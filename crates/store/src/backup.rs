@@ -16,18 +16,18 @@ impl Store {
     /// 4. Sync it to the disk, then rename it to its destination.
     ///
     /// # Errors
-    /// `E_ALREADY_EXISTS` if `to` exists, `E_FILE_FAILED` and `E_DISK_FULL` for its disk, `E_DB_CORRUPT` and `E_DAMAGED` if the
-    /// check of the copy fails.
+    /// `E_ALREADY_EXISTS` if `to` exists; `E_FILE_FAILED` and `E_DISK_FULL` if the copy cannot be written;
+    /// `E_DB_CORRUPT` and `E_DAMAGED` if the check of the copy fails.
     pub fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         self.engine.backup(to, progress)
     }
 
-    /// Replaces the content of the open database with that of the backup at `from`. This is one transaction of the live file,
-    /// so that running servers see the result. The old content is kept in a file at `kept`.
+    /// Replaces the content of the open database with that of the backup at `from`, in one transaction, so that
+    /// running servers see the result. Keeps the old content in a file at `kept`.
     ///
     /// 1. Check that the backup is a file of mcpkg, copy it into a scratch folder, migrate the copy, and check all of it.
     /// 2. Call `carry` to write into the copy what must survive from the replaced database.
-    /// 3. Wait for the writers of the live file, keep a copy of it, and replace its pages.
+    /// 3. Wait for the writers of the open database, keep a copy of it, and replace its content.
     pub fn restore(
         &self,
         from: &Path,
@@ -44,7 +44,8 @@ impl Store {
         self.engine.check_backup(from)
     }
 
-    /// Returns the path where a restore keeps the replaced database: next to the file, with the time in its name.
+    /// Returns the path where a restore keeps the replaced database, with the time in its name. It is next to the
+    /// database's file, or in the user's state directory if the database is on a server.
     pub fn kept_beside(&self, timestamp: &str) -> PathBuf {
         self.engine.kept_beside(timestamp)
     }

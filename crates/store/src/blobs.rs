@@ -1,6 +1,7 @@
-//! Stored content: each content is stored once per SHA-256, and verified at every read.
+//! Stored content. Each content is stored once, under its SHA-256.
 //!
-//! Reads verify it by the checksum that is stored with it. Readers that rely on the SHA-256 also verify that ([`Verify`]).
+//! Reads verify the content by the checksum that is stored with it, or also by its SHA-256 ([`Verify`]). The search
+//! index is the exception: it reads content without verifying it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +23,8 @@ pub struct Blob<'r> {
     pub(super) id: i64,
     pub size: u64,
     pub(super) sha256: &'r [u8],
-    /// The XXH3 of the bytes. `None` for content that was already damaged when checksums were introduced.
+    /// The XXH3 of the bytes. `None` in a database from before there were checksums, until `fill_checksums` has added
+    /// them. Content that was already damaged then keeps `None`.
     checksum: Option<i64>,
     pub(super) head: &'r [u8],
 }
@@ -30,8 +32,7 @@ pub struct Blob<'r> {
 /// How content is verified while it is read. Both ways detect a single flipped bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// By its checksum, at a tenth of the cost of the SHA-256. For content that is only shown. Content without a
-    /// checksum is verified by its SHA-256.
+    /// By its checksum, at a tenth of the cost of the SHA-256. Content without a checksum is verified by its SHA-256.
     Checksum,
     /// By its SHA-256 and its checksum. For `check`, and for content that is passed on under its hash, such as
     /// archives and deploy images.
@@ -47,7 +48,7 @@ macro_rules! blob_columns {
 }
 pub(super) use blob_columns;
 
-/// The number of these columns.
+/// The number of columns in `blob_columns!`.
 pub(super) const COLUMNS: usize = 5;
 
 impl<'r> Blob<'r> {
@@ -98,7 +99,7 @@ pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(
     if intact { Ok(()) } else { Err(damaged(blob.sha256)) }
 }
 
-/// Returns the whole content, verified by its checksum.
+/// Returns the whole content, verified as [`Verify::Checksum`] says.
 pub fn read(db: &Db<'_>, blob: Blob<'_>) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or(0).min(PIECE));
     stream(db, blob, Verify::Checksum, |piece| {
@@ -149,13 +150,14 @@ pub fn get_all(db: &Db<'_>, ids: impl IntoIterator<Item = i64>) -> Result<HashMa
     }
 }
 
-/// Returns the content of the blob with key `id`, verified only by its checksum. For content that is only shown.
+/// Returns the content of the blob with key `id`, verified as [`Verify::Checksum`] says. For content that is only
+/// shown.
 pub fn show(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
     whole(db, id, Verify::Checksum)
 }
 
-/// Returns the content of the blob with key `id`, verified by its SHA-256. Like [`get`], for callers that need the hash as
-/// well: it is computed only once, and the checksum would add nothing.
+/// Returns the content of the blob with key `id`, verified by its SHA-256. Unlike [`get`], also returns the hash,
+/// which is computed only once.
 pub fn content(db: &Db<'_>, id: i64) -> Result<NewContent> {
     let of = |blob: Blob<'_>| {
         let bytes = unverified(db, blob)?;
@@ -364,13 +366,13 @@ macro_rules! unreferenced {
     };
 }
 
-/// The same condition as a constant. A test compares the tables in it with those that `check` searches for users of a
-/// blob.
+/// The condition of `unreferenced!` as a constant. A test compares its tables with those that `check` searches for
+/// users of a blob.
 #[cfg(test)]
 pub(super) const UNREFERENCED: &str = unreferenced!();
 
-/// Removes the blobs that nothing refers to. While others can write to other projects, this does nothing, since they may be
-/// about to refer to such a blob. `mcpkg compact` or a later call removes it then.
+/// Removes the blobs that nothing refers to. Does nothing in a transaction that other writers may run alongside,
+/// because they may be about to refer to such a blob. `mcpkg compact` or a later call then removes it.
 pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     if db.is_beside_writers() {
         return Ok(());
@@ -378,7 +380,7 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     db.run(sql!("DELETE FROM blob WHERE ", unreferenced!()), params![]).map(drop)
 }
 
-/// Removes the blob with key `id` if nothing refers to it, under the same conditions as [`sweep`].
+/// Removes the blob with key `id` if nothing refers to it. Like [`sweep`], does nothing alongside other writers.
 pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
     if db.is_beside_writers() {
         return Ok(());
@@ -401,7 +403,7 @@ pub fn stored_json<T: DeserializeOwned>(json: &str, what: &str) -> Result<T> {
     serde_json::from_str(json).map_err(|error| damaged_value(&format!("{what} is malformed")).with_source(error))
 }
 
-/// Parses JSON that mcpkg wrote and that is only shown. If it is damaged, returns a text that says so.
+/// Parses JSON that mcpkg wrote and that is only shown. Returns [`DAMAGED`] if it cannot be parsed.
 pub fn shown_json(json: &str) -> Value {
     serde_json::from_str(json).unwrap_or_else(|_| DAMAGED.into())
 }

@@ -17,7 +17,7 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// How long a build without an end counts as running. After that, its process must have been killed.
+/// How long a build without an end counts as running. After that, mcpkg assumes that its process was killed.
 const LONGEST: Millis = 24 * 60 * 60 * 1_000;
 
 /// A build that is starting.
@@ -25,7 +25,7 @@ const LONGEST: Millis = 24 * 60 * 60 * 1_000;
 pub struct Begun<'a> {
     pub uuid: Uuid,
     pub workspace: i64,
-    /// The actor in the trail.
+    /// The actor in the audit trail (`events`).
     pub actor: &'a str,
     pub options: &'a str,
     pub started_at: Millis,
@@ -60,10 +60,10 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub uuid: Uuid,
-    /// The actor in the trail.
+    /// The actor in the audit trail (`events`).
     pub actor: String,
     pub options: String,
-    /// Whether every command was run and succeeded; `None` while the build runs, or if its process was killed.
+    /// Whether every command was run and succeeded. `None` while the build runs, or if its process was killed.
     pub all_passed: Option<bool>,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
@@ -74,7 +74,7 @@ pub struct Run {
 pub struct Last {
     pub repo: String,
     pub run: Uuid,
-    /// Whether every command that was run in this repository succeeded.
+    /// Whether every command that the build ran in this repository succeeded.
     pub success: bool,
     pub ended_at: Millis,
 }
@@ -119,7 +119,7 @@ pub fn begin(db: &Db<'_>, begun: &Begun<'_>) -> Result<()> {
     .map(drop)
 }
 
-/// Stores the result of a build, and applies the limits to its workspace.
+/// Stores the result of a build, and deletes builds beyond the limits.
 pub fn end(db: &Db<'_>, ended: &Ended<'_>) -> Result<()> {
     let sql = sql!("UPDATE build_run SET all_passed = ?2, ended_at = ?3 WHERE uuid = ?1 RETURNING id");
     let Some(run) = db.one(sql, params![ended.uuid, ended.all_passed, ended.ended_at], |row| row.get::<i64>(0))? else {
@@ -180,8 +180,8 @@ pub fn rows(db: &Db<'_>, uuid: Uuid) -> Result<Vec<Row>> {
     found.into_iter().map(with_output).collect()
 }
 
-/// Returns the last build of each repository in a workspace, ordered by name. Leaves out repositories that were never
-/// built.
+/// Returns the last finished build of each repository in a workspace, ordered by repository. A build counts only for
+/// the repositories in which it ran a command.
 pub fn last(db: &Db<'_>, workspace: i64) -> Result<Vec<Last>> {
     let sql = sql!(
         "SELECT repo, uuid, success, ended_at

@@ -1,6 +1,7 @@
 //! Catalogs: imported descriptions of APIs, and the commands made from them.
 //!
-//! Parts that only the domain understands (servers, schemes, references of secrets, specs, patches) are stored as JSON.
+//! Parts that this crate does not interpret (servers, schemes, references to secrets, specs, patches) are stored as
+//! JSON.
 
 use super::Db;
 use super::engine::{Row, Unique, params, sql};
@@ -29,9 +30,9 @@ pub struct Facts {
     pub servers: String,
     /// The security schemes of the API, as JSON.
     pub schemes: String,
-    /// Headers for every request, as JSON: from name to the reference of the value.
+    /// Headers for every request, as JSON: each name maps to a reference to its value.
     pub headers: String,
-    /// Secrets, as JSON: from scheme to the reference of the secret.
+    /// Secrets, as JSON: each scheme maps to a reference to its secret.
     pub auth: String,
     /// Whether requests may go to addresses that are not public.
     pub private: bool,
@@ -221,7 +222,7 @@ pub fn id_taken(id: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Command '{id}' already exists"))
 }
 
-/// Replaces the command with the same method and path.
+/// Updates the command with the same method and path, except for its spec and the id that the import assigned.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` if the new id is taken.
@@ -244,7 +245,7 @@ pub fn find(db: &Db<'_>, id: &str) -> Result<Option<(CatalogRow, CommandRow)>> {
     Ok(db.one(of, params![id], catalog)?.map(|catalog| (catalog, found)))
 }
 
-/// Passes a short form of all commands to `f`, ordered by id.
+/// Passes the [`BriefRow`] of each command in all catalogs to `f`, ordered by id.
 ///
 /// # Errors
 /// Errors of `f`.

@@ -33,8 +33,8 @@ impl From<Change> for (String, String, String, String) {
     }
 }
 
-/// Returns the changes as a column; `None` if there are none. Of several changes of one item, only the first state and the last
-/// one matter.
+/// Encodes changes for the `changes` column of an event; `None` if nothing changed. Merges all changes of an item
+/// into one, which goes from the first state to the last.
 pub(super) fn column(changes: Vec<Change>) -> Option<String> {
     let mut merged: Vec<Change> = Vec::with_capacity(changes.len());
     let mut places: HashMap<(String, String), usize> = HashMap::new();
@@ -51,7 +51,7 @@ pub(super) fn column(changes: Vec<Change>) -> Option<String> {
     if merged.is_empty() { None } else { serde_json::to_string(&merged).ok() }
 }
 
-/// Reads the column of an event.
+/// Decodes the `changes` column of an event.
 pub(super) fn read(column: Option<&str>) -> Result<Vec<Change>> {
     column.map_or(Ok(Vec::new()), |json| {
         serde_json::from_str(json)

@@ -35,8 +35,9 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Deletes content and indexed words that nothing refers to, and returns the free space in the database to the disk. Reads
-    /// continue in the meantime; writers wait until the database is rewritten.
+    /// Deletes content and indexed words that nothing refers to. On SQLite, also returns the free space in the file
+    /// to the disk: reads continue in the meantime, and writers wait until the file is rewritten. PostgreSQL reuses
+    /// the space instead.
     ///
     /// # Errors
     /// `E_DISK_FULL` if there is no room for a second copy. Nothing is lost then.

@@ -12,8 +12,8 @@ use super::text::plain;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The limits of this table. Expired rows stay for a day, so that they can be told apart from ones that never
-/// existed. The number limits the tokens and the requests of each asker.
+/// The limits of this table. By default, expired rows stay for a day, so that mcpkg can tell them apart from rows
+/// that never existed. The number limits the tokens of each asker, and separately the requests.
 pub const GROWING: Growing = Growing {
     name: "consents",
     about: "confirm tokens and consent requests, per caller; pending tokens and requests are never deleted",
@@ -59,7 +59,7 @@ pub struct Binding<'a> {
 pub struct New<'a> {
     pub uuid: Uuid,
     pub binding: Binding<'a>,
-    /// The caller's name in the trail.
+    /// The caller's name in the audit trail (`events`).
     pub caller: &'a str,
     /// A summary for people, in one sentence.
     pub summary: &'a str,
@@ -77,7 +77,7 @@ pub struct Request {
     /// The tool name of the operation.
     pub operation: String,
     pub asker: String,
-    /// The caller's name in the trail.
+    /// The caller's name in the audit trail (`events`).
     pub caller: String,
     /// The project's name; empty if none applied.
     pub project: String,
@@ -110,8 +110,9 @@ macro_rules! columns {
     };
 }
 
-/// The rows beyond the limits: `?1` is the current time, `?2` the time before which a row must have expired to be
-/// deleted, `?3` the number of rows that each asker may have. A denied request stays until it expires.
+/// The rows beyond the limits. `?1` is the current time. `?2` is the time before which a row must have expired to be
+/// deleted. `?3` is the number of rows that each asker may have. Beyond that number, only used and expired rows are
+/// deleted.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, state, expires_at,
@@ -147,7 +148,7 @@ pub fn insert_token(db: &Db<'_>, new: &New<'_>, sha256: &[u8; 32]) -> Result<()>
     add(db, new, Needs::Token, Some(sha256))
 }
 
-/// Adds a row. Also deletes rows that ended long ago, and the asker's rows beyond the limit.
+/// Adds a row. Also deletes rows that expired long ago, and the asker's rows beyond the limit.
 fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> Result<()> {
     let limits = GROWING.limits(db)?;
     let (now, most) = (new.asked_at, limits.most());
@@ -176,7 +177,8 @@ fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> R
             new.effect
         ],
     )?;
-    // Delete the asker's oldest unused tokens, even unexpired ones, if there are too many newer ones.
+    // Delete the asker's oldest rows beyond the limit: any tokens, even unexpired ones, but only used or expired
+    // requests.
     let too_many = sql!(
         "DELETE FROM consent WHERE asker = ?1 AND needs = ?2
             AND (needs = 'token' OR state = 'consumed' OR expires_at <= ?3)
@@ -186,7 +188,7 @@ fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> R
     Ok(())
 }
 
-/// Returns how many requests of an asker are neither used nor expired, counting up to `most`.
+/// Counts the requests of an asker that are neither used nor expired, up to `most`.
 fn waiting(db: &Db<'_>, asker: &str, now: Millis, most: i64) -> Result<i64> {
     let sql = sql!(
         "SELECT 1 FROM consent WHERE asker = ?1 AND needs = 'person' AND state <> 'consumed' AND expires_at > ?2 LIMIT ?3"
@@ -255,8 +257,8 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
     Ok(page.slice(found))
 }
 
-/// Records that a person approved a request until `expires_at`. Returns false if the request is not pending, denied,
-/// or approved but unused. An approved request can be approved again, in case its use was interrupted.
+/// Records that a person approved a request until `expires_at`. Returns false if the request is used or expired. A
+/// denied request can still be approved. So can an approved one that was not used, in case its use was interrupted.
 pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis, note: Option<&str>) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3, note = ?4
@@ -265,8 +267,7 @@ pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis, note: O
     Ok(db.run(sql, params![uuid, now, expires_at, note])? == 1)
 }
 
-/// Records that a person denied a request. Returns false if the request is not pending, denied, or approved but
-/// unused.
+/// Records that a person denied a request. Returns false if the request is used or expired.
 pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis, note: Option<&str>) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'denied', decided_at = ?2, note = ?3
@@ -279,7 +280,7 @@ pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis, note: Option<&str>) -> Result<
     Ok(denied)
 }
 
-/// Records that a client declined a request, which still waits for a person. Returns whether it was pending.
+/// Records that a client declined a request. The request still waits for a person. Returns whether it was pending.
 pub fn decline(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET decided_at = ?2

@@ -1,4 +1,4 @@
-//! An open transaction, on which all statements run.
+//! [`Db`], on which all statements run: usually an open transaction.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,12 +8,13 @@ use super::deadline::Watch;
 use super::engine::{Intent, Link, Row, Sql, Value, damaged};
 use mcpkg_base::error::Result;
 
-/// An open transaction. All its reads see one moment of the database.
+/// An open transaction, whose reads all see the same moment of the database. With [`Db::new`], each statement is its
+/// own transaction instead.
 pub struct Db<'c> {
     connection: Link<'c>,
     watch: Option<&'c Watch>,
     intent: Intent,
-    /// The keys for which [`Db::is_first`] was called.
+    /// The keys that were passed to [`Db::is_first`].
     seen: RefCell<BTreeSet<String>>,
     /// The changes since the last event, which the next event lists.
     changes: RefCell<Vec<Change>>,
@@ -36,8 +37,8 @@ impl<'c> Db<'c> {
         connection.in_transaction(intent, || f(&Self { intent, ..Self::new(connection, watch) }))
     }
 
-    /// Raises the time limit for each statement of this transaction, so that it can read much of the database. For maintenance
-    /// that a person starts, such as pruning; all other statements have to be fast.
+    /// Raises the time limit for each statement of this transaction, so that it can read much of the database. Use
+    /// this only for maintenance that a person starts, such as pruning. All other statements have to be fast.
     pub fn allow_long(&self) {
         self.connection.allow_long();
     }
@@ -46,7 +47,7 @@ impl<'c> Db<'c> {
         self.connection
     }
 
-    /// Fails if the read's deadline has passed.
+    /// Fails if the deadline of the current read has passed.
     pub fn check_deadline(&self) -> Result<()> {
         self.watch.map_or(Ok(()), Watch::check)
     }
@@ -61,7 +62,8 @@ impl<'c> Db<'c> {
         self.connection.lock_project(id)
     }
 
-    /// Locks the trail until the transaction ends, so that its events are numbered in the order of commits.
+    /// Locks the audit trail (`events`) until the transaction ends, so that its events are numbered in the order of
+    /// commits.
     pub(super) fn lock_events(&self) -> Result<()> {
         if self.is_beside_writers() && self.is_first("events") { self.connection.lock_events() } else { Ok(()) }
     }
@@ -135,8 +137,8 @@ impl<'c> Db<'c> {
 
     /// Runs a statement and returns how many rows it inserted, updated or deleted.
     ///
-    /// If something may happen only once, such as using a token, put the condition into the statement and check the count. Do
-    /// not rely on there being only one writer: that is true for SQLite, but not in general.
+    /// If something may happen only once, such as using a token, put the condition into the statement and check the
+    /// count. Do not rely on there being only one writer: SQLite guarantees that, PostgreSQL does not.
     pub(super) fn run(&self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         self.connection.run(sql, params)
     }

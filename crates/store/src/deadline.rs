@@ -1,8 +1,9 @@
 //! Deadlines for reads on behalf of clients: no client's content may block a reader forever.
 //!
-//! SQLite asks [`Watch`] every few thousand steps of its virtual machine. Content that is read in pieces is checked between
-//! them. A single step can be long: FTS5 reads all occurrences of a word, or of all words that begin with it, in one step. A
-//! read may exceed its time by that much, about half a second in an index of 16 million words.
+//! SQLite asks [`Watch`] every few thousand steps of its virtual machine. A read that goes through content in pieces
+//! also checks the deadline between the pieces. A single step can be long: FTS5 reads all occurrences of a word, or
+//! of all words that begin with it, in one step. In an index of 16 million words, a read may therefore exceed its
+//! deadline by about half a second.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,7 +53,7 @@ impl Deadline {
 }
 
 impl Watch {
-    /// Ends reads on a connection when the deadline has passed.
+    /// Ends reads on `connection` when the deadline has passed.
     pub(super) fn attach(self: &Arc<Self>, connection: Link<'_>) -> Result<()> {
         let looking = Arc::clone(self);
         connection.watch(move || looking.has_passed())
@@ -62,12 +63,12 @@ impl Watch {
         self.began.store(0, Ordering::Relaxed);
     }
 
-    /// Replaces the token that ends later reads when it is cancelled.
+    /// Sets the token that ends later reads when it is cancelled. It replaces the current token.
     pub(super) fn cancel_with(&self, cancelled: CancellationToken) {
         *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = cancelled;
     }
 
-    /// Fails once the deadline has passed. For work between SQLite's steps.
+    /// Fails once the deadline has passed. Called between SQLite's steps, for example after each piece of a content.
     pub(super) fn check(&self) -> Result<()> {
         if self.has_passed() { Err(timeout()) } else { Ok(()) }
     }

@@ -55,7 +55,7 @@ impl Image {
     }
 }
 
-/// A deploy location: a source, a machine and a root.
+/// A deploy location: a source, the config folder that it came from, a machine and a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceKey {
     /// `project:<uuid>`, or `repo:<project identity>`.
@@ -86,7 +86,7 @@ pub struct Deployed {
     pub applied: Image,
     /// The file before the first deploy.
     pub pristine: Image,
-    /// The other attributes of the file before the first deploy, in the form of the column.
+    /// The other attributes of the file before the first deploy, as the column stores them.
     pub pristine_attributes: Option<String>,
     /// The file's metadata after the last deploy; `None` if it would not reveal a later change of the file.
     pub stat: Option<Stat>,
@@ -115,13 +115,13 @@ pub fn project_source(project: Uuid) -> String {
     format!("project:{project}")
 }
 
-/// Returns the key of a location, if anything was ever deployed there.
+/// Returns the row id of a location; `None` if nothing was ever deployed there.
 pub fn place(db: &Db<'_>, key: &PlaceKey) -> Result<Option<i64>> {
     let sql = sql!("SELECT id FROM place WHERE source = ?1 AND origin = ?2 AND machine = ?3 AND root = ?4");
     db.one(sql, params![key.source, key.origin, key.machine, key.root], |row| row.get(0))
 }
 
-/// Returns the key of a location. Adds the location if it is new.
+/// Returns the row id of a location. Adds the location if it is new.
 pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
     if let Some(id) = place(db, key)? {
         return Ok(id);
@@ -136,7 +136,7 @@ pub fn make_place(db: &Db<'_>, key: &PlaceKey) -> Result<i64> {
         .ok_or_else(|| blobs::damaged_value("a deploy location was neither inserted nor found"))
 }
 
-/// Returns the description of a location.
+/// Returns the [`PlaceKey`] of the location with this row id.
 pub fn place_key(db: &Db<'_>, place: i64) -> Result<PlaceKey> {
     db.single(sql!("SELECT ", place_key!(), " FROM place WHERE id = ?1"), params![place], key_from_row)
 }
@@ -150,7 +150,7 @@ pub fn of_place(db: &Db<'_>, place: i64) -> Result<Vec<Deployed>> {
     db.all(sql!(deployed_files!(), " WHERE d.place_id = ?1 ORDER BY d.path"), params![place], from_row)
 }
 
-/// Returns the names of the targets of a location's files.
+/// Returns the names of all targets that the files of a location were deployed for.
 pub fn targets_of_place(db: &Db<'_>, place: i64) -> Result<BTreeSet<String>> {
     let sql = sql!("SELECT DISTINCT targets FROM deployed WHERE place_id = ?1");
     Ok(db.all(sql, params![place], |row| words(row, 0))?.into_iter().flatten().collect())
@@ -161,8 +161,8 @@ pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
     db.one(sql!(deployed_files!(), " WHERE d.machine = ?1 AND d.path = ?2"), params![machine, path], from_row)
 }
 
-/// Returns a root that still contains files written from a source, on any machine; `None` if there is none. Files that already
-/// had the right content do not count. Neither do deleted files that replaced nothing.
+/// Returns a root that still contains files written from a source, on any machine; `None` if there is none. Does not
+/// count files that already had the right content, or deleted files that replaced nothing.
 pub fn root_of_source(db: &Db<'_>, source: &str) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT place.root FROM deployed JOIN place ON place.id = place_id
@@ -235,7 +235,7 @@ pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
     db.all(sql, params![source], key_from_row)
 }
 
-/// Returns the locations of a machine that have files, with their keys, ordered by root.
+/// Returns the locations of a machine that have files, with their row ids, ordered by root.
 pub fn places_on(db: &Db<'_>, machine: &str) -> Result<Vec<(i64, PlaceKey)>> {
     let sql = sql!(
         "SELECT ",
@@ -245,12 +245,12 @@ pub fn places_on(db: &Db<'_>, machine: &str) -> Result<Vec<(i64, PlaceKey)>> {
     db.all(sql, params![machine], |row| Ok((row.get(4)?, key_from_row(row)?)))
 }
 
-/// Returns a list of words in the form of its column.
+/// Encodes a list of words for its column.
 pub(super) fn list(words: &[String]) -> String {
     Value::from(words).to_string()
 }
 
-/// Reads a list of words from its column.
+/// Decodes a list of words from its column.
 pub(super) fn words(row: &Row<'_>, column: usize) -> Result<Vec<String>> {
     serde_json::from_str(row.get(column)?).map_err(|error| damaged("a list of words is malformed").with_source(error))
 }

@@ -1,7 +1,8 @@
 //! Drafts: proposed changes to workflows that wait for a person's decision.
 //!
-//! A draft stores the revision that it is based on, with its text. If the workflow has changed since, or another one has taken
-//! its name, the draft is stale. That is computed at every read, not stored.
+//! A draft stores the revision that it is based on. It is stale if that revision is no longer the workflow's current
+//! one. A draft of a new workflow is stale if another workflow has taken its name. Reads compute this; it is not
+//! stored.
 
 use uuid::Uuid;
 
@@ -24,7 +25,7 @@ pub const GROWING: Growing = Growing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The draft waits for a person's decision.
+    /// The draft waits for a person's decision, and its base is current.
     Open,
     /// The draft waits for a decision, but its base is outdated.
     Stale,
@@ -83,7 +84,7 @@ pub struct Draft {
     pub size: i64,
     /// The findings when the draft was proposed or last edited, as JSON.
     pub findings: String,
-    /// The plan at that time, as JSON; `None` if there was none.
+    /// The plan when the draft was proposed or last edited, as JSON; `None` if there was none.
     pub plan: Option<String>,
     pub actor: String,
     pub created_at: Millis,

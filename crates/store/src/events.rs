@@ -1,5 +1,5 @@
-//! The trail: one row for every change and every refused change, without contents. Servers also read it to notice
-//! changes.
+//! The audit trail: one row for every change and every refused change, without contents. Servers also read it to
+//! notice changes.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -70,9 +70,10 @@ pub const GROWING: Growing = Growing {
 /// How long an event stays regardless of the limits, so that a server that was suspended for a while does not miss events.
 const UNREAD: Millis = 3_600_000;
 
-/// The rows beyond the limits, which are always the oldest ones. An event stays if its time is from `?1` to `?2`, if
-/// it is among the newest `?3`, or if its time is from `?4` to `?5`, since servers may not have read it yet. Events
-/// whose time is in the future, because of a wrong clock, are treated like their neighbors.
+/// The rows beyond the limits, which are always the oldest ones. A row is deleted if it is older than all events from
+/// `?1` to `?2`, or if it is not among the newest `?3`. Rows as new as the oldest event from `?4` to `?5` stay in any
+/// case, since servers may not have read them yet. So does the newest row. Events whose time is in the future,
+/// because of a wrong clock, are treated like their neighbors.
 macro_rules! beyond {
     () => {
         "SELECT seq FROM event, (SELECT max(seq) AS newest FROM event) AS last
@@ -137,7 +138,7 @@ pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
     Ok(events)
 }
 
-/// Returns the last `limit` events whose kind begins with `words`, such as `gate`, oldest first.
+/// Returns the last `limit` events whose kind begins with `words` and a dot, such as `gate.`, oldest first.
 pub fn last_of_kinds(db: &Db<'_>, words: &str, limit: usize) -> Result<Vec<Event>> {
     // `/` is the character after `.`.
     let (first, end) = (format!("{words}."), format!("{words}/"));
@@ -230,10 +231,10 @@ pub fn last_about(db: &Db<'_>, seq: i64, kind: &str, item: &str, but: &[i64]) ->
     Ok(found.into_iter().find(|event| !but.contains(&event.seq)))
 }
 
-/// Fills in the names of drafts, consents and runs, whose events have ids as subjects.
+/// Fills in [`Event::subject_name`] for drafts, consents and runs, whose events have ids as subjects.
 pub fn with_names(db: &Db<'_>, events: &mut [Event]) -> Result<()> {
     for event in events {
-        // The event of a run's step has the step's id after the run's.
+        // The subject of a step's event is the run's id, `/` and the step's id.
         let Ok(uuid) = Uuid::parse_str(event.subject.split('/').next().unwrap_or_default()) else { continue };
         let sql = sql!(
             "SELECT name FROM workflow_draft WHERE uuid = ?1

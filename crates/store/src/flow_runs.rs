@@ -12,7 +12,7 @@ use super::page::{Page, Slice};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 
-/// The limits of this table. Unfinished runs stay, and so do runs that a user may still want to undo.
+/// The limits of this table. Unfinished runs are never deleted.
 pub const GROWING: Growing = Growing {
     name: "flow-runs",
     about: "flow runs, per workspace; unfinished runs are never deleted",
@@ -30,7 +30,7 @@ pub enum State {
     Done,
     /// Everything is as it was before the run.
     Undone,
-    /// Like `Undone`, except that refs which somebody moved in the meantime were left alone.
+    /// Like `Undone`, except that mcpkg left refs alone that somebody had moved since the run.
     Kept,
 }
 
@@ -62,7 +62,7 @@ pub struct FlowRun {
     /// The subject of the run, such as a branch.
     pub subject: String,
     pub state: State,
-    /// The actor in the trail.
+    /// The actor in the audit trail (`events`).
     pub actor: String,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
@@ -95,7 +95,7 @@ macro_rules! runs {
 }
 
 /// The rows beyond the limits: `?1` is the time before which a run must have started, `?2` the number of runs that
-/// stay.
+/// stay, counted over all workspaces.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, state, row_number() OVER (ORDER BY id DESC) AS place FROM flow_run)
@@ -168,7 +168,7 @@ pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
     db.one(sql, params![workspace], from_row)
 }
 
-/// Returns the run that `undo` undid: the newest undone run before it that the undo's subject names.
+/// Returns the run that `undo` undid: of the runs before it that its subject names, the newest one that is undone.
 pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),
@@ -201,7 +201,7 @@ pub fn note_push(db: &Db<'_>, id: i64, repo: &str, ref_name: &str, new_id: Optio
     db.run(sql, params![id, repo, ref_name, new_id, now]).map(drop)
 }
 
-/// Returns what was pushed in a run: the repository, the ref's name and its new id.
+/// Returns what was pushed in a run: the repository, the ref's name, and the ref's new id (`None` if it was deleted).
 pub fn pushes(db: &Db<'_>, id: i64) -> Result<Vec<(String, String, Option<String>)>> {
     let sql = sql!("SELECT repo, ref_name, new_id FROM flow_push WHERE run_id = ?1 ORDER BY repo, ref_name");
     db.all(sql, params![id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))

@@ -1,4 +1,4 @@
-//! The models of a workspace's gate, and its routes from endpoints to models.
+//! The models of a workspace's gate, which tests ONNX models, and its routes from endpoints to models.
 
 use super::engine::{Row as Found, params, sql};
 use super::new_content::NewContent;

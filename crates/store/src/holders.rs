@@ -1,6 +1,7 @@
 //! The rows of lock holders on PostgreSQL: which process holds a lock (`held.NAME`), and when it was last seen (`beat.NAME`).
 //!
-//! A holder deletes its rows when it releases its lock. A machine that never returns leaves them behind; `prune` deletes those.
+//! A holder deletes its rows when it releases its lock. If its machine never comes back, the rows stay until `prune`
+//! deletes them.
 
 use super::Db;
 use super::engine::{params, sql};
@@ -10,8 +11,8 @@ use mcpkg_base::error::Result;
 
 const DAY: Millis = 24 * 3600 * 1000;
 
-/// The limits of this table: the rows of holders that were not seen again. If such a holder does come back after its
-/// row was deleted, it stops, because each of its writes checks for that row.
+/// The limits of this table: how long the rows of a holder stay after it was last seen. A holder that comes back
+/// after its rows were deleted stops, because each of its writes checks for them.
 pub const GROWING: Growing = Growing {
     name: "locks",
     about: "processes that held PostgreSQL locks; processes seen within the last day are never deleted",

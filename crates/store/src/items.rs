@@ -73,8 +73,8 @@ pub(super) fn new<A: Attributes>(
     })
 }
 
-/// Returns the item as it was at `revision`, ready to be written: into `live` if the item exists, or else as a new
-/// row.
+/// Returns the item as it was at `revision`, ready to be written: over the row of `live` if the item exists, or else
+/// as a new row.
 pub(super) fn restored<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -96,7 +96,7 @@ pub(super) fn restored<A: Attributes>(
     })
 }
 
-/// Deletes the row of `item`. Its revisions stay, and the deletion becomes the last one.
+/// Deletes the row of `item`. Its revisions stay, and a new last revision records the deletion.
 pub(super) fn delete<A: Attributes>(
     db: &Db<'_>,
     author: Author<'_>,
@@ -157,8 +157,8 @@ pub(super) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-/// Returns a placeholder for a damaged row that is only shown. Passes on other errors. The name is in column 1, and
-/// the id in column `id`.
+/// Returns a placeholder for a damaged row that is only shown. Passes on other errors. The name must be in column 1,
+/// and the row's id in column `id`.
 pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usize) -> Result<Item<A>> {
     if error.code() != Code::Damaged {
         return Err(error);

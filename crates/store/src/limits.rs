@@ -28,8 +28,7 @@ impl Limits {
     }
 }
 
-/// How many rows are deleted at once from a table that is pruned as it grows. The remaining ones are deleted the next
-/// time.
+/// How many rows are deleted at once from a table that is pruned as it grows. Further rows are deleted the next time.
 pub(super) const SWEEP: u32 = 1_000;
 
 /// A growing table, whose size users can limit.
@@ -46,13 +45,13 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// Counts the rows beyond the limits. This may read the whole table, so the time limit of statements is raised.
+    /// Counts the rows beyond the limits. Raises the time limit of statements, because this may read the whole table.
     pub fn count(&self, db: &Db<'_>, now: Millis) -> Result<u64> {
         db.allow_long();
         (self.beyond)(db, self.limits(db)?, now)
     }
 
-    /// Deletes up to `most` rows beyond the limits, and returns how many. The time limit is raised as in [`Growing::count`].
+    /// Deletes up to `most` rows beyond the limits, and returns how many. Raises the time limit of statements.
     pub fn prune(&self, db: &Db<'_>, now: Millis, most: u32) -> Result<u64> {
         db.allow_long();
         (self.delete)(db, self.limits(db)?, now, most)

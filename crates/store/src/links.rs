@@ -1,5 +1,5 @@
-//! Duplicates of items' files in an imported tree, which an export writes again: links, copies, and variants. A
-//! variant has other bytes than the item's file, but the same meaning.
+//! Duplicates of items' files in an imported tree: links, copies and variants. An export writes them again. A variant
+//! means the same as the item's file, but its bytes or its mode differ.
 
 use super::engine::{params, sql};
 use super::{Db, blobs};
@@ -27,8 +27,8 @@ pub enum Target {
 /// A file with the same meaning as another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The path of the other file, relative to the import. It is this file's own path if an item at that path has
-    /// other bytes or another mode.
+    /// The path of the other file, relative to the import. If the item at this file's own path has other bytes or
+    /// another mode, it is this file's own path.
     pub of: String,
     /// The SHA-256 of this file's bytes, which are stored.
     pub sha256: [u8; 32],

@@ -1,7 +1,7 @@
-//! Detects whether the answers of a project's prompts/list or resources/list have changed.
+//! Detects whether a project's list of prompts or resources (`prompts/list`, `resources/list`) has changed.
 //!
-//! The settings contain a counter for each list of a project. A transaction that changes the list increments the
-//! counter. So every process notices the change, at the cost of one row however long the list is.
+//! The settings contain a counter for each list of a project, and each transaction that changes the list increments
+//! it. So every process notices the change by reading one row, however long the list is.
 
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ pub(super) enum Difference {
 
 impl Difference {
     /// Returns the difference. `listed` says whether the values that lists show are equal, and `rest` whether all
-    /// other values are.
+    /// further values of the item are.
     pub(super) const fn of(listed: bool, rest: bool) -> Self {
         match (listed, rest) {
             (true, true) => Self::None,

@@ -17,8 +17,8 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Notes that the database was moved to another place while this kept servers away. A server that was not
-    /// connected in the meantime can no longer write to the old one.
+    /// Records in the old database that it was moved while this kept servers away. A server that was not connected in
+    /// the meantime can then no longer write to the old database.
     ///
     /// # Errors
     /// `E_DB_IN_USE` if the connection with the lock was lost.
@@ -34,7 +34,7 @@ pub struct Applying {
 }
 
 /// Announces a server that runs tasks. The announcement ends when this is dropped, or with the process. Tasks that
-/// are unfinished by then will never finish.
+/// are unfinished at that moment will never finish.
 pub struct TaskRunner {
     id: Uuid,
     _held: Held,
@@ -54,8 +54,9 @@ pub struct RunHolder {
 }
 
 impl RunHolder {
-    /// Like [`Store::write`], but fails if this is no longer the holder. Waits while the database server is unreachable. If a
-    /// commit got no answer, this finds out whether it succeeded, so that nothing is written twice.
+    /// Like [`Store::write`], but fails if this is no longer the holder. Waits up to 30 seconds while the database
+    /// server is unreachable. If a commit got no answer, this finds out whether it succeeded, so that nothing is
+    /// written twice.
     ///
     /// # Errors
     /// Errors of `f`; `E_RUN_STATE` if another process has taken over the run.
@@ -103,13 +104,15 @@ impl RunHolder {
 }
 
 impl Store {
-    /// Like [`Store::write`], but waits while the database server is unreachable. `f` may run twice. If its first run
-    /// was committed after all, the second must change nothing.
+    /// Like [`Store::write`], but on a database server repeats `f` for up to 30 seconds while the server is
+    /// unreachable. `f` may run several times. If an earlier run was committed after all, the later ones must change
+    /// nothing.
     pub fn write_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.write(&mut f))
     }
 
-    /// Repeats `work` while the database server is unreachable. `work` must only read, or fail before it changes anything.
+    /// Repeats `work` for up to 30 seconds while the database server is unreachable. `work` must only read, or fail
+    /// before it changes anything. With a database file, `work` runs once.
     ///
     /// # Errors
     /// Errors of `work`.
@@ -120,7 +123,7 @@ impl Store {
         }
     }
 
-    /// Like [`Store::read`], but waits while the database server is unreachable.
+    /// Like [`Store::read`], but waits up to 30 seconds while the database server is unreachable.
     pub fn read_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.read(&mut f))
     }
@@ -138,8 +141,8 @@ impl Store {
         Ok(Serving { held })
     }
 
-    /// Keeps servers away while the returned guard lives. Returns `None` if a server is connected. On PostgreSQL, only this
-    /// process can write in the meantime.
+    /// Keeps servers away while the returned guard lives. Returns `None` if a server is connected. On PostgreSQL, no
+    /// other process can write until the guard is dropped.
     pub fn keep_servers_away(&self) -> Result<Option<Serving>> {
         Ok(self.engine.lock(Subject::Serving, Mode::Exclusive)?.map(|held| Serving { held }))
     }

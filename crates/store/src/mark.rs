@@ -1,5 +1,5 @@
-//! A mark that identifies a database, so that a program recognizes when the other end of a connection uses its own
-//! database.
+//! A mark that identifies a database. With it, a program recognizes that the program at the other end of a connection
+//! uses the same database.
 
 use super::Store;
 use super::engine::{params, sql};

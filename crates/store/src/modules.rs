@@ -1,5 +1,5 @@
-//! The settings of a project's modules. A module without a row has defaults, which follow from its prompt or
-//! resources.
+//! The settings of a project's modules, which are the parts that a deploy writes. A module without a row has default
+//! settings, which follow from its prompt or resources.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,8 @@ pub enum Applies {
     Manual,
 }
 
-/// The settings of a module. The row stays when its prompt or resources are deleted, so that restoring them brings
-/// the settings back. A row alone is not a module: modules are listed from the prompts and resources.
+/// The settings of a module. The row stays when its prompt or resources are deleted, so that the settings come back
+/// with them. A row alone does not make a module: modules are listed from the prompts and resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// `prompt:<uuid>`, `resource:<uuid>` or `skill:<name>`.
@@ -114,9 +114,9 @@ pub fn delete(db: &Db<'_>, project: i64, item: &str) -> Result<bool> {
     Ok(db.run(sql!("DELETE FROM module WHERE project_id = ?1 AND item = ?2"), params![project, item])? > 0)
 }
 
-/// Returns a SHA-256 that changes whenever a project's modules do. It covers these, without reading any content: the
-/// revisions of all prompts, MCP servers and kept files; the revisions of resources that have a row or a URI that
-/// begins with `skill://`, `instructions://` or `subagent://`; and the rows themselves.
+/// Returns a SHA-256 that changes whenever a project's modules do. It covers the rows of this table, and the
+/// revisions of all prompts, MCP servers and agent files. It also covers the revisions of resources that have a row
+/// here, or a URI that begins with `skill://`, `instructions://` or `subagent://`. No content is read.
 pub fn fingerprint(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     let rows = all(db, project)?;
     let mut items: Vec<(Uuid, i64)> = db.all(

@@ -16,7 +16,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::sha256;
 
-/// The size of a piece in bytes. A blob's row has the first piece, and each chunk has one more.
+/// The size of a piece in bytes. A row of `blob` has the first piece, and each row of `chunk` has one more.
 pub(super) const PIECE: usize = 1 << 20;
 
 /// Content that can be read repeatedly and cloned cheaply. Two contents are equal if their bytes are.
@@ -46,7 +46,8 @@ enum Holder {
 const IN_MEMORY: u64 = 4 * PIECE as u64;
 
 impl NewContent {
-    /// Reads the file at `path`, which must stay there, because its content is read again when needed.
+    /// Reads the file at `path`. The file must stay there, because its content is read again when needed. The content
+    /// of a pipe stays in memory.
     pub fn file(path: &Path) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
         if file::is_own_descriptor(path) {
@@ -141,7 +142,7 @@ impl NewContent {
         Self { holder: Holder::File(path), ..self.clone() }
     }
 
-    /// Returns the path of the file with the content, if it is in a file.
+    /// Returns the path of the file with the content; `None` if it is in memory or in a temporary file.
     pub fn path(&self) -> Option<&Path> {
         match &self.holder {
             Holder::Memory(_) | Holder::Temporary(_) => None,
@@ -274,7 +275,7 @@ impl Read for Reader<'_> {
     }
 }
 
-/// Reads a file again. Bytes that were appended since the first time are ignored.
+/// Reads a file again. Ignores bytes that were appended since it was first read.
 struct Again<'s> {
     source: &'s NewContent,
     path: &'s Path,
@@ -313,7 +314,7 @@ impl<'s> Iterator for Again<'s> {
     }
 }
 
-/// Returns the next piece. Only the last piece is shorter than the others; after it, this returns empty pieces.
+/// Returns the next piece. A piece shorter than [`PIECE`] is the last one; after it, this returns empty pieces.
 fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut piece = Vec::new();
     from.take(PIECE as u64).read_to_end(&mut piece)?;

@@ -1,9 +1,9 @@
-//! Pages of lists ordered by name. The cost of a page does not depend on how many rows come before it.
+//! Pages of lists ordered by name or id. The cost of a page does not depend on how many rows come before it.
 
-/// Selects the part of a list, ordered by name, that a page shows.
+/// Selects the part of an ordered list that a page shows.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The name after which the page begins; empty for the first page.
+    /// The name or id after which the page begins; empty for the first page.
     pub after: String,
     /// The maximum number of rows on the page.
     pub limit: usize,

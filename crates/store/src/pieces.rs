@@ -1,9 +1,9 @@
 //! Sends stored content slowly: piece by piece, each in its own transaction.
 //!
 //! A slow client must not keep a transaction open, and no unverified content may leave the store. So the whole
-//! content is first read once, and verified by its SHA-256. The checksum of each piece stays in memory and is
-//! compared when the piece is read again. A few recent pieces stay in memory as well, for content that many clients
-//! download at the same time.
+//! content is first read once, and verified by its SHA-256. The checksum of each piece stays in memory. Each piece
+//! that is sent is read again and compared with its checksum. A few recent pieces also stay in memory, for content
+//! that many clients download at the same time.
 
 use std::sync::Arc;
 
@@ -81,8 +81,8 @@ impl Pieces {
     }
 
     /// Like [`Pieces::read`], but keeps recent pieces in memory, so that a piece that many clients ask for is read
-    /// only once. A piece from memory is compared with its checksum each time. Pieces of a content that is too large
-    /// for this memory are not kept.
+    /// only once. A piece from memory is also compared with its checksum. Content of more than 16 pieces is not kept
+    /// in memory.
     pub fn read_shared(&self, db: &Db<'_>, n: usize) -> Result<Arc<[u8]>> {
         if self.checksums.len() > MAX_RECENT {
             return self.read(db, n);

@@ -1,6 +1,6 @@
-//! Plugins: MCP servers of a project that mcpkg runs itself, with the tools that they listed last.
+//! Plugins: MCP servers of a project that mcpkg runs itself, with the tools that each of them listed last.
 //!
-//! Parts that only the domain understands (declared providers, times of failures, tools) are stored as JSON.
+//! Parts that this crate does not interpret (declared providers, times of failures, tools) are stored as JSON.
 
 use super::Db;
 use super::engine::{Row, params, sql};
@@ -30,7 +30,7 @@ pub struct PluginRow {
     pub server: Server,
     pub project: String,
     pub facts: Facts,
-    /// The last successful way to start a session: `handshake` or `discover`.
+    /// How the last session was started successfully: `handshake` or `discover`.
     pub era: Option<String>,
     /// The times of the plugin's failures, as JSON.
     pub failures: String,
@@ -158,8 +158,8 @@ pub fn validator(db: &Db<'_>, project: i64) -> Result<String> {
     Ok(validator)
 }
 
-/// Returns a value that changes whenever the plugin no longer equals the one that was started; `None` if it was
-/// removed.
+/// Returns the values that a running plugin depends on: the id and revision of its MCP server, and `private`. If they
+/// change, the plugin must be started again. `None` if the plugin was removed.
 pub fn standing(db: &Db<'_>, id: i64) -> Result<Option<(uuid::Uuid, i64, bool)>> {
     let sql = sql!(
         "SELECT s.uuid, s.revision, p.private FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE p.server_id = ?1"
@@ -167,7 +167,7 @@ pub fn standing(db: &Db<'_>, id: i64) -> Result<Option<(uuid::Uuid, i64, bool)>>
     db.one(sql, params![id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
-/// Stores how the plugin's session was started.
+/// Stores how the plugin's session was started; see [`PluginRow::era`].
 pub fn set_era(db: &Db<'_>, id: i64, era: &str) -> Result<()> {
     db.run(sql!("UPDATE plugin SET era = ?2 WHERE server_id = ?1"), params![id, era]).map(drop)
 }

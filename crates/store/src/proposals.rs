@@ -97,7 +97,7 @@ pub struct NewProposal<'a> {
     pub module_id: &'a str,
     /// The file with the change.
     pub path: &'a str,
-    /// The key of the project's content at that time; `None` if the item was deleted.
+    /// The key of the project's content when the change was proposed; `None` if the item was deleted.
     pub base: Option<i64>,
     /// The key of the proposed content; `None` to delete the item.
     pub blob: Option<i64>,
@@ -117,7 +117,7 @@ pub struct Proposal {
     pub module_id: String,
     /// The file with the change.
     pub path: String,
-    /// The key of the project's content at that time; `None` if the item was deleted.
+    /// The key of the project's content when the change was proposed; `None` if the item was deleted.
     pub base: Option<i64>,
     /// The key of the proposed content; `None` to delete the item.
     pub blob: Option<i64>,
@@ -140,9 +140,9 @@ macro_rules! columns {
 /// The setting that stores the highest number that any proposal ever had.
 const LAST: &str = "proposal.last";
 
-/// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item, which
-/// came from an earlier state of the same file. The number is always new: a person may have looked at the old
-/// proposal, and accepting its number must not accept the new one.
+/// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item. The
+/// number is always new: a person may have looked at the replaced proposal, and accepting its number must not accept
+/// the new one.
 pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
     // Insert before deleting the old proposal. Otherwise the old number could be reused.
     let id = db.insert(
@@ -172,9 +172,8 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
     never_given(db, id)
 }
 
-/// Gives the new proposal `id` a number that no proposal ever had, and returns it. SQLite may reuse the number of a
-/// deleted proposal, for example of one that was withdrawn or whose project was deleted. In that case the row gets
-/// another number.
+/// Gives the new proposal `id` a number that no proposal ever had, and returns the number. This is `id` itself,
+/// unless SQLite reused the number of a deleted proposal, for example of one whose project was deleted.
 fn never_given(db: &Db<'_>, id: i64) -> Result<i64> {
     let last = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
     let last: i64 = db.one(last, params![LAST], |row| row.get(0))?.unwrap_or(0);
@@ -194,7 +193,7 @@ pub fn withdraw(db: &Db<'_>, project: i64, origin: Origin, item: &str) -> Result
     Ok(db.run(sql, params![project, item, origin.word()])? > 0)
 }
 
-/// Returns the open or all proposals of a project, ordered by number.
+/// Returns the open proposals of a project, or all of them, ordered by number.
 pub fn list(db: &Db<'_>, project: i64, all: bool) -> Result<Vec<Proposal>> {
     let sql =
         sql!("SELECT ", columns!(), " FROM proposal WHERE project_id = ?1 AND (?2 = 1 OR state = 'open') ORDER BY id");

@@ -57,8 +57,8 @@ impl Reader {
         self.connection.borrow().link().tells()
     }
 
-    /// Ends later reads with `E_TIMEOUT` when `cancelled` is cancelled. It replaces the token given to
-    /// [`Store::limited`](super::Store::limited). Without a deadline, nothing ends reads.
+    /// Ends later reads with `E_TIMEOUT` when `cancelled` is cancelled. This token replaces the one given to
+    /// [`Store::limited`](super::Store::limited). Has no effect on a reader without a deadline.
     pub fn cancel_with(&self, cancelled: CancellationToken) {
         if let Some(watch) = &self.watch {
             watch.cancel_with(cancelled);

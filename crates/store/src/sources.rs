@@ -1,4 +1,4 @@
-//! Sources of a project's content, and the items that were made from their files at the last reading.
+//! Sources of a project's content, and the items that mcpkg made from their files when it last read them.
 
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +77,8 @@ pub struct ItemRow {
     pub path: String,
     /// The key of the item: `prompt:<uuid>` or `resource:<uuid>`.
     pub item: String,
-    /// The item's name, its attributes and when it applies, as JSON. They come from the last version that was merged
-    /// or decided on.
+    /// The item's name, its attributes and when it applies, as JSON, as of the last version that was merged or
+    /// decided on.
     pub entry: String,
     /// The key of the content of the version in `entry`.
     pub blob: i64,
@@ -119,7 +119,7 @@ pub fn taken(project: &Project, name: &str) -> Error {
     ))
 }
 
-/// Records that a source's items were read again, from this commit and with this digest.
+/// Records that a source's items were read again, and from which commit and with which digest.
 pub fn set_read(db: &Db<'_>, id: i64, commit: Option<&str>, digest: &[u8; 32], now: Millis) -> Result<()> {
     let sql = sql!("UPDATE source SET commit_id = ?2, digest = ?3, updated_at = ?4 WHERE id = ?1");
     db.run(sql, params![id, commit, digest, now]).map(drop)
@@ -193,7 +193,7 @@ pub fn count(db: &Db<'_>, id: i64) -> Result<i64> {
     db.single(sql!("SELECT count(*) FROM source_item WHERE source_id = ?1"), params![id], |row| row.get(0))
 }
 
-/// Returns the name of a source that an item came from, ignoring the source `but`.
+/// Returns the name of a source that an item came from. Ignores the source with key `but`.
 pub fn of_item(db: &Db<'_>, project: i64, item: &str, but: i64) -> Result<Option<String>> {
     let sql = sql!(
         "SELECT s.name FROM source_item i JOIN source s ON s.id = i.source_id

@@ -44,10 +44,11 @@ struct Rights {
 
 impl Store {
     /// Opens the database at `path`, or creates it with its folder if `path` does not exist. A path that begins with
-    /// `postgres://` is the address of a database on a server; see docs/how-to/postgresql.md.
+    /// `postgres://` or `postgresql://` is the address of a database on a server; see docs/how-to/postgresql.md.
     ///
-    /// Checks the header, `application_id` and `user_version`, and that the schema is that of its version. Migrates an older
-    /// schema after keeping a copy next to the file. A file that fails a check is not touched.
+    /// Checks that the database belongs to mcpkg, and that its schema is the one of its version. A file that fails a
+    /// check is not changed. Migrates an older schema in a file, after keeping a copy next to the file. On a server,
+    /// an older schema needs [`Store::open_up_to_date`].
     pub fn open(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
@@ -60,8 +61,8 @@ impl Store {
         Ok(Self { engine: Arc::new(Engine::open_up_to_date(path)?), ended: Arc::default(), rights })
     }
 
-    /// Opens the database at `path` for a single read, if it exists and has this program's schema. Nothing is created, migrated
-    /// or swept.
+    /// Opens the database at `path` for a single read, if it exists and has this program's schema. Does not create,
+    /// migrate or clean up anything.
     ///
     /// # Errors
     /// Errors of [`Store::open`], and `E_DB_UNAVAILABLE` if there is no database or its schema is older.
@@ -70,7 +71,7 @@ impl Store {
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })
     }
 
-    /// Whether `path` exists, so that [`Store::open`] does not create a database. What exists there may not be a
+    /// Whether `path` exists, so that [`Store::open`] does not create a database. The file at `path` may not be a
     /// database. A server always counts as existing.
     pub fn is_at(path: &Path) -> bool {
         Engine::is_at(path)
@@ -105,21 +106,21 @@ impl Store {
         self.with_rights(Rights { deadline, ..self.rights.clone() })
     }
 
-    /// Returns a handle for work that continues although the database server is unreachable for a while. If a transaction
-    /// cannot begin, it is tried again until the server is back.
+    /// Returns a handle for work that continues although the database server is unreachable for a while. It tries for
+    /// up to 30 seconds to begin a transaction.
     #[must_use]
     pub fn patient(&self) -> Self {
         self.with_rights(Rights { is_patient: self.location().file().is_none(), ..self.rights.clone() })
     }
 
-    /// Turns a patient handle into one that does not wait.
+    /// Returns a handle that does not wait for the database server.
     #[must_use]
     pub fn hasty(&self) -> Self {
         self.with_rights(Rights { is_patient: false, ..self.rights.clone() })
     }
 
-    /// Calls `work`, and on a patient handle repeats it until it can begin. `work` takes `f` out of its argument once
-    /// it has begun, and is not repeated after that.
+    /// Calls `work`. On a patient handle, repeats it for up to 30 seconds until it can begin. `work` takes `f` out of
+    /// its argument once it has begun, and is not repeated after that.
     fn begun<F, T>(&self, f: F, work: impl Fn(&mut Option<F>) -> Result<T>) -> Result<T> {
         let (mut f, until) = (Some(f), Instant::now() + PATIENCE);
         loop {
@@ -137,8 +138,8 @@ impl Store {
         }
     }
 
-    /// Returns a handle whose first read stores in `seen` which version of the database it saw, if [`Reader::tells`] returns
-    /// true.
+    /// Returns a handle whose first read stores in `seen` the version of the database that it saw. Nothing is stored
+    /// if [`Reader::tells`] returns false.
     #[must_use]
     pub fn telling(&self, seen: &Arc<OnceLock<Version>>) -> Self {
         self.with_rights(Rights { seen: Some(Arc::clone(seen)), ..self.rights.clone() })
@@ -234,13 +235,13 @@ impl Store {
         Ok(Reader::new(Arc::clone(&self.engine), connection, watch))
     }
 
-    /// Moves the content of the WAL into the file, as far as other connections allow. A server that ends thus leaves
-    /// a single complete file. Nothing is lost if this fails.
+    /// Moves the content of SQLite's write-ahead log into the database file, as far as other connections allow. A
+    /// server calls this when it ends, to leave a single complete file. Nothing is lost if this fails.
     pub fn checkpoint(&self) {
         self.engine.checkpoint();
     }
 
-    /// Checks the whole database: its structure, the SHA-256 of every content, the checksum of every row, the references
+    /// Checks the whole database: its structure, the SHA-256 of every content, the checksums of rows, the references
     /// between rows, and the words of the search index.
     ///
     /// # Errors
@@ -259,7 +260,7 @@ impl Store {
     }
 }
 
-/// Takes the closure, which can run only once.
+/// Takes the closure out of its `Option`. It can run only once.
 fn taken<F>(f: &mut Option<F>) -> Result<F> {
     f.take().ok_or_else(|| Error::internal("a transaction was run twice"))
 }

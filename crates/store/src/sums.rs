@@ -1,8 +1,8 @@
 //! Checksums of rows, which detect names, URIs and descriptions that were changed by damage.
 //!
-//! SQLite's pages have no checksums, so a bit that flips on the disk would be served. Content has its SHA-256. The rows of
-//! prompts, resources and revisions have an XXH3 checksum of their columns and of the content's SHA-256, so that a damaged
-//! reference does not lead to another item's content.
+//! SQLite's pages have no checksums, so a bit that flips on the disk would be served. Content has its SHA-256. The
+//! rows of prompts, resources, servers, workflows and revisions have an XXH3 checksum. It covers their columns and
+//! the content's SHA-256, so that a damaged reference does not lead to another item's content.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(super) fn checksum(values: &[Value<'_>]) -> i64 {
     xxh3_64(&bytes).cast_signed()
 }
 
-/// Computes the checksums of many rows that begin with the same values, and reuses their memory.
+/// Computes the checksums of many rows that begin with the same values. The rows share one buffer.
 pub(super) struct Checksums {
     /// The bytes to hash: the common prefix, and the rest of the last row.
     bytes: Vec<u8>,
@@ -36,9 +36,9 @@ impl Checksums {
         Self { head: bytes.len(), bytes }
     }
 
-    /// Returns the project of a row, and the `Checksums` for rows that begin with that project. All rows of a query
-    /// have the same project, so both come from `known` if an earlier row has set it. `column` is the project's
-    /// column.
+    /// Returns the project of a row, read from `column`, and the `Checksums` for rows of that project. The first row
+    /// of a query stores both in `known`. Later rows use `known`, because all rows of the query have the same
+    /// project.
     pub(super) fn of_project<'k>(
         known: &'k mut Option<(i64, Self)>,
         row: &Row<'_>,
@@ -69,8 +69,8 @@ fn push_all(bytes: &mut Vec<u8>, values: &[Value<'_>]) {
     }
 }
 
-/// Appends a value: its type, its length if it is a text or blob, and its bytes. Different lists of values thus never yield the
-/// same bytes.
+/// Appends a value: its type, its length if it is a text or blob, and its bytes. So different lists of values never
+/// yield the same bytes.
 fn push(bytes: &mut Vec<u8>, value: &Value<'_>) {
     match *value {
         Value::Text(text) => push_long(bytes, 3, text),

@@ -1,5 +1,5 @@
-//! Folders that projects are synced with. Stores the common state after the last sync, the files on disk at that
-//! time, and files that are just being written.
+//! Folders that projects are synced with. For each folder, stores the common state after the last sync, the files
+//! that were on the disk then, and the files that are currently being written.
 
 use std::collections::BTreeMap;
 
@@ -121,8 +121,8 @@ pub struct Known {
     pub links: Texts,
     /// Copies of items' files in the folder, and files with the same meaning for other agents.
     pub duplicates: Duplicates,
-    /// The proposed name and attributes as JSON, for items with an open proposal, by path. The files contained
-    /// exactly these when they were proposed.
+    /// The proposed name and attributes as JSON, by path, for items with an open proposal. They are what the files
+    /// contained when the proposals were made.
     pub proposed: Texts,
 }
 

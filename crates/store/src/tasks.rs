@@ -8,8 +8,8 @@ use super::limits::{Growing, Limits};
 use mcpkg_base::clock::{Millis, span};
 use mcpkg_base::error::Result;
 
-/// The limits of this table. The outcome of a task is kept for an hour. The number limits the unexpired tasks of each
-/// asker.
+/// The limits of this table. By default, the outcome of a task is kept for an hour. The number limits the unexpired
+/// and running tasks of each asker.
 pub const GROWING: Growing = Growing {
     name: "tasks",
     about: "long-running calls by agents, with their results, per caller; running calls are never deleted",
@@ -68,7 +68,7 @@ pub struct Task {
     pub created_at: Millis,
     /// When the status last changed.
     pub updated_at: Millis,
-    /// When the task is deleted.
+    /// When the task is deleted; a running task stays.
     pub expires_at: Millis,
 }
 
@@ -118,7 +118,7 @@ pub fn kept_until(db: &Db<'_>, now: Millis) -> Result<Millis> {
     Ok(now.saturating_add(GROWING.limits(db)?.age.unwrap_or(span::LONGEST)))
 }
 
-/// Inserts a task, and deletes expired ones. Returns false if the asker has too many tasks.
+/// Adds a task, and deletes expired ones that are not running. Returns false if the asker has too many tasks.
 pub fn insert(db: &Db<'_>, task: &Task) -> Result<bool> {
     db.run(sql!("DELETE FROM task WHERE expires_at < ?1 AND status <> 'working'"), params![task.created_at])?;
     let most = GROWING.limits(db)?.most();

@@ -1,8 +1,8 @@
-//! Cleans texts that users or agents wrote, for the trail and for messages.
+//! Cleans texts that users or agents wrote, for the audit trail (`events`) and for messages.
 
 use super::engine::{Row, Value};
 
-/// Shortens a name to 255 characters and removes control characters, for the trail.
+/// Shortens a text to 255 characters and replaces control characters by spaces.
 pub(super) fn plain(text: &str) -> String {
     text.chars().take(255).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! Validators, which show whether a read would return something new, without reading the content.
+//! Validators: values that change if a read would return something new. Computing one reads no content.
 
 use serde::Serialize;
 

@@ -7,7 +7,7 @@ use super::events::{self, Event};
 use super::{Db, Store};
 use mcpkg_base::error::Result;
 
-/// How long to wait without a notification before checking anyway.
+/// How long to rely on notifications before checking anyway.
 const UNTOLD: Duration = Duration::from_secs(1);
 
 /// Checks for new commits on its own connection. Cheap enough to use often.

@@ -29,7 +29,7 @@ pub(crate) enum Link<'c> {
     Postgres(&'c postgres::Connection),
 }
 
-/// A value that differs after every commit. It has no other meaning. No database has the default value.
+/// A number that changes with every commit. It has no other meaning. No database has the default value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Version(i64);
 

@@ -104,8 +104,8 @@ impl Engine {
         }
     }
 
-    /// Calls `f` with the connection on which the database was opened, and returns the result. `None` if a pool or a reader has
-    /// taken that connection.
+    /// Calls `f` with the connection on which the database was opened, and returns the result. Returns `None` if a
+    /// pool or a reader has taken that connection, and always on PostgreSQL.
     pub(crate) fn with_first<T>(&self, f: impl FnOnce(Link<'_>) -> T) -> Option<T> {
         match self {
             Self::Sqlite(database) => database.with_first(|connection| f(Link::Sqlite(connection))),
@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// Rewrites the database without its free space; see [`crate::Store::compact`].
+    /// Implements [`crate::Store::compact`].
     pub(crate) fn compact(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.compact(),

@@ -10,8 +10,8 @@ use crate::sums::{DAMAGED, checksum};
 use crate::text::legible;
 use mcpkg_base::error::Result;
 
-/// Reads an item. Columns 0 to 5 are its kind, project, name, URI, description and rank. Columns 6 to 8 belong to the
-/// checksum of its list entry: two more values that it covers, and the checksum itself.
+/// Reads an item. Columns 0 to 5 are its kind, project, name, URI, description and rank. Columns 6 and 7 are further
+/// values that the checksum of its list entry covers; column 8 is that checksum.
 pub(super) fn hit(row: &Row<'_>) -> Result<Hit> {
     let kind = if row.get::<&str>(0)? == "prompt" { Kind::Prompt } else { Kind::Resource };
     // The columns that the checksum covers, in its order. A prompt has no URI.

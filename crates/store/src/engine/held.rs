@@ -26,7 +26,7 @@ impl Held {
         }
     }
 
-    /// Notes that the database was moved while this lock kept other processes away.
+    /// Records that the database was moved while this lock kept other processes away. Does nothing for a file.
     ///
     /// # Errors
     /// `E_DB_IN_USE` if the lock was lost for a time.

@@ -21,7 +21,7 @@ pub(crate) enum Mode {
 }
 
 impl Subject {
-    /// Returns the suffix of the lock file's name.
+    /// Returns the suffix of the lock file's name. PostgreSQL uses it in the names of its locks, too.
     pub(super) fn suffix(self) -> String {
         match self {
             Self::Serving => ".serving".to_owned(),
@@ -31,7 +31,8 @@ impl Subject {
         }
     }
 
-    /// Whether there may be many locks of this kind. Their files are then removed when a lock is released.
+    /// Whether there may be many locks of this kind. The lock file of such a lock is removed when the lock is
+    /// released.
     pub(super) fn is_one_of_many(self) -> bool {
         matches!(self, Self::Tasks(_) | Self::Run(_))
     }

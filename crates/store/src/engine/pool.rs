@@ -43,8 +43,8 @@ impl r2d2::HandleError<Error> for Failed {
 }
 
 impl<M: ManageConnection<Error = Error>> Pool<M> {
-    /// Returns a pool of at most `size` connections. `manager` starts to open `ready` of them at once, and the others when they
-    /// are needed. Connections that are unused for `idle` are closed within another half minute.
+    /// Returns a pool of at most `size` connections. `manager` starts to open `ready` of them at once, and further
+    /// ones when they are needed. A connection that is unused for `idle` is closed within another half minute.
     pub(super) fn new(manager: M, size: u32, ready: u32, idle: Duration) -> Self {
         let failed = Failed(Arc::default());
         let opener = Arc::new(ScheduledThreadPool::new(1));
@@ -80,9 +80,9 @@ impl<M: ManageConnection<Error = Error>> Pool<M> {
 }
 
 impl<M: ManageConnection> Drop for Pool<M> {
-    /// Waits until the thread that opens connections has finished. The last owner of the pool closes its connections. If that
-    /// were a thread that is still running when the process ends, they would not be closed, and SQLite's side files would stay:
-    /// closing the last connection removes them.
+    /// Waits until the thread that opens connections has finished. The last owner of the pool closes its connections.
+    /// If that owner were the thread, and the process ended before the thread, the connections would not be closed.
+    /// SQLite's side files would then stay, because closing the last connection removes them.
     fn drop(&mut self) {
         let (done, idle) = channel::<()>();
         self.opener.execute(move || drop(done));

@@ -11,13 +11,13 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Returns a progress that calls `told` with the amount done and the total. Work stops once `cancelled` is
+    /// Returns a `Progress` that calls `told` with the amount done and the total. Work stops once `cancelled` is
     /// cancelled.
     pub fn new(told: &'a dyn Fn(u64, u64), cancelled: &CancellationToken) -> Self {
         Self { told, cancelled: cancelled.clone() }
     }
 
-    /// Returns a progress that reports nothing, and is cancelled together with this one.
+    /// Returns a `Progress` that reports nothing, and is cancelled together with this one.
     pub(crate) fn silent(&self) -> Progress<'static> {
         Progress { told: &|_, _| {}, cancelled: self.cancelled.clone() }
     }

@@ -191,7 +191,7 @@ pub fn bound_to(db: &Db<'_>, directory: &str) -> Result<Option<Project>> {
     db.one(sql, params![directory], from_row)
 }
 
-/// Returns the state of a selection or a binding, for the trail.
+/// Encodes a selection or a binding for the changes of an event: the project's id, or an empty text.
 fn state(project: Option<&Project>) -> String {
     project.map(|project| project.uuid.to_string()).unwrap_or_default()
 }

@@ -16,8 +16,8 @@ pub struct Selection {
     /// The folder in which the command or server was started, with `/` as separator and no trailing `/`; empty for
     /// none.
     pub directory: String,
-    /// The folder to search for a workspace of contract 003, instead of `directory`. From `--workspace` or its environment
-    /// variables.
+    /// The folder to search for a workspace of several repositories, instead of `directory`. It comes from
+    /// `--workspace` or its environment variables.
     pub workspace: Option<String>,
 }
 

@@ -64,8 +64,8 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
     items::names(db, selection, Kind::Prompt, prefix, limit)
 }
 
-/// Passes the templates of all projects to `each`: the names of the project and the prompt, the arguments as stored, and the
-/// content.
+/// Passes the Jinja templates of all projects to `each`: the names of the project and the prompt, the arguments as
+/// stored, and the content.
 ///
 /// # Errors
 /// Errors of `each`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

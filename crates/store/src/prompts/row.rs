@@ -39,7 +39,7 @@ pub(crate) use {prompt_columns, prompt_listed, prompt_summed};
 
 const LISTED: Range<usize> = 0..4;
 const ROW: Range<usize> = 4..14;
-/// The number of columns of `prompt_summed!`. The other columns come after them.
+/// The number of columns of `prompt_summed!`. The further columns of `prompt_columns!` follow.
 pub(super) const REST: usize = 15;
 
 /// Refuses a row that was changed by damage.

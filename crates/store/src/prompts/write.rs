@@ -48,7 +48,7 @@ pub fn update(
     write(db, author, project, prompt, Change { action, restored: None }, (content, None))
 }
 
-/// Deletes a prompt. Its revisions stay, and the deletion is added as the last one.
+/// Deletes a prompt. Its revisions stay, and a new last revision records the deletion.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Prompt> {
     items::delete(db, author, project, get(db, project, name)?)
 }

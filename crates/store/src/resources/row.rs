@@ -46,7 +46,7 @@ const LISTED: Range<usize> = 0..5;
 const ROW: Range<usize> = 5..13;
 /// The column with the SHA-256 of the content.
 pub(crate) const SHA256: usize = 8;
-/// The number of columns of `resource_summed!`. The other columns come after them.
+/// The number of columns of `resource_summed!`. The further columns of `resource_columns!` follow.
 pub(super) const REST: usize = 14;
 
 /// Refuses a row that was changed by damage.
@@ -71,8 +71,8 @@ pub(super) fn listed_sum(project: i64, name: &str, attributes: &Attributes) -> i
     checksum(params![project, name, uri, description, mime_type])
 }
 
-/// Returns the checksum of the other columns and of `listed_sum`. `times` contains when the resource was created and
-/// updated.
+/// Returns the checksum of the columns that lists do not show, and of `listed_sum`. `times` contains when the
+/// resource was created and when it was updated.
 pub(super) fn row_sum(
     listed_sum: i64,
     uuid: Uuid,

@@ -56,7 +56,7 @@ pub fn update(
     write(db, author, project, resource, Change { action, restored: None }, None)
 }
 
-/// Deletes a resource. Its revisions stay, and the deletion is added as the last one.
+/// Deletes a resource. Its revisions stay, and a new last revision records the deletion.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Resource> {
     items::delete(db, author, project, get(db, project, name)?)
 }

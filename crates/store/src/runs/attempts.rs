@@ -12,18 +12,18 @@ pub struct Begun {
     pub seq: i64,
     /// The number of the attempt among those at the same step, counted from 1.
     pub number: i64,
-    /// The round of `repeat` that the attempt belongs to, counted from 1.
+    /// The round of the step's `repeat` that the attempt belongs to, counted from 1.
     pub round: i64,
     /// The idempotency key that is sent with the request.
     pub key: Option<String>,
-    /// The actor in the trail.
+    /// The actor in the audit trail (`events`).
     pub actor: String,
     pub command: String,
-    /// The method. Only for HTTP.
+    /// The method; `None` if the command does not use HTTP.
     pub method: Option<String>,
-    /// The host. Only for HTTP.
+    /// The host; `None` if the command does not use HTTP.
     pub host: Option<String>,
-    /// The path with its placeholders. Only for HTTP.
+    /// The path with its placeholders; `None` if the command does not use HTTP.
     pub path: Option<String>,
     /// The arguments as JSON, redacted.
     pub arguments: String,
@@ -34,7 +34,7 @@ pub struct Begun {
 pub struct Ended {
     /// `ok`, or the error code.
     pub outcome: String,
-    /// The status of the answer. Only for HTTP.
+    /// The status of the answer; `None` if there was none, or if the command does not use HTTP.
     pub status: Option<i64>,
     /// The size of the answer in bytes.
     pub bytes: Option<i64>,

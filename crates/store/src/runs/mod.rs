@@ -45,7 +45,7 @@ pub struct New<'a> {
     pub inputs: &'a str,
     /// The asker: `user`, or `key:` and the name of an access key.
     pub asker: &'a str,
-    /// The actor in the trail.
+    /// The actor in the audit trail (`events`).
     pub actor: &'a str,
     pub now: Millis,
 }
@@ -69,7 +69,7 @@ pub struct Run {
     /// A request to pause or cancel that the run has not fulfilled yet.
     pub wanted: Option<Wanted>,
     pub asker: String,
-    /// The actor in the trail.
+    /// The actor in the audit trail (`events`).
     pub actor: String,
     /// The reason for the state, if there is one to report.
     pub reason: Option<String>,
@@ -148,7 +148,7 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> 
         );
         db.run(sql, params![run, seq, name, command])?;
     }
-    // Prune only now and then, because finding the rows to delete means looking at all runs.
+    // Prune only at every hundredth run, because finding the rows to delete means reading all runs.
     if run % LOOK == 0 {
         delete(db, GROWING.limits(db)?, new.now, SWEEP)?;
     }
@@ -222,7 +222,7 @@ pub fn set_state(db: &Db<'_>, id: i64, state: State, reason: Option<&str>, now: 
     db.run(sql, params![id, state.word(), reason, ended]).map(drop)
 }
 
-/// Records whether a running run waits. An open request to it is kept.
+/// Records whether a running run waits. A request to pause or cancel stays open.
 pub fn set_waiting(db: &Db<'_>, id: i64, waits: bool) -> Result<()> {
     let state = if waits { State::Waiting } else { State::Running };
     let sql = sql!("UPDATE run SET state = ?2 WHERE id = ?1 AND state IN ('running', 'waiting')");
@@ -240,8 +240,8 @@ pub fn set_output(db: &Db<'_>, id: i64, output: &str) -> Result<()> {
     db.run(sql!("UPDATE run SET output_blob = ?2 WHERE id = ?1"), params![id, blob]).map(drop)
 }
 
-/// Asks a run that has not ended to pause or to cancel. A request to pause does not replace an open request. Returns
-/// whether the request was recorded.
+/// Asks a run that has not ended to pause or to cancel. A request to pause does not replace an open request; a
+/// request to cancel does. Returns whether the request was recorded.
 pub fn want(db: &Db<'_>, id: i64, wanted: Wanted) -> Result<bool> {
     let changed = match wanted {
         Wanted::Pause => {

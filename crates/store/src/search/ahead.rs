@@ -1,9 +1,9 @@
 //! Indexes words ahead of the transaction that writes their items.
 //!
-//! Writing many items indexes them first, in short transactions, so that other writers only wait for one of these. The words
-//! are stored under ids that a setting reserves. No item has one of these ids, and searches ignore ids without an item. The
-//! transaction that writes the items gives them these ids and deletes the setting. If the process is killed, `mcpkg compact`
-//! removes what it left behind.
+//! A transaction that writes many items would block other writers for long. The words are therefore indexed first, in
+//! several short transactions, under ids that a setting reserves. No item has such an id yet, and searches ignore ids
+//! without an item. The transaction that writes the items gives the ids to them and deletes the setting. If the
+//! process is killed before that, `mcpkg compact` removes the words.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub struct Words<'w> {
     pub content: &'w NewContent,
 }
 
-/// Words that were indexed ahead. Dropping this removes them from the index.
+/// Words that were indexed ahead. Dropping this removes the words of items that were not written.
 #[must_use = "dropping it takes the words out of the index"]
 pub struct IndexedAhead<'s> {
     store: &'s Store,
@@ -80,9 +80,9 @@ impl Store {
 }
 
 impl IndexedAhead<'_> {
-    /// Returns the ids of the words, in their order, for the items that this transaction writes to `project`. The
-    /// range is empty if no words were indexed ahead. This ends the reservation. If an item is not written after all,
-    /// remove its words with [`super::unindex`].
+    /// Returns the ids of the words, in the order of the words, for the items that this transaction writes to
+    /// `project`. The range is empty if no words were indexed ahead. This ends the reservation. If an item is not
+    /// written after all, remove its words with [`super::unindex`].
     pub fn claim(&self, db: &Db<'_>, project: i64) -> Result<Range<i64>> {
         let Some(reserved) = &self.reserved else { return Ok(0..0) };
         if !reserved.stands(db)? {

@@ -18,7 +18,7 @@ pub use spaceless::{Ends, asked, cut, is_cut, is_spaceless};
 /// How many MiB of a text are indexed. The limit exists because the index of a text is built in memory.
 pub const INDEXED: usize = 16;
 
-/// Replaces the words of an item in the index with those of its first [`INDEXED`] MiB.
+/// Replaces the words of an item in the index. Only the first [`INDEXED`] MiB of its text are indexed.
 pub(super) fn index(
     db: &Db<'_>,
     kind: Kind,
@@ -32,8 +32,8 @@ pub(super) fn index(
     engine::index(db, (kind, id), project, name, description.unwrap_or(""), body)
 }
 
-/// Runs `f`, which writes many items in this transaction. It gets more memory for pages and for the index, whose segments are
-/// then merged less often.
+/// Runs `f`, which writes many items in this transaction. On SQLite, the transaction gets more memory for pages and
+/// for the index, so that segments of the index are merged less often.
 ///
 /// # Errors
 /// Errors of `f`.

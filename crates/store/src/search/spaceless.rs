@@ -1,9 +1,10 @@
 //! Splits text in scripts without spaces into pairs of letters, so that a search finds any part of it.
 //!
 //! An index finds words and beginnings of words. Chinese, Japanese and Thai have no spaces between words, and Korean attaches
-//! particles to words. A sentence would be one word, and only its beginning would be found. So a run of such letters is indexed
-//! as its overlapping pairs of letters, followed by its last letter: `日本語` becomes `日本 本語 語`. A query is split into the same
-//! pairs. They occur in a row wherever the query's text occurs. A query of a single letter finds the pairs that begin with it.
+//! particles to words. A sentence would be one word, and only its beginning would be found. So a run of letters of
+//! these scripts is indexed as its overlapping pairs of letters, followed by its last letter: `日本語` becomes `日本 本語
+//! 語`. A query is split into the same pairs, which follow each other wherever the query's text occurs. A query of a
+//! single letter finds the pairs that begin with it.
 //!
 //! Different forms of the same letter are treated as equal (NFKC): full-width, half-width and composed forms. Marks such as the
 //! tones of Thai are ignored, like the marks of other scripts.
@@ -13,8 +14,8 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The first UTF-8 byte of the first letter of these scripts. Letters with shorter encodings, such as ASCII, begin with a lower
-/// byte.
+/// The lowest first UTF-8 byte of a letter of a script without spaces. Letters with shorter encodings, such as ASCII,
+/// begin with a lower byte.
 const FIRST_BYTE: u8 = 0xe0;
 
 /// The end of a query's word, which decides what the word matches in the index.
@@ -63,15 +64,15 @@ fn is_in_script(c: char) -> bool {
     )
 }
 
-/// Whether a text contains such letters. Checking bytes first rules out most texts, since such letters take at least three
-/// bytes.
+/// Whether a text contains letters of scripts without spaces. Checking bytes first rules out most texts, since such a
+/// letter takes at least three bytes.
 pub fn is_cut(text: &str) -> bool {
     // Comparing in chunks lets the compiler compare many bytes at once.
     let may_be = |bytes: &[u8]| bytes.iter().fold(false, |any, byte| any | (*byte >= FIRST_BYTE));
     !text.is_ascii() && text.as_bytes().chunks(256).any(may_be) && text.chars().any(is_spaceless)
 }
 
-/// Returns the text to index: unchanged, except for runs of such letters.
+/// Returns the text to index: unchanged, except for runs of letters of scripts without spaces.
 pub fn cut(text: &str) -> Cow<'_, str> {
     if is_cut(text) { Cow::Owned(Cutting::of(text, true).out) } else { Cow::Borrowed(text) }
 }

@@ -1,4 +1,4 @@
-//! MCP servers that a project gives to agents. The rows contain references in place of secret values.
+//! MCP servers that a project gives to agents. The rows contain references to secret values, never the values.
 
 mod read;
 mod row;

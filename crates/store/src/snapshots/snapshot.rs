@@ -142,7 +142,7 @@ pub struct File {
     pub keep: Keep,
     pub before: Image,
     pub after: Image,
-    /// Further facts about the file before the change, in the form of the column. In results of
+    /// Further facts about the file before the change, as the column stores them. In results of
     /// [`state_at`](super::state_at) and [`state_before`](super::state_before), facts about the file to restore.
     pub attributes: Option<String>,
 }

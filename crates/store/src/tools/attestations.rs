@@ -1,4 +1,4 @@
-//! Attestations: claims about archives. They are only checked when they are used.
+//! Attestations: signed claims about archives. They are checked only when they are used.
 
 use super::trust;
 use crate::Db;

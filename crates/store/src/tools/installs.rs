@@ -27,7 +27,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Returns the scope in the form of rows.
+    /// Returns the text that rows store for the scope.
     pub fn key(&self) -> String {
         match self {
             Scope::Global => "global".to_owned(),
@@ -37,7 +37,7 @@ impl Scope {
         }
     }
 
-    /// Returns the word for a scope in the form of rows: `global`, `project`, `key` or `session`.
+    /// Returns the kind of a scope from its text in rows: `global`, `project`, `key` or `session`.
     pub fn word(text: &str) -> &str {
         text.split(':').next().unwrap_or(text)
     }

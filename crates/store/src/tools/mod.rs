@@ -1,4 +1,5 @@
-//! Contract 002's tables: registries and their packages, installs and their scopes, and runs.
+//! The tables of contract 002 (the six `enact__*` tools): registries and their packages, installs and their scopes,
+//! and runs.
 
 pub mod aliases;
 pub mod answers;

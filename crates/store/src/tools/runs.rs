@@ -21,7 +21,7 @@ pub const GROWING: Growing = Growing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
     pub uuid: Uuid,
-    /// The caller's name in the trail.
+    /// The caller's name in the audit trail (`events`).
     pub actor: String,
     /// The asker: `user`, or `key:` and the name of an access key.
     pub asker: String,

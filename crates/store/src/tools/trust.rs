@@ -9,7 +9,7 @@ use mcpkg_base::error::Result;
 /// The key of the setting with the policy.
 const POLICY: &str = "trust.policy";
 
-/// The key of the setting with the minimum number of attestations by trusted identities.
+/// The key of the setting with the required number of trusted identities that attest an archive.
 const MINIMUM: &str = "trust.minimum";
 
 /// The key of the setting that counts changes of trust.

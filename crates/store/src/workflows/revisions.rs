@@ -179,8 +179,8 @@ pub(super) fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uu
     db.one(sql, params![project, name], |row| row.get(0))
 }
 
-/// Returns the workflow that has or last had the name. A workflow that has the name now wins over deleted or renamed
-/// ones. Of those, the one written last wins, regardless of the clock.
+/// Returns the workflow that has or last had the name. A workflow that has the name now wins over workflows that had
+/// it once. Of those, the one whose revision was written last wins, regardless of the clock.
 fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
     let has = sql!("SELECT uuid FROM workflow WHERE project_id = ?1 AND name = ?2");
     if let Some(found) = db.one(has, params![project, name], |row| row.get(0))? {

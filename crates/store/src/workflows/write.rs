@@ -80,7 +80,7 @@ pub fn update(
     Ok(workflow)
 }
 
-/// Deletes a workflow. Its revisions stay, and the deletion is added as the last one.
+/// Deletes a workflow. Its revisions stay, and a new last revision records the deletion.
 pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) -> Result<Workflow> {
     let mut workflow = get(db, project, name)?;
     workflow.revision = next(workflow.revision)?;

@@ -48,8 +48,8 @@ pub(super) struct Address {
     pub(super) wait: Duration,
     /// How long a statement may take, not counting the time it waits for other writers.
     answer: Duration,
-    /// How long an unused connection is kept. Not long, because a server limits the total number of connections of
-    /// all its clients.
+    /// How long an unused connection is kept. The default is short, because a server limits the total number of
+    /// connections of all its clients.
     pub(super) idle: Duration,
 }
 
@@ -251,7 +251,7 @@ fn number(key: &str, value: &str, range: std::ops::RangeInclusive<u32>) -> Resul
     number.ok_or_else(|| invalid(format!("`{key}` must be a number from {} to {}", range.start(), range.end())))
 }
 
-/// Returns why the client library rejects an address.
+/// Returns the client library's reason for rejecting an address.
 fn reason(error: &postgres::Error) -> String {
     use std::error::Error as _;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)

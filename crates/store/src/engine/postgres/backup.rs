@@ -10,7 +10,7 @@ use crate::engine::sqlite::backup::{Staged, kept_beside, make_tables, publish, r
 use crate::engine::{Intent, Link, Progress, params, transfer};
 use mcpkg_base::error::Result;
 
-/// The SQL condition that selects the settings about this server's locks.
+/// The SQL condition that selects the settings in which this server stores its locks.
 macro_rules! locks {
     () => {
         "(key = 'moved' OR key >= 'held.' AND key < 'held/' OR key >= 'beat.' AND key < 'beat/')"
@@ -49,9 +49,9 @@ impl Database {
         let live: Connection = self.reader()?;
         live.stay_patient();
         Db::in_transaction(Link::Postgres(&live), None, Intent::Write, |to| {
-            // Nobody else can write now, so the copy contains every commit before the restore.
+            // No other process can write now, so the copy contains every commit before the restore.
             self.copy_to(kept, false, &progress.silent())?;
-            // Locks belong to this server, so its rows about them stay, and those of the backup are dropped.
+            // Locks belong to this server. So the server's rows about locks stay, and the backup's are deleted.
             let held = to.all(postgres_sql!("SELECT key, value FROM setting WHERE ", locks!()), params![], |row| {
                 Ok((row.get::<String>(0)?, row.get::<String>(1)?))
             })?;

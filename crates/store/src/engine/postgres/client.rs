@@ -231,7 +231,7 @@ impl Copy<'_> {
 }
 
 impl Line {
-    /// Waits for an answer. After the limit, or when the deadline's thread gives up, drops the connection.
+    /// Waits for an answer. Drops the connection after the limit, or when the thread that watches deadlines gives up.
     fn block_on<T>(&mut self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let Self { runtime, messages, is_told, limit, is_silent, given_up } = self;
         let runtime = runtime.as_ref().expect("it is there until this is dropped");

@@ -45,9 +45,8 @@ impl Connector {
         Self { address: Arc::new(address), shared: Arc::default() }
     }
 
-    /// Connects to the first host that answers and fits the address, and applies the settings of the address: the
-    /// schema, and how long to wait for a lock. If the server refuses a password that came from a reference, reads
-    /// the password again.
+    /// Connects to the first host that answers and accepts the connection, and sends it the settings of the address,
+    /// such as the schema. If the server refuses a password that came from a reference, reads the password again.
     pub(super) fn connect(&self) -> Result<Client> {
         self.connect_to_host().map(|(_, client)| client)
     }
@@ -137,7 +136,7 @@ impl Connector {
         Ok::<_, Error>(Some(made))
     }
 
-    /// Notes whether this process has locked out all servers. If so, its own writes are still allowed.
+    /// Sets whether this process has locked out all servers. If it has, it may still write itself.
     pub(super) fn set_alone(&self, is_alone: bool) {
         self.shared.is_alone.store(is_alone, Ordering::Release);
     }
@@ -146,7 +145,8 @@ impl Connector {
         self.shared.is_alone.load(Ordering::Acquire)
     }
 
-    /// Notes that this process has announced itself as a server. `moved` names the last move of the database so far.
+    /// Records that this process has announced itself as a server. `moved` names the last move of the database so
+    /// far.
     pub(super) fn announce(&self, moved: Option<String>) {
         lock(&self.shared.announced).get_or_insert(moved);
     }

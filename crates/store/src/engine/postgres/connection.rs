@@ -115,8 +115,8 @@ impl Connection {
         Ok(rows)
     }
 
-    /// Begins a reading transaction with the statement `begin`. If the next read should report which version of the
-    /// database it saw, this statement reports it instead.
+    /// Begins a reading transaction with the statement `begin`. If the next read was asked to report which version of
+    /// the database it saw, the version is read here instead.
     pub(super) fn begin_reading(&self, begin: &str) -> Result<()> {
         if self.version_read.get() != VersionRead::Asked {
             return self.run_text(begin);
@@ -159,12 +159,13 @@ impl Connection {
         self.cursors.get()
     }
 
-    /// Runs `f` with the client, for work that is more than one statement on the tables.
+    /// Runs `f` with the client, for work that [`Connection::run`] cannot do, such as `COPY`. Never reconnects. If
+    /// `f` fails, the open transaction has failed.
     pub(super) fn with<T>(&self, f: impl FnOnce(&mut Client) -> Result<T>) -> Result<T> {
         f(&mut self.client.borrow_mut()).inspect_err(|_| self.fail())
     }
 
-    /// Like [`Connection::with`], for work that a deadline limits.
+    /// Runs `f` with the client, under the deadline of this connection. Repeats `f` if the connection was lost.
     pub(super) fn timed<T>(
         &self,
         mut f: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>,
@@ -172,7 +173,7 @@ impl Connection {
         self.again_where_lost(|| f(&mut self.client.borrow_mut()))
     }
 
-    /// Notes that a statement failed: PostgreSQL accepts no further one in the same transaction.
+    /// Records that a statement failed. PostgreSQL accepts no further one in the same transaction.
     pub(super) fn fail(&self) {
         if self.transaction.get() == Transaction::Open {
             self.transaction.set(Transaction::Failed);
@@ -204,7 +205,7 @@ impl Connection {
         self.client.borrow_mut().set_limit(LONG);
     }
 
-    /// Notes that something depends on this connection, such as a lock. A lost connection is then not replaced.
+    /// Marks this connection as one that something depends on, such as a lock. If it is lost, it is not replaced.
     pub(super) fn bind(&self) {
         self.is_bound.set(true);
     }
@@ -278,7 +279,7 @@ impl Connection {
     /// Waits until another connection commits: for at most [`TOLD`] if the server notifies of commits, else for `limit`.
     /// Returns whether there may have been a commit.
     pub(in crate::engine) fn wait(&self, limit: Duration) -> Result<bool> {
-        // On a lost connection no notification arrives, and the wait would end at once.
+        // On a lost connection no notification arrives, and the wait would end immediately.
         if !self.is_told.get() || self.is_closed() {
             // This replaces a lost connection, or one to a standby that may have become the primary.
             self.listen()?;

@@ -1,4 +1,5 @@
-//! Reads libpq's password file: `PGPASSFILE`, else `~/.pgpass`, with lines of `host:port:database:user:password`.
+//! Reads passwords from libpq's password file, or again from the source that an address names. The file is
+//! `PGPASSFILE`, else `~/.pgpass`, and has lines of `host:port:database:user:password`.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -21,7 +21,7 @@ macro_rules! migrations {
     };
 }
 
-/// The migrations from version 1 on, with their names. The history records both.
+/// The migrations in order of their versions, which begin with 1. Each has a name and its SQL.
 const MIGRATIONS: &[(&str, &str)] =
     migrations!["V001__schema", "V002__spaceless", "V003__forms", "V004__undo", "V005__notes"];
 

@@ -1,8 +1,9 @@
 //! Full-text search with `tsvector`.
 //!
-//! A row of the index has the id `2 * prompt.id` or `2 * resource.id + 1`. It holds each word once, with the weight of the place
-//! where it occurs first: the name, the description, the text. This bounds the row's size, as PostgreSQL requires. A search for
-//! several words in a row, or for pairs of letters in scripts without spaces, finds texts that contain all of them in any order.
+//! A row of the index has the id `2 * prompt.id` or `2 * resource.id + 1`. It holds each word once, with the weight
+//! of the place where it occurs first: the name, the description, or the text. This limits the row's size, as
+//! PostgreSQL requires. A search for several words in a row, or for pairs of letters in scripts without spaces, finds
+//! texts that contain all of them in any order.
 
 use std::collections::HashSet;
 
@@ -17,8 +18,8 @@ use crate::revisions::Kind;
 use crate::search::{Ends, Hit, asked, cut, is_spaceless};
 use mcpkg_base::error::Result;
 
-/// The maximum size, in bytes, of the words in a row of the index. PostgreSQL allows 1 MiB, including its own
-/// overhead. Further words are not found.
+/// The maximum size, in bytes, of the words in a row of the index. Words beyond it are not found. PostgreSQL allows 1
+/// MiB, including its own overhead.
 const MOST: usize = 640 * 1024;
 
 /// The maximum size of a word in bytes; the rest is ignored.
@@ -68,8 +69,8 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     )
 }
 
-/// Returns the query for texts that contain all of `words`, or words that begin with them; `None` if `words` contains
-/// no word.
+/// Returns the query for texts that contain the words of `given`, combined by the operator `joined`. With `prefix`,
+/// longer words that begin with a given one match, too. `None` if `given` contains no word.
 pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, prefix: bool) -> Option<String> {
     let terms: Vec<String> = given
         .into_iter()

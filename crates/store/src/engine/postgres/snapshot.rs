@@ -5,8 +5,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The query for the snapshot that a transaction would see.
 pub(super) const LOOK: &str = "SELECT pg_current_snapshot()::text";
 
-/// Whether the next read reports which version of the database it saw. A separate query for the version would be one
-/// more round trip.
+/// Whether the next read reports which version of the database it saw. A separate query for the version would need
+/// another round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VersionRead {
     NotAsked,

@@ -60,8 +60,8 @@ impl Statements {
 }
 
 pub(super) enum Statement {
-    /// Sent together with its parameters. Parameters other than bytes are sent as text without a type, so that the
-    /// server infers the types as it does for a prepared statement.
+    /// Sent together with its parameters. Parameters other than bytes are sent as text without a type. The server
+    /// infers their types, as it does for a prepared statement.
     Text(String),
     Prepared(postgres::Statement),
 }

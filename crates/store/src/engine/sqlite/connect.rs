@@ -24,7 +24,7 @@ pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool)
     Ok(connection)
 }
 
-/// Moves the content of the WAL into the file. Does not wait long if other connections use it.
+/// Moves the content of the WAL into the file. Waits at most 200 ms for other connections that use the WAL.
 pub(super) fn checkpoint(path: &Path) -> Result<()> {
     let connection = connect(path, Access::Writable, POOLED_CACHE, false)?;
     connection.busy_timeout(Duration::from_millis(200)).map_err(failed)?;
@@ -85,8 +85,8 @@ fn flags(access: Access) -> OpenFlags {
 /// Characters that would end the path in a URI, or begin an escape.
 const ENDS_A_PATH: &AsciiSet = &AsciiSet::EMPTY.add(b'%').add(b'?').add(b'#');
 
-/// Returns a `file:` URI. Only in this form can the `immutable` option be passed. Every byte that could end the path
-/// is escaped.
+/// Returns a `file:` URI, because only a URI can contain the `immutable` option. Escapes every byte that could end
+/// the path.
 fn uri(path: &Path, access: Access) -> PathBuf {
     let path = path.to_string_lossy();
     let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path.into_owned() };

@@ -49,7 +49,7 @@ struct State {
     /// How many connections are held for good (see [`Database::anchor`]). SQLite does not reset the WAL while there
     /// is one.
     anchors: usize,
-    /// The WAL that these connections have open.
+    /// The WAL that the anchors have open.
     wal: Option<WalIdentity>,
 }
 

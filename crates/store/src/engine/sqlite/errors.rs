@@ -6,9 +6,9 @@ use super::limits::LONGEST;
 use crate::engine::{self, busy, full, timeout};
 use mcpkg_base::error::{Code, Error};
 
-/// Whether the content of rows caused an error without a code of its own, rather than the statement's text. Two kinds
-/// of content do so: a value that a function rejects, and a damaged search index, which is read when a statement is
-/// prepared.
+/// Whether an error for which SQLite has no code of its own comes from the content of rows, and not from the
+/// statement. It does so if a function rejects a value, or if the search index, which is read when a statement is
+/// prepared, is damaged.
 fn is_of_rows(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(..) => true,

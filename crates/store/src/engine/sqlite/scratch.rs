@@ -1,8 +1,9 @@
 //! Scratch folders of backups and restores. If a process is killed, the next command removes its folders.
 //!
-//! Unfinished files are in a scratch folder next to their destination. A record below `<database>.unfinished` names that
-//! folder, and stays locked while its process lives. The next process that opens the database removes the folders whose records
-//! are not locked. A lock shows reliably whether a process is alive; a process id or a time does not.
+//! Unfinished files are in a scratch folder next to their destination. For each scratch folder, there is a record in
+//! `<database>.unfinished`, which stays locked while the process of the folder lives. The next process that opens the
+//! database removes the folders whose records are not locked. A lock shows reliably whether a process is alive; a
+//! process id or a time does not.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

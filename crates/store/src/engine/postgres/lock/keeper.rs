@@ -82,8 +82,8 @@ impl SessionLock {
         self.kept.state().stamps += 1;
     }
 
-    /// Notes that the database was moved to another place. Servers that were not connected in the meantime must not
-    /// write to this old one any more.
+    /// Records that the database was moved to another place. Servers that were not connected in the meantime must no
+    /// longer write to the old database.
     ///
     /// # Errors
     /// `E_DB_IN_USE` if the lock was lost for a time, so that others may have written.
@@ -152,7 +152,7 @@ impl Retries {
         pause.min(LONGEST_PAUSE)
     }
 
-    /// Whether to report the current loss: only once, and not again if the connection keeps getting lost.
+    /// Whether to report the current loss. Reports it only once, and not if another loss was reported just before.
     fn is_worth_a_warning(&mut self) -> bool {
         if self.is_known || self.warned.is_some_and(|at| at.elapsed() < BEAT) {
             return false;
@@ -218,7 +218,8 @@ pub(in crate::engine::postgres) fn take(
     Ok(Some(SessionLock { kept, _local }))
 }
 
-/// Whether no server uses the database. Waits first, in case a server has just lost its connection and comes back.
+/// Whether no server uses the database. A server that has just lost its connection gets up to [`RETURN`] to come
+/// back; after that it counts as gone.
 fn is_left_alone(connection: &Connection, base: &Path) -> Result<bool> {
     let until = Instant::now() + RETURN;
     while may_be_served(connection, base)? && Instant::now() < until {
@@ -349,8 +350,8 @@ impl Kept {
     fn give_back(&self, connection: &Connection) {
         connection.hurry(BACK);
         let withdrawn = self.claim.as_ref().map_or(Ok(()), |claim| claim.withdraw(connection));
-        // Unlock explicitly: PostgreSQL frees the locks of a closed connection only after a while, but the next
-        // process should find this lock free at once.
+        // Unlock explicitly. PostgreSQL frees the locks of a closed connection only after a while, but the next
+        // process should find this lock free immediately.
         let freed = connection.run_once("SELECT pg_advisory_unlock_all()").map_err(failed);
         if let Err(error) = withdrawn.and(freed) {
             tracing::debug!(%error, "a lock ends with its connection");
