@@ -1,4 +1,5 @@
-//! Contract 002: tools that agents find in registries, check, install and run in a sandbox.
+//! Contract 002, with its six `enact__*` tools: agents find tools in registries, check them, install them and run
+//! them in a sandbox.
 
 mod alias;
 mod backend;

@@ -168,7 +168,7 @@ fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
         true => Err(Error::new(Code::Cancelled, "Cancelled; data that was already deleted is not restored")),
         false => Ok(()),
     };
-    // Deletes the build results whose archive is missing or will be deleted below.
+    // Delete the build results whose archive is missing or will be deleted below.
     context.store.write(|db| {
         db.allow_long();
         unused::free_builds(db, since)

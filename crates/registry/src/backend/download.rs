@@ -69,7 +69,8 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
         .hint("mcpkg discarded the archive; report this to the registry's maintainers"))
 }
 
-/// Stores the attestations that are not known yet. Attestations that are too large are skipped.
+/// Stores the attestations that are not known yet. Skips those that are too large, or beyond the number that a
+/// version may have.
 fn keep(context: &Context, sha256: &sha256::Sha, offered: Vec<String>) -> Result<()> {
     let fits = |bundle: &String| bundle.len() as u64 <= ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(ATTESTATIONS).collect();

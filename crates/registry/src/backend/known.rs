@@ -70,7 +70,8 @@ impl Known {
     /// Opens the registry, if this user approved it on this machine.
     ///
     /// # Errors
-    /// `E_CONFIRM_REQUIRED` if a person refuses to approve it; `E_INVALID_ARGUMENT` for an invalid URL.
+    /// `E_UNAPPROVED` if the user has not approved the registry and cannot be asked; `E_CONFIRM_REQUIRED` if a person
+    /// refuses to approve it; `E_INVALID_ARGUMENT` for an invalid URL.
     pub fn open<'c>(&self, context: &'c Context) -> Result<Box<dyn Registry + 'c>> {
         let Some(place) = &self.place else { return Ok(Box::new(Local::new(context))) };
         Use(place).require(context)?;

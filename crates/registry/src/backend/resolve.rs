@@ -31,7 +31,7 @@ pub struct Choice<'c> {
 pub struct Resolved {
     /// The registry that has the version.
     pub registry: String,
-    /// The version. If it was ever seen yanked, it stays yanked.
+    /// The version. If it was ever seen yanked, it stays yanked until `mcpkg tool unyank` reverts that.
     pub version: VersionInfo,
     /// Warnings about registries that could not be reached.
     pub warnings: Vec<String>,

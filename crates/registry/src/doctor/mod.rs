@@ -1,7 +1,7 @@
-//! Checks everything about tools: runners, registries, trust, and installed packages.
+//! Checks everything that tools need: runners, registries, trust, stored archives, installs and the cache.
 //!
-//! `mcpkg doctor` reports only the problems, without contacting other hosts; `mcpkg tool doctor` reports every
-//! check.
+//! `mcpkg doctor` leaves out most findings without a problem, and contacts no other hosts. `mcpkg tool doctor`
+//! reports every finding.
 
 mod cache;
 mod installs;
@@ -29,8 +29,8 @@ const AREAS: [(&str, Look); 6] = [
     (cache::AREA, cache::look),
 ];
 
-/// Returns the problems that `mcpkg doctor` reports. Findings about runners are included only if tools are
-/// installed.
+/// Returns the findings that `mcpkg doctor` reports: those that are not [`Health::Ok`], and, if tools are installed,
+/// all findings about runners.
 pub fn health(context: &Context) -> Vec<Finding> {
     // If the database cannot be read, the finding of `mcpkg doctor` itself reports it.
     let is_used = context.store.read(installed::any).unwrap_or(false);

@@ -1,4 +1,4 @@
-//! Reads Enact's `config.yaml`: trust, the registry, and settings.
+//! Reads `config.yaml` of Enact, the program that contract 002 describes: trust, the registry, and settings.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -29,9 +29,9 @@ pub struct ConfigFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Trust {
-    /// Identities that are trusted both as publishers and as auditors. Enact itself reads this key.
+    /// Identities that are trusted both as publishers and as auditors, under the key that Enact itself reads.
     pub auditors: Vec<String>,
-    /// Trusted auditors. The contract uses this key.
+    /// Trusted auditors, under the key that contract 002 uses.
     pub trusted_auditors: Vec<String>,
     pub trusted_publishers: Vec<String>,
     pub policy: Option<String>,

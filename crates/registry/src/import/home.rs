@@ -1,4 +1,5 @@
-//! Reads Enact's folders. It reads only regular files up to a size limit, and follows no link that leads elsewhere.
+//! Reads the folders of Enact, the program that contract 002 describes. It reads only regular files up to a size
+//! limit, and follows no link that leads elsewhere.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

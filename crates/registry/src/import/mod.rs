@@ -1,5 +1,5 @@
-//! `mcpkg tool import`: imports tools, settings and trust from the files of Enact, the original program of contract
-//! 002.
+//! `mcpkg tool import`: imports tools, settings and trust from the files of Enact, the program that contract 002
+//! describes.
 //!
 //! All files are [read](home) first, and a malformed file ends the import before anything is written. The files
 //! become a [plan](plan): what is imported and what is left out, with the reason for each omission. The plan is

@@ -1,6 +1,6 @@
-//! Applies Enact's files to a server that runs in place of Enact, at its start and whenever the files change. An
-//! agent can write these files, so a stricter rule applies at once, and a looser one waits for a person at a
-//! terminal.
+//! Applies Enact's files to a server that runs in place of Enact (`mcpkg serve --as enact`), at its start and
+//! whenever the files change. An agent can write these files. So a stricter rule applies at once, and a looser one
+//! waits for a person at a terminal.
 
 use super::home::Home;
 use super::plan::Plan;

@@ -31,7 +31,7 @@ pub struct Called<'c> {
 }
 
 /// Returns the verdict on a tool if the tool may be run with these arguments. Otherwise records the refused run.
-/// `before` is the tool's publisher if this version is not installed.
+/// `before` is the tool's previous publisher, if this version is not the installed one.
 pub fn require(
     context: &Context,
     verb: Verb,

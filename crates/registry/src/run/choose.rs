@@ -67,7 +67,7 @@ pub type Asked = (RunnerKind, Result<Box<dyn Runner>, Why>);
 /// Returns the first suitable runner that works on this machine.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE` with the reason for each runner in details.runners, `E_IMAGE_MISSING`.
+/// `E_RUNNER_UNAVAILABLE` with the reason for each runner in `details.runners`, `E_IMAGE_MISSING`.
 pub fn choose(wanted: Wanted<'_>) -> Result<Box<dyn Runner>> {
     let mut refused = Vec::new();
     for kind in order(&wanted) {

@@ -39,7 +39,8 @@ impl Runner for Module {
         RunnerKind::Wasm
     }
 
-    /// The result of a build is not an archive, so it must be read from its folder.
+    /// Only a tool that was built needs its folder: the result of a build is read from the folder, and an archive
+    /// from the database.
     fn needs_tree(&self) -> bool {
         !self.call.build.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Limits how many tools run at the same time, to the number of processors; other runs wait.
+//! Limits how many tools run at the same time: one per processor, but at least 2 and at most 8. Further runs wait.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 

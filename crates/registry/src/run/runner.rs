@@ -22,7 +22,7 @@ pub struct Job<'a> {
     pub argv: &'a [String],
     /// The variables, including secrets. They are sent to the starter, and never passed as arguments.
     pub variables: &'a BTreeMap<String, String>,
-    /// The tool's files on this machine, which are mounted read-only at [`WORKSPACE`](super::mount::WORKSPACE).
+    /// The tool's files on this machine, which are mounted read-only.
     pub tree: &'a Path,
     /// Input files: each path on this machine, and the path in the sandbox.
     pub given: &'a [(PathBuf, PathBuf)],

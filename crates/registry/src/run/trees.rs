@@ -1,8 +1,8 @@
 //! The unpacked copies of archives in the user's cache: `mcpkg/tools/SHA256/`, each with a notes file about its
 //! files.
 //!
-//! Before a run, each file is compared with the notes. A file with a different size, time, inode or mode is hashed
-//! again. A copy with a wrong, missing or additional file is unpacked again from the archive.
+//! Before a run, each file is compared with the notes. A file that differs only in its times or its inode is hashed
+//! again. If a file is wrong, missing or additional, the copy is unpacked again from the archive.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};

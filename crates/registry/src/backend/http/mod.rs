@@ -1,4 +1,4 @@
-//! A registry on another host, with the HTTP paths of Enact's registry.
+//! A registry on another host, with the HTTP paths of the registry of Enact, the program that contract 002 describes.
 
 mod answers;
 mod client;
@@ -109,8 +109,8 @@ impl<'c> Http<'c> {
         Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 
-    /// Returns the response to a search: a cached one if it is still valid or the registry cannot be reached, else
-    /// a new one.
+    /// Returns the response to a search, when the registry sent it, and whether it is outdated. Uses the cached
+    /// response if it is still valid, if the query is offline, or if the registry cannot be reached.
     fn searched(&self, query: &Query) -> Result<(Value, Millis, bool)> {
         let (tags, limit) = (query.tags.join(","), query.limit.min(MOST).to_string());
         let mut arguments = vec![("q", query.text.as_str()), ("limit", limit.as_str())];

@@ -201,7 +201,8 @@ fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
     })
 }
 
-/// Returns the installed version that is higher than the visible one, and the other installed versions.
+/// Returns the highest installed version if it is higher than the visible one, and all installed versions except the
+/// visible one.
 fn beside(db: &Db<'_>, scope: &Scope, install: &Install) -> Result<(Option<Version>, Vec<String>)> {
     let versions: Vec<String> = installs::of_tool(db, scope, &install.name)?
         .into_iter()

@@ -85,8 +85,9 @@ fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut F
     Ok(())
 }
 
-/// Returns whether a file or folder is left out. The `.gitignore` files of its folder and of those above decide,
-/// the nearest first; then the list of generated folders.
+/// Returns whether a file or folder is left out. Version control, `.env` files and keys always are. For all others,
+/// the `.gitignore` files of the folder and of those above it decide, the nearest first. If none of them matches,
+/// hidden files, generated folders and logs are left out.
 fn is_left_out(name: &str, on_disk: &Path, is_folder: bool, ignores: &[Gitignore]) -> bool {
     let ending = |endings: &[&str]| {
         let after = name.rsplit_once('.').map(|(_, after)| after.to_ascii_lowercase());

@@ -4,7 +4,8 @@ use super::node::{Node, Pair, Place, Tree};
 use super::problem::{Kind, Problems};
 use mcpkg_base::error::Result;
 
-/// The file names of manifests; the first file that exists is the manifest.
+/// The file names of manifests. The first file that exists is the main manifest, except that a manifest in YAML takes
+/// the place of `SKILL.md`.
 pub const FILES: [&str; 7] =
     ["SKILL.md", "skill.package.yaml", "skill.package.yml", "skill.yml", "enact.md", "enact.yaml", "enact.yml"];
 

@@ -25,7 +25,7 @@ const MAX_MESSAGE: usize = 300;
 /// The maximum number of errors that are reported for one value.
 const MAX_MISFITS: usize = 50;
 
-/// Checks a value against a schema, and returns all errors.
+/// Checks a value against a schema, and returns up to 50 errors.
 pub fn check_input(schema: &Value, value: &Value) -> Vec<Misfit> {
     match compile(schema) {
         Ok(validator) => {

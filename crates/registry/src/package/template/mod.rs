@@ -1,6 +1,7 @@
 //! Command templates of tools: a program with arguments, or a shell script, with placeholders for parameters.
 //!
-//! A value always remains a single argument, and no shell interprets it.
+//! A value remains a single argument, unless a script asks for its words with `${param:raw}`. No shell interprets a
+//! value.
 
 mod argv;
 mod command;

@@ -75,7 +75,8 @@ pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     }
 }
 
-/// Finds a tool in the registries that is not installed: its build may need a permission before it can be.
+/// Finds a tool that is not installed, in the registries. The tool's build may need a permission before the tool can
+/// be installed.
 fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     (context.step_aside)();
     let reference = Reference { name, version: Wanted::Latest, action: None };

@@ -1,9 +1,10 @@
 //! Runs tools that are WebAssembly modules, in an interpreter inside this process and on any system.
 //!
-//! A module can only use the calls of WASI preview 1 in `wasi`, which work on memory of this process: the files of
-//! the package, the input files, and what the module writes and prints. No call reaches the network, another
-//! process, or a path of the machine. A module runs in slices of fuel, so that it ends within milliseconds of its
-//! timeout or a cancellation. Its memory and everything else that it creates are limited.
+//! A module can use only the calls of WASI preview 1, which `wasi` implements. All files that a module sees are in
+//! the memory of this process: the files of the package, the input files, and the files that the module writes. No
+//! call reaches the network, another process, or a path of the machine. A module runs in slices of fuel, so that it
+//! ends within milliseconds of its timeout or a cancellation. Its memory and everything else that it creates are
+//! limited.
 
 mod budget;
 mod cache;
