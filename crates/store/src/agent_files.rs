@@ -21,7 +21,7 @@ pub enum Kind {
     /// The manifest of a plugin or of a marketplace.
     Plugin,
     Settings,
-    /// MCP servers, with references in place of secret values.
+    /// MCP servers, with references instead of secret values.
     Servers,
 }
 

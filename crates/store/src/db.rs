@@ -8,8 +8,8 @@ use super::deadline::Watch;
 use super::engine::{Intent, Link, Row, Sql, Value, damaged};
 use mcpkg_base::error::Result;
 
-/// An open transaction, whose reads all see the same moment of the database. With [`Db::new`], each statement is its
-/// own transaction instead.
+/// An open transaction. All reads of a reading transaction see the same moment of the database. With `Db::new`, each
+/// statement is its own transaction instead.
 pub struct Db<'c> {
     connection: Link<'c>,
     watch: Option<&'c Watch>,

@@ -141,7 +141,8 @@ pub fn one(context: &Context, name: &Name, version: &Version, auditor: &str) -> 
     Ok(Answer::json(StatusCode::OK, &claim.with_bundle()["bundle"]))
 }
 
-/// Stores any readable attestation as an unverified claim, whatever its signer and content.
+/// Stores any readable attestation as an unverified claim, whatever its signer and content, up to the limits per
+/// version and per key.
 pub fn post(
     context: &Context,
     name: &Name,

@@ -1,4 +1,4 @@
-//! Checks the caller's rights before the body of a request is read. `op::Caller` defines the rights.
+//! Checks the caller's rights before the body of a request is read. `mcpkg_core::op::Caller` defines the rights.
 
 use http::StatusCode;
 

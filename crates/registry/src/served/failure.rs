@@ -1,4 +1,4 @@
-//! Builds error responses in the format of Enact: `{"error": {"code", "message", "details"}}`.
+//! Builds error responses in the format of Enact's registry: `{"error": {"code", "message", "details"}}`.
 
 use http::StatusCode;
 use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};

@@ -4,7 +4,8 @@
 //! its archive. It is signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen`
 //! ([`ssh`]), or without a long-lived key in a Sigstore bundle ([`sigstore`]). mcpkg stores it as a claim.
 //! [`weigh`] decides which claims count, and [`judge`] applies these rules to the claims in the database. Every
-//! verb calls [`require`] before it shows or runs anything from an archive.
+//! [`Verb`](policy::Verb), such as installing or running, calls [`require`] before it shows or runs anything from an
+//! archive.
 
 pub mod bundle;
 pub mod dsse;

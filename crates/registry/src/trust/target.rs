@@ -38,7 +38,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns the user's input, for the event log.
+    /// Returns the user's input, for the audit trail.
     pub fn name(&self) -> String {
         self.tool.clone()
     }
@@ -111,8 +111,8 @@ impl Target {
         Ok(found)
     }
 
-    /// Fetches the archive from a registry. Its attestations are stored, but the archive is not. If no registry has
-    /// it, the error points to a folder of that name.
+    /// Fetches the archive from a registry. Stores its attestations, but not the archive. If no registry has the
+    /// archive, but there is a package folder of that name, the error points to the folder.
     fn fetched(&self, context: &Context) -> Result<Found> {
         self.in_registry(context).map_err(|error| match error.code() {
             Code::ToolNotFound if context.is_shell() && is_package(Path::new(&self.tool)) => {
@@ -255,7 +255,7 @@ fn is_missing(error: &Error) -> bool {
     matches!(error.code(), Code::ToolNotFound | Code::VersionNotFound)
 }
 
-/// Returns the latest version; pre-releases count only if there is nothing else.
+/// Returns the highest version that matches `wanted`. Pre-releases count only if no other version matches.
 fn choose(wanted: &Wanted, found: &[Archive]) -> Option<Version> {
     let versions: Vec<Version> = found.iter().filter_map(|archive| archive.version.parse().ok()).collect();
     wanted.choose(&versions, false).or_else(|| wanted.choose(&versions, true)).cloned()

@@ -64,8 +64,8 @@ pub struct Archive {
     pub kept: bool,
 }
 
-/// Returns the known archives of a tool: first those of this database's own registry, then those of others, ordered by
-/// registry.
+/// Returns the known archives of a tool: first those of this database's own registry, then those of other registries,
+/// ordered by registry.
 pub fn archives(db: &Db<'_>, name: &str) -> Result<Vec<Archive>> {
     let sql = sql!(
         "SELECT registry, version, sha256, blob_id IS NOT NULL FROM tool_package WHERE name = ?1

@@ -1,4 +1,4 @@
-//! The output schemas of the six tools in contract 002.
+//! The output schemas of the six `enact__*` tools of contract 002.
 //!
 //! No field is required and each schema has `error`, because clients also validate failures against the schema.
 

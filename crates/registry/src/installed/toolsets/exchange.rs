@@ -1,4 +1,4 @@
-//! `mcpkg toolset export` and `import`: toolsets as JSON, in the format of `mcp.json` in contract 002.
+//! `mcpkg toolset export` and `import`: toolsets as JSON, in the format of Enact's `mcp.json`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::tools::toolsets;
 
-/// The format of `mcp.json` in contract 002 ("MCP Tools Configuration"); other keys are ignored.
+/// The format of Enact's `mcp.json` ("MCP Tools Configuration" in contract 002). Other keys are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Sets {

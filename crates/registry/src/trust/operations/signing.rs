@@ -54,7 +54,7 @@ pub(super) struct Signing {
 }
 
 impl Signing {
-    /// Returns the user's input, for the event log.
+    /// Returns the user's input, for the audit trail.
     pub(super) fn name(&self) -> String {
         self.target.name()
     }

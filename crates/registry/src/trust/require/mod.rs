@@ -1,4 +1,4 @@
-//! Decides whether an archive may be used. Every verb calls this one function.
+//! Decides whether an archive may be used. Every [`Verb`], such as installing or running, calls [`require`].
 
 use serde_json::{Value, json};
 

@@ -206,7 +206,7 @@ fn x7_a_failed_audit_by_a_trusted_auditor_is_a_veto() {
         assert_eq!(verdict.status, Status::Verified);
         assert!(!verdict.attestations[2].counted);
     }
-    // It remains a veto even if the rest of the predicate is wrong.
+    // A failed audit remains a veto even if the rest of the predicate is wrong.
     let odd = audited(Outcome::Failed).replacen("\"tool\":{\"name\":\"alice/weather\"", "\"tool\":{\"name\":\"x\"", 1);
     assert_eq!(weigh(&[signed(&odd, 2)], everybody(TrustedPart::Auditor)).status, Status::Refused);
 }

@@ -45,8 +45,9 @@ impl Connector {
         Self { address: Arc::new(address), shared: Arc::default() }
     }
 
-    /// Connects to the first host that answers and accepts the connection, and sends it the settings of the address,
-    /// such as the schema. If the server refuses a password that came from a reference, reads the password again.
+    /// Connects to the first host that answers and fits the address, for example because it accepts writes. Sends the
+    /// settings of the address to the host, such as the schema. If the host refuses a password that came from a
+    /// reference, reads the password again.
     pub(super) fn connect(&self) -> Result<Client> {
         self.connect_to_host().map(|(_, client)| client)
     }

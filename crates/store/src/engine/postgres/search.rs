@@ -22,7 +22,7 @@ use mcpkg_base::error::Result;
 /// MiB, including its own overhead.
 const MOST: usize = 640 * 1024;
 
-/// The maximum size of a word in bytes; the rest is ignored.
+/// The maximum size of a word in bytes. The rest of a longer word is ignored.
 const LONGEST: usize = 256;
 
 /// The words of one item, without duplicates.

@@ -30,7 +30,7 @@ pub fn place<'p>(tree: &Tree, base: Id, path: &'p str) -> Answer<Place<'p>> {
     }
     match name {
         "" => return Err(Errno::NOENT),
-        // These name an existing folder, but are not names inside their folder.
+        // `.` and `..` name an existing folder, but nothing can be created under these names.
         "." | ".." => {
             walk(tree, base, whole)?;
             return Err(Errno::INVAL);
@@ -55,7 +55,7 @@ fn walk(tree: &Tree, base: Id, path: &str) -> Answer<Id> {
     for part in path.split('/') {
         let at = way.last().copied().unwrap_or(base);
         match part {
-            // These parts also require that the current position is a folder.
+            // These parts stay at the current position, even if it is a file.
             "" | "." => continue,
             ".." if way.len() == 1 => return Err(Errno::NOTCAPABLE),
             ".." => {

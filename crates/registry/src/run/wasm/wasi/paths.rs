@@ -132,7 +132,7 @@ pub fn path_rename(host: &mut Host, guest: &mut Guest<'_>, from: Path, to: Path)
     host.files.tree.rename((from.folder, from.name), (to.folder, to.name), host.now())
 }
 
-/// Always fails for an existing path, since there are no links.
+/// Always fails, since there are no links.
 pub fn path_readlink(host: &mut Host, guest: &mut Guest<'_>, path: Path) -> Answer {
     let (base, text) = path.read(host, guest)?;
     find(&host.files.tree, base, text)?;

@@ -25,8 +25,8 @@ const LOOK: Duration = Duration::from_millis(200);
 /// has to take its lock again.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1500);
 
-/// How often the claim of a server is renewed. This is rare, because there may be many servers, and whenever one
-/// writes, all the others read again.
+/// How often the claim of a server is renewed. Renewals are rare, because there may be many servers, and each renewal
+/// makes all of them read the database again.
 const SERVER_BEAT: Duration = Duration::from_secs(3600);
 
 /// How long the connection of a lock may take to answer.
