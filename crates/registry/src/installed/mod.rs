@@ -53,7 +53,7 @@ pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(installs::names
 /// An install can change the tools that every client sees.
 const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
 
-/// Parses the tool that an agent names; the version can be a separate argument.
+/// Parses the tool that a caller names; the version can be a separate argument.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the text is malformed, or both arguments give a version.

@@ -217,7 +217,8 @@ fn of_folder(folder: PathBuf, action: Option<String>) -> Result<Chosen> {
     Ok(Chosen { subject, manifest: Arc::new(manifest), action, tree, folder, published_before: None })
 }
 
-/// Returns the installed tool with this name, or else the tool from a registry if the active toolset allows it.
+/// Returns the tool with this name, which the active toolset must allow: the installed version if it matches, or else
+/// the version from a registry.
 fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     let audience = context.audience();
     let action = reference.action.clone();

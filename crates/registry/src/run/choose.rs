@@ -96,8 +96,8 @@ fn order(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     suitable(wanted)
 }
 
-/// Returns the suitable runners: WebAssembly modules run in mcpkg itself, tools with an image run in a container,
-/// and all others run in bubblewrap.
+/// Returns the suitable runners. WebAssembly modules run in mcpkg itself. Tools with an image run in a container, or
+/// in bubblewrap if this machine's own programs replace the image. All others run in bubblewrap.
 fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     match &wanted.call.from {
         _ if is_module(wanted.call) && !wanted.builds => vec![RunnerKind::Wasm],
@@ -154,7 +154,7 @@ fn module(_: &Wanted<'_>) -> Result<Box<dyn Runner>, Why> {
 }
 
 /// Fails unless a tool may run without a sandbox. This needs the setting, a person's permission, a trusted tool, and
-/// a caller on this machine.
+/// a caller on this machine. Builds and WebAssembly modules never may.
 fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let Wanted { call, granted, settings, builds, .. } = wanted;
     let tool = &call.tool.name;

@@ -177,7 +177,7 @@ fn sweep_version(root: &Root, folder: &str) -> Result<()> {
     root.sweep(&format!("{folder}/{}", versions::ATTESTATIONS))
 }
 
-/// Waits until no other process is changing the registry.
+/// Waits up to 30 seconds until no other process is changing the registry.
 fn lock(root: &Root, context: &Context) -> Result<FolderLock> {
     if let Err(error) = fs::read_dir(root.path())
         && error.kind() == ErrorKind::NotFound

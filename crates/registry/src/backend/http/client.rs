@@ -142,7 +142,8 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Sends a read and follows redirects.
+    /// Sends a read and follows up to [`REDIRECTS`] redirects, which must keep the scheme. The token is sent only to
+    /// the registry's own origin.
     fn follow<B>(
         &self,
         mut url: Url,

@@ -73,7 +73,8 @@ pub fn read(find: Find<'_>) -> Result<Checked> {
 /// Reads the manifest of the package in a folder.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if the folder does not exist, `E_MANIFEST_INVALID` if it contains no manifest, `E_FILE_FAILED`.
+/// `E_NOT_FOUND` if the folder does not exist, `E_INVALID_ARGUMENT` if it is a file, `E_MANIFEST_INVALID` if it
+/// contains no manifest, `E_FILE_FAILED`.
 pub fn of_folder(folder: &Path) -> Result<Checked> {
     match std::fs::metadata(folder) {
         Ok(metadata) if metadata.is_dir() => {}

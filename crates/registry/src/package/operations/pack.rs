@@ -107,7 +107,7 @@ fn refuse_inside(folder: &Path, output: &Path, left_out: &[String]) -> Result<()
         .hint("write the archive elsewhere, or into a folder that packing leaves out"))
 }
 
-/// Writes the archive. A file that already has the same bytes is left unchanged.
+/// Writes the archive. Leaves a file with the same bytes unchanged, and refuses to replace any other file.
 fn write(output: &Path, bytes: &[u8]) -> Result<()> {
     if disk::look(output)?.bytes() == Some(bytes) {
         return Ok(());
