@@ -265,8 +265,9 @@ pub fn end_writes(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync_write WHERE sync_id = ?1"), params![id]).map(drop)
 }
 
-/// Returns a SHA-256 of everything in a project that a sync depends on: the revisions of all prompts, resources, agents' files
-/// and MCP servers, the settings of its modules, its links, and the decisions about proposals. No content is read.
+/// Returns a SHA-256 of everything in a project that a sync depends on: the revisions of all prompts, resources,
+/// agents' files and MCP servers, some settings of its modules, its links, and the decisions about proposals. No
+/// content is read.
 pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
     let mut hash = sha256::Hasher::new();
     let mut field = |bytes: &[u8]| {

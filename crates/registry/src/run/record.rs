@@ -18,7 +18,7 @@ use mcpkg_store::{Holding, RunHolder};
 /// The outcome of a run whose process was killed.
 const INTERRUPTED: &str = "interrupted";
 
-/// The outcome of a run on another machine, which cannot be checked.
+/// The outcome of a run that cannot be checked, for example because it is on another machine.
 const UNKNOWN: &str = "unknown";
 
 /// The details of a requested run, as they are recorded.
@@ -107,8 +107,8 @@ pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Err
     }
 }
 
-/// Returns the outcome of a run; `None` while it is active. The outcome is [`INTERRUPTED`] if its process was
-/// killed.
+/// Returns the outcome of a run; `None` while it is active. The outcome is [`INTERRUPTED`] if its process was killed,
+/// and [`UNKNOWN`] if that cannot be checked.
 pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<Cow<'r, str>> {
     if let Some(ended) = &run.ended {
         return Some(Cow::Borrowed(&ended.outcome));

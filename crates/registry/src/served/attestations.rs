@@ -188,8 +188,8 @@ pub fn post(
     Ok(Answer::json(if added { StatusCode::CREATED } else { StatusCode::OK }, &claim.summary()))
 }
 
-/// Revokes an auditor's attestation that this key posted. A failed audit cannot be revoked, because others rely on
-/// the warning.
+/// Revokes the attestations of a signer on a version, all of which this key must have posted. A failed audit cannot
+/// be revoked, because others rely on the warning.
 pub fn revoke(
     context: &Context,
     head: &Head,

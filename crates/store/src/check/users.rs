@@ -171,7 +171,7 @@ const USES: &[Use] = &[
     },
 ];
 
-/// Returns the names of everything that uses a blob, or "nothing".
+/// Returns the names of everything that uses a blob. If nothing does, returns a name for the unused blob.
 pub(super) fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     let mut users = Vec::new();
     for Use { rows, name, .. } in USES {

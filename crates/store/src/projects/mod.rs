@@ -155,7 +155,8 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Deletes a project with its prompts, resources, history, bindings and installs, and all content that nothing else uses.
+/// Deletes a project with everything that belongs to it, and all content that nothing else uses. Events, deploy
+/// locations and access keys stay.
 pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     db.allow_long();
     let project = get(db, name)?;

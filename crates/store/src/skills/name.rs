@@ -3,8 +3,9 @@
 /// The longest name of a skill, in characters.
 pub const MAX_NAME: usize = 64;
 
-/// Makes the name of a skill from a text: lower case, single hyphens between letters and digits, at most [`MAX_NAME`]
-/// characters. Example: `Code.Review` becomes `code-review`. Rows contain such names, so this function must never change.
+/// Makes the name of a skill from a text: lower-case ASCII letters and digits with single hyphens in between, at most
+/// [`MAX_NAME`] characters. Example: `Code.Review` becomes `code-review`. A text without such characters becomes
+/// `command`. Rows contain these names, so this function must never change.
 pub fn name(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for c in text.chars() {

@@ -25,7 +25,8 @@ pub fn get(db: &Db<'_>, registry: &str, request: &str) -> Result<Option<Answer>>
     })
 }
 
-/// Stores a registry's answer to a request, replacing the previous one.
+/// Stores a registry's answer to a request, replacing the previous one. Deletes the registry's oldest answers beyond
+/// [`KEPT`].
 pub fn put(db: &Db<'_>, registry: &str, request: &str, answer: &Answer) -> Result<()> {
     let sql = sql!(
         "INSERT INTO registry_answer (registry, request, etag, body, fetched_at) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -136,7 +136,8 @@ pub fn insert(db: &Db<'_>, release: &Release, blob: i64, manifest: Manifest<'_>,
     })
 }
 
-/// Stores what a registry reports about a version, and returns the row.
+/// Stores what a registry reports about a version, and returns the row. If the version is already known, stores only
+/// the time and a new yank.
 ///
 /// # Errors
 /// `E_DIGEST_CHANGED` if the version was seen with another digest before.

@@ -53,7 +53,7 @@ fn existing(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns the tool that a user names, to show or change its permissions.
+/// Returns the tool that a user names, by its name or folder, to show or change its permissions.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the text is not a valid name.

@@ -27,11 +27,12 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Returns the verdict on an archive from its attestations, each with its SHA-256.
+    /// Returns the verdict on an archive from its attestations, each with its SHA-256. One objection from a trusted
+    /// signer refuses the archive. Otherwise it is verified if enough different signers have a signature that counts.
     ///
     /// A signature counts only if all of this is true: it is valid, its statement names this tool, version and
-    /// archive, its predicate is known and names the same tool, it is not an objection, and its signer is trusted
-    /// for this tool in this role.
+    /// archive, its predicate is known and names the same tool, it is not an objection, and its signer is trusted for
+    /// this tool in this role.
     pub fn weigh<'b>(
         &self,
         subject: &Subject,

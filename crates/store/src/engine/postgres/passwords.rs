@@ -29,7 +29,7 @@ pub(super) fn read_again(kept_in: &str) -> Result<Option<String>> {
     READER.get().map(|read| read(kept_in)).transpose()
 }
 
-/// Returns the password of the first line that matches one of the hosts. Returns `None` if no line matches, or if
+/// Returns the password for the first host that a line of the file matches. Returns `None` if no line matches, or if
 /// other users may read the file.
 pub(super) fn password_of(config: &Config) -> Option<String> {
     let path = path()?;

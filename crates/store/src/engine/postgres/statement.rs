@@ -40,7 +40,7 @@ impl Form {
 pub(super) struct Statements(HashMap<(&'static str, Form), Option<postgres::Statement>>);
 
 impl Statements {
-    /// Returns the statement to run.
+    /// Returns the statement to run: its text the first time, and prepared from the second time on.
     pub(super) fn next(&mut self, client: &mut Client, sql: Sql, form: Form) -> Result<Statement, Error> {
         match self.0.entry((sql.text(), form)) {
             Entry::Vacant(first) => {

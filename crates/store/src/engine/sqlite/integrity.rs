@@ -8,7 +8,8 @@ use mcpkg_base::error::Result;
 /// How many rows with a dangling reference are reported one by one.
 const NAMED: usize = 100;
 
-/// Returns the faults in the file's structure, one per line. An intact file has none.
+/// Returns the first faults in the file's structure, and the first references to missing rows. An intact file has
+/// none.
 pub(in crate::engine) fn faults(connection: &Connection) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let mut statement = connection.prepare("PRAGMA integrity_check(20)").map_err(failed)?;

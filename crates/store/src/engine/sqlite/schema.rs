@@ -135,7 +135,7 @@ pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Resul
     ))
 }
 
-/// Describes how the schema differs from schema `version`.
+/// Describes how the objects in `found` differ from those in `expected`.
 fn difference(expected: &Objects, found: &Objects) -> String {
     for ((kind, name), object) in found {
         match expected.get(&(kind.clone(), name.clone())) {

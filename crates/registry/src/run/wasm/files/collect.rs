@@ -16,7 +16,7 @@ pub struct Left {
 }
 
 impl Files {
-    /// Returns the files of `/output`, sorted by path.
+    /// Returns the files of `/output`, sorted by path. Of files beyond the limits, only the paths are returned.
     pub fn collect(&self) -> Left {
         let mut left = Left::default();
         let mut bytes_left = OUTPUT_BYTES;
