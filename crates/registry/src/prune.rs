@@ -208,7 +208,7 @@ fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
     Ok(Unused { archives, copies, runs: past, ..found })
 }
 
-/// Returns the unpacked copies that nothing needs, and deletes them unless this is a dry run.
+/// Returns the number and size of the unpacked copies that nothing needs, and deletes them unless this is a dry run.
 fn copies(context: &Context, since: Since, is_dry: bool) -> Result<Amount> {
     let kept = context.store.read(|db| {
         db.allow_long();

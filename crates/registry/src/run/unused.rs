@@ -11,8 +11,9 @@ use mcpkg_store::tools::unused::Amount;
 /// The length of a copy's name, which is a SHA-256 in hex.
 const DIGEST: usize = 64;
 
-/// Returns the copies below `cache` that are not needed according to `is_needed`, and the unfinished ones. Only
-/// those last used before `before` count. They are removed unless this is a dry run.
+/// Returns the number and size of the unfinished copies below `cache`, and of those for which `is_needed` returns
+/// false. Leaves out copies that were used at `before` or later, or that a process is using. Removes the counted
+/// copies unless this is a dry run.
 pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime, is_dry: bool) -> Result<Amount> {
     let mut amount = Amount::default();
     for entry in entries(cache)? {

@@ -1,4 +1,4 @@
-//! Reads and writes `index.json`, the index of a folder registry. Only searches use it.
+//! Reads and writes `index.json`, the index of a folder registry. It is only for searches.
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,8 @@ pub struct Left {
 }
 
 impl Files {
-    /// Returns the files of `/output`, sorted by path. Of files beyond the limits, only the paths are returned.
+    /// Returns the files of `/output`, sorted by path. For files beyond the limits, returns the first `MOST_LEFT_OUT`
+    /// paths.
     pub fn collect(&self) -> Left {
         let mut left = Left::default();
         let mut bytes_left = OUTPUT_BYTES;
