@@ -95,11 +95,11 @@ macro_rules! runs {
 }
 
 /// The rows beyond the limits: `?1` is the time before which a run must have started, `?2` the number of runs that
-/// stay, counted over all workspaces.
+/// stay in each workspace.
 macro_rules! beyond {
     () => {
-        "SELECT id FROM (SELECT id, started_at, state, row_number() OVER (ORDER BY id DESC) AS place FROM flow_run)
-             AS ranked
+        "SELECT id FROM (SELECT id, started_at, state, row_number() OVER (PARTITION BY workspace_id ORDER BY id DESC) AS place
+                           FROM flow_run) AS ranked
           WHERE (started_at < ?1 OR place > ?2) AND state IN ('done', 'undone', 'kept')"
     };
 }

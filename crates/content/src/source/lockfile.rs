@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::address::Address;
 use super::changed;
 use super::contents::{Contents, mode};
-use super::reference::is_commit;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
+use mcpkg_base::git;
 use mcpkg_base::hex;
 use mcpkg_base::plural;
 use mcpkg_core::names;
@@ -124,7 +124,7 @@ impl Locked {
             names::check("Prefix", prefix)?;
         }
         let is_git = self.kind == Kind::Git;
-        if is_git != self.commit.is_some() || self.commit.as_deref().is_some_and(|commit| !is_commit(commit)) {
+        if is_git != self.commit.is_some() || self.commit.as_deref().is_some_and(|commit| !git::is_commit(commit)) {
             return refuse(format!("source '{}' has no full commit ID", self.name));
         }
         if self.reference.as_deref().is_some_and(|reference| !reference.starts_with("refs/")) {

@@ -15,7 +15,7 @@ use etcetera::BaseStrategy;
 use super::cancelled;
 use super::git_output::{FetchProgress, contents, lost, odd};
 use super::listing::{self, Listed};
-use super::reference::{is_commit, mirrored, shown};
+use super::reference::{mirrored, shown};
 use super::tree::{Change, Entry};
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
@@ -127,7 +127,7 @@ impl<'c> Mirror<'c> {
     /// a look at the repository. Fails with `E_NOT_FOUND` if there is no such branch or tag.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
-        if is_commit(wanted) {
+        if git::is_commit(wanted) {
             return Ok(Wanted { reference: None, commit: Some(wanted.to_ascii_lowercase()) });
         }
         let (head, tag) = (format!("refs/heads/{wanted}"), format!("refs/tags/{wanted}"));
@@ -204,7 +204,7 @@ impl<'c> Mirror<'c> {
     /// Returns the commit of a ref in the mirror. `None` if the ref is packed, and not a file of its own.
     fn loose(&self, name: &str) -> Option<String> {
         let text = file::read_text(&self.git().join(name), 1 << 10).ok()?;
-        Some(text.trim_end()).filter(|commit| is_commit(commit)).map(str::to_owned)
+        Some(text.trim_end()).filter(|commit| git::is_commit(commit)).map(str::to_owned)
     }
 
     /// Fetches a branch or tag. Returns its commit, and whether the history of that commit is known to contain `old`. If the

@@ -2,11 +2,6 @@
 
 use mcpkg_base::sha256;
 
-/// Returns whether a text is a complete commit hash.
-pub fn is_commit(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
-}
-
 /// Returns the ref under which the mirror stores a branch or tag. Its name is a hash, because git does not allow both `a` and
 /// `a/b` as names of refs.
 pub fn mirrored(reference: &str) -> String {

@@ -72,7 +72,7 @@ impl Repo {
                 before_network();
                 Limits::new(time, cancelled)
             };
-            let commit = match is_commit(&key.1) {
+            let commit = match git::is_commit(&key.1) {
                 true => key.1.clone(),
                 false => resolve(id, source, &address, &within(ASK))?,
             };
@@ -142,10 +142,6 @@ fn wanted(source: &GitSource, pin: Option<&Pin>) -> String {
     }
 }
 
-fn is_commit(wanted: &str) -> bool {
-    matches!(wanted.len(), 40 | 64) && wanted.bytes().all(|digit| digit.is_ascii_hexdigit())
-}
-
 /// Returns the cache folder of all repositories.
 fn cache(repo: &Repo) -> PathBuf {
     repo.home.join("cache/git")
@@ -199,7 +195,7 @@ fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> 
     let said = String::from_utf8_lossy(&said);
     let find = |name: &str| said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
     let found = [peeled, head, tag].iter().find_map(|name| find(name)).map(|(commit, _)| commit.to_owned());
-    found.filter(|commit| is_commit(commit)).ok_or_else(|| {
+    found.filter(|commit| git::is_commit(commit)).ok_or_else(|| {
         let url = redact(&source.url);
         Error::new(Code::ConfigInvalid, format!("Module `{id}`: `{url}` has no branch or tag `{wanted}`"))
             .with_details(json!({"module_id": id, "url": url, "ref": wanted}))

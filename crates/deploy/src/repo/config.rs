@@ -1,5 +1,6 @@
 //! Holds the checked content of a config repo's manifest: targets, profiles, modules and their sources.
 
+use mcpkg_base::git;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -56,7 +57,7 @@ pub(super) struct GitSource {
 impl GitSource {
     /// Whether the reference is a commit. Unlike a branch, it never moves.
     pub(super) fn is_commit(&self) -> bool {
-        self.reference.len() == 40 && self.reference.bytes().all(|digit| digit.is_ascii_hexdigit())
+        git::is_commit(&self.reference)
     }
 }
 

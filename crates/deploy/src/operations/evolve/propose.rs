@@ -180,7 +180,10 @@ impl Propose {
             cancelled: &context.cancelled,
         };
         let proposed = repo.propose(&proposal)?;
-        found.warnings.extend(proposed.skipped.iter().map(|skipped| format!("not proposed: {skipped:?}")));
+        let line = |skipped: &repo::SkippedFile| {
+            format!("skipped `{}` of module '{}': {}", skipped.path, skipped.module_id, skipped.why)
+        };
+        found.warnings.extend(proposed.skipped.iter().map(line));
         let absolute: Vec<String> =
             proposed.files.iter().map(|file| repo.folder().join(file).display().to_string()).collect();
         Ok(json!({

@@ -55,8 +55,9 @@ fn walk(tree: &Tree, base: Id, path: &str) -> Answer<Id> {
     for part in path.split('/') {
         let at = way.last().copied().unwrap_or(base);
         match part {
-            // These parts stay at the current position, even if it is a file.
-            "" | "." => continue,
+            // A `/` at the end is the caller's to check.
+            "" => continue,
+            "." => drop(tree.entries(at)?),
             ".." if way.len() == 1 => return Err(Errno::NOTCAPABLE),
             ".." => {
                 tree.entries(at)?;
