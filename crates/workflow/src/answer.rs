@@ -68,12 +68,12 @@ pub fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<usize> {
     op::limit(asked, usual as usize, most as usize)
 }
 
-/// Encodes a place in `list` as a cursor. The next page begins after this place.
+/// Encodes a cursor: the name of a list, and the position in it after which the next page begins.
 pub fn cursor(list: &str, place: &impl Serialize) -> Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(data(&(list, place))?.to_string()))
 }
 
-/// Decodes the place in a cursor of `list`. The cursor of another list is an error.
+/// Decodes the position in a cursor. A cursor of a list other than `list` is an error.
 pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result<T> {
     let parsed = (|| {
         let (of, place) = serde_json::from_slice::<(String, T)>(&URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;

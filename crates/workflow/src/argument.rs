@@ -62,7 +62,7 @@ impl Argument<'_> {
         self.r#type == SECRET
     }
 
-    /// Returns why a value is invalid, as the end of a sentence that starts with the argument: `is required`.
+    /// Returns why a value is invalid, or `None` if the argument accepts it.
     pub fn refuses(&self, value: &Value) -> Option<Refused> {
         if value.is_null() {
             return self.refuses_null().map(Refused::Type);
@@ -136,7 +136,7 @@ impl Argument<'_> {
 /// Why an argument does not accept a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The type is wrong, or the value is null. The text is the end of a sentence that starts with the argument.
+    /// The type is wrong, or the value is null. The text ends a sentence that starts with the argument, such as `is required`.
     Type(String),
     /// The value is not one of the allowed values.
     Value,

@@ -55,7 +55,7 @@ impl Wanted {
         })
     }
 
-    /// Whether a value with these tags is acceptable. Without tags on either side, every value is.
+    /// Whether a value with these tags is acceptable. If either side has no tags, every value is.
     pub fn takes(&self, tags: &[String]) -> bool {
         self.accepts.is_empty() || tags.is_empty() || tags.iter().any(|tag| self.accepts.contains(tag))
     }

@@ -74,7 +74,7 @@ fn list_of(schema: &Value) -> Option<String> {
     }
 }
 
-/// Appends the leaf fields of an object, each named by its path. A value that is not an object becomes the field `.`.
+/// Appends the leaf fields of an object, each named by its path. A top-level value that is not an object becomes the field `.`.
 fn leaves(schema: &Value, path: &str, depth: usize, fields: &mut Vec<OutputField>) {
     let properties = schema["properties"].as_object().filter(|properties| !properties.is_empty() && depth <= DEPTH);
     let Some(properties) = properties else {

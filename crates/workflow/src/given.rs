@@ -71,7 +71,7 @@ fn check(name: &str, input: &Input, value: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Errors never show the value, because it may be a secret.
+/// Returns the error for an input. It never shows the value, because the value may be a secret.
 fn refused(name: &str, why: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("The input '{name}' {why}"))
 }
@@ -100,7 +100,8 @@ fn joined(input: &Input, value: &Value) -> Value {
     values.iter().map(text).collect::<Vec<_>>().join(separator).into()
 }
 
-/// Parses the `NAME=VALUE` of a shell: text inputs take it literally, all others take JSON.
+/// Parses the `NAME=VALUE` of a shell. Text inputs and unknown inputs take the value literally. All others take JSON, and text
+/// that is not valid JSON literally.
 pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
     let is_text = definition.inputs.get(name).is_none_or(|input| {
         input.mode == Mode::Single && matches!(input.r#type, InputType::String | InputType::Secret)
@@ -111,7 +112,8 @@ pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
     }
 }
 
-/// Parses a single value that a person typed: text inputs take it literally, all others take JSON.
+/// Parses a single value that a person typed. Text inputs take it literally. All others take JSON, and text that is not valid
+/// JSON literally.
 pub fn element(input: &Input, text: &str) -> Value {
     match input.r#type {
         InputType::String | InputType::Secret => Value::String(text.to_owned()),

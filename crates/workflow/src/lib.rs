@@ -62,7 +62,7 @@ use mcpkg_store::runs;
 
 pub const GROUP: &str = "workflow";
 
-/// Every tool answers with an object that contains the contract's version.
+/// The shape of every answer: an object that contains the contract's version.
 pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
 
 /// The tools of a server that implements contract 004: those of the contract, plus `propose_workflow` and `list_runs`. Without

@@ -83,7 +83,7 @@ pub trait Commands {
     /// Returns the contract of a provider.
     fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>>;
 
-    /// Whether the caller may use any command of a group. The default is true, for sources that do not know their groups.
+    /// Whether the caller may use any command of a group. The default is true, for implementations that do not know the groups.
     fn has_group(&self, _group: &str) -> Result<bool> {
         Ok(true)
     }

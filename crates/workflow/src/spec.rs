@@ -125,7 +125,8 @@ impl CommandSpec {
         }
     }
 
-    /// Returns the required flags. If a flag of an optional body is given, the flags that this body requires count too.
+    /// Returns the required flags that have no default. If a flag of an optional body is given, the flags that this body requires
+    /// count too.
     pub fn needed(&self, is_given: impl Fn(&str) -> bool) -> impl Iterator<Item = &Flag> {
         let goes_there = |flag: &Flag| flag.r#in == Some(Place::Body);
         let has_body = self.flags.iter().any(|flag| goes_there(flag) && is_given(&flag.name));
@@ -134,7 +135,7 @@ impl CommandSpec {
         self.flags.iter().filter(is_needed).filter(|flag| flag.default.is_none())
     }
 
-    /// Whether the command can provide values for arguments: it only reads, and returns a list.
+    /// Whether the command can provide values for arguments: it can be run, only reads, and returns a list.
     pub fn is_provider(&self) -> bool {
         self.output_contract.list.is_some() && self.effect == CommandEffect::Read && self.runnable
     }

@@ -31,7 +31,8 @@ pub fn value(answer: &Answer) -> serde_json::Result<Value> {
 
 /// Returns the body of an answer as text, or `None` if it is not text.
 ///
-/// The encoding of text media types comes from the byte order mark or the charset. Everything else must be UTF-8.
+/// The byte order mark decides the encoding, or else the charset, or else it is UTF-8. A binary media type without a charset is
+/// text only if its bytes are valid UTF-8.
 pub fn text(answer: &Answer) -> Option<Cow<'_, str>> {
     let media = media(answer);
     let charset = charset(media);

@@ -204,8 +204,8 @@ fn passwords_of<'d>(references: References<'d>, parameter: &'d Value) -> Places 
     places
 }
 
-/// Marks the places of passwords in a flag. If the whole flag is a password, it gets the password format, unless it already has a
-/// format.
+/// Stores the places of passwords in a flag: one pointer for each, or an empty pointer if the whole value is a password. A flag
+/// that already has the format `password` gets none.
 pub(crate) fn marked(flag: Flag, places: &Places) -> Flag {
     let passwords = match flag.format.as_deref() {
         Some(FORMAT) => Vec::new(),

@@ -249,8 +249,9 @@ impl Catalog {
         !own.has_origin_of(base) && !self.allows(own)
     }
 
-    /// Sets the base URL of a command. If the command's server has a different origin than the catalog, the command cannot run
-    /// until a person allows that origin: secrets are sent only to the origin they are meant for.
+    /// Sets the base URL of a command to the catalog's, unless both the catalog and the command have servers of their own. If
+    /// these have different origins, the command cannot run until a person allows its origin: secrets are sent only to the origin
+    /// they are meant for.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {

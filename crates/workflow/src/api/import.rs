@@ -87,7 +87,8 @@ pub fn title(document: &Document) -> &str {
 /// Converts the operations of a document to commands. An operation that breaks a rule is skipped and reported.
 ///
 /// # Errors
-/// `E_CATALOG_INVALID` if no operation can be imported, with all violations and their places.
+/// `E_CATALOG_INVALID` with the violations and their places, if no operation can be imported, or if the document has no `paths`
+/// or too many operations.
 pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
     let root = document.value();
     let references = References::new(root);

@@ -27,8 +27,9 @@ pub struct Scheme {
 
 /// Returns the id of each operation, in the order of the operations.
 ///
-/// If several operations want the same id, the one with the fewest placeholders gets it. Ties are resolved by path and method.
-/// The other operations are named after the last part of their `operationId`, or after their method.
+/// If several operations want the same id, the one with the fewest placeholders gets it. Ties are resolved by path and method. In
+/// the ids of the others, the verb is the last part of their `operationId`, or has their method appended. A number makes the id
+/// unique if both are in use.
 pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
     let shared = shared(operations);
     let patched: HashSet<&str> =
@@ -165,7 +166,7 @@ fn last_part(id: &str) -> String {
     kebab(id.rsplit(['/', '.', '#', ':']).find(|part| !part.is_empty()).unwrap_or_default()).replace('_', "-")
 }
 
-/// Converts text to lower-case words separated by `-`, for use in ids.
+/// Converts text to lower-case words separated by `-`, for use in ids. `_` and `.` stay as they are.
 pub fn kebab(text: &str) -> String {
     let mut made = String::new();
     let mut previous = ' ';

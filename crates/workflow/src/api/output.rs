@@ -34,7 +34,7 @@ pub fn described(schema: Map<String, Value>, list: Option<String>) -> OutputCont
     OutputContract { fields, list, more_fields: None, pagination: None, schema: Some(schema) }
 }
 
-/// Returns the schema of the first success status that has one.
+/// Returns the JSON schema of the preferred success status, if that status has one.
 fn answer_schema<'d>(references: References<'d>, responses: &'d Value) -> Result<Option<&'d Value>, Fault<'d>> {
     let Some(responses) = references.follow(responses)?.as_object() else { return Ok(None) };
     let is_success = |status: &&String| status.starts_with('2');

@@ -23,7 +23,7 @@ impl<'d> References<'d> {
     /// Returns the value that a reference leads to, or the value itself if it is not a reference.
     ///
     /// # Errors
-    /// `ref_unknown`, `ref_external` or `ref_cycle`.
+    /// A fault with the rule `ref_unknown`, `ref_external` or `ref_cycle`.
     pub fn follow(&self, value: &'d Value) -> Result<&'d Value, Fault<'d>> {
         let mut at = value;
         for _ in 0..=DEPTH {
@@ -60,7 +60,7 @@ impl<'d> References<'d> {
     }
 }
 
-/// Removes the place of an embedded file from a reference: `#/x-mcpkg-files/0/a` becomes `/a`.
+/// Removes the prefix that points to an embedded file from a reference: `#/x-mcpkg-files/0/a` becomes `/a`.
 fn shown(reference: &str) -> &str {
     let in_file = reference.strip_prefix('#').and_then(|pointer| pointer.strip_prefix('/')?.strip_prefix(KEY));
     let after = in_file.and_then(|rest| rest[1..].find('/').map(|at| &rest[1 + at..]));

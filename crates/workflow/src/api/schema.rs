@@ -69,7 +69,7 @@ impl<'d> Shape<'d> {
         self.kind.is_none_or(|kind| kind == "string") && (self.format == Some(BINARY) || is_bytes)
     }
 
-    /// Returns the type in an answer, `any` if it is unknown.
+    /// Returns the type, or `any` if it is unknown.
     pub fn type_name(&self) -> &'d str {
         self.kind.unwrap_or("any")
     }
@@ -133,9 +133,8 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns a schema without references, descriptions and examples: only types, formats, values, properties and items. Also
-/// returns how many properties and items were cut. A recursive schema is cut where it repeats; after [`MOST_NODES`] schemas only
-/// types are kept.
+/// Returns a schema without references, descriptions and examples, and how many properties and items were cut. A recursive schema
+/// is cut where it repeats; after [`MOST_NODES`] schemas only types are kept.
 pub fn outline<'d>(references: References<'d>, schema: &'d Value) -> Result<(Map<String, Value>, usize), Fault<'d>> {
     let mut outline = Outline { references, left: MOST_NODES, cut: 0, within: Vec::new() };
     Ok((outline.of(schema)?, outline.cut))

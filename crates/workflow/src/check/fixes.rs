@@ -54,7 +54,7 @@ impl Book<'_> {
     }
 }
 
-/// Writes a scalar. It gets quotes if it had quotes, or if it would mean something else without them.
+/// Writes a scalar. It gets quotes if it had quotes, or if it may need them.
 fn scalar(value: &Value, before: &str) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_simple = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');

@@ -1,7 +1,7 @@
 //! Checks the text of a workflow, and reports all problems at once, each with its position.
 //!
-//! The checks run one after the other. Each removes or empties the parts that it finds invalid, so that one mistake does not hide
-//! others.
+//! The checks run one after the other. `shape` runs first, and removes or empties the parts that do not match the schema, so that
+//! one mistake does not hide others.
 
 mod book;
 mod checked;

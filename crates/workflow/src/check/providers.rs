@@ -166,7 +166,7 @@ fn args(
     }
 }
 
-/// Whether a command has an argument that is missing in its provider contract because it is optional.
+/// Whether a command has this argument. A provider contract lists only the required ones.
 fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
     match known.commands.resolve(id) {
         Ok(Resolved::One(spec)) => {
@@ -227,7 +227,7 @@ fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contrac
 struct Written {
     /// JSON pointer of the scalar that contains the path.
     pointer: String,
-    /// Its byte range in the scalar.
+    /// Byte range of the path inside the scalar.
     path: Option<Range<usize>>,
 }
 

@@ -12,7 +12,7 @@ use crate::finding::Kind;
 use crate::graph::Graph;
 use mcpkg_base::error::{Result, nearest};
 
-/// Reports each default with a `value` that does not fit its `from`.
+/// Reports each default whose `value` does not fit its `from`, or whose `from` a secret input cannot have.
 fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
     let inputs = &known.definition.inputs;
     for (index, named) in inputs.list.iter().enumerate() {
@@ -144,7 +144,7 @@ fn stated(book: &mut Book<'_>, known: &Known<'_>, graph: &mut Graph) {
     }
 }
 
-/// Returns the steps whose output the provider of an input uses.
+/// Returns the steps whose output the provider of an input uses, and the steps that the input's `depends_on` lists.
 fn needed_by_provider(known: &Known<'_>, input: usize) -> Vec<usize> {
     let input = &known.definition.inputs.list[input].input;
     let bound = input.provider_args.values().filter_map(|value| match Bound::of(value)? {

@@ -112,7 +112,7 @@ fn is_reference(text: &str) -> bool {
     ["env:", "file:", "command:"].iter().any(|begin| text.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()))
 }
 
-/// Checks that secrets are used only by commands of their own catalog.
+/// Checks that a secret is used only in an argument or the body of a command that authenticates with it.
 fn secrets(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) {
     for used in uses {
         for path in used.paths() {

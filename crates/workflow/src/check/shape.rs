@@ -203,7 +203,7 @@ fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect(),
-        // It is an enumeration of strings.
+        // A schema that only lists words accepts strings.
         _ if !words(schema).is_empty() => vec!["string"],
         _ => Vec::new(),
     }

@@ -94,7 +94,7 @@ impl Operation for Approve {
 }
 
 impl Approve {
-    /// Returns the draft reduced to the hunks that the person chose.
+    /// Returns the draft with only the hunks that the person chose, or the whole draft if they chose none.
     fn in_part(&self, kept: Kept) -> Result<Kept> {
         if self.hunks.is_empty() {
             return Ok(kept);

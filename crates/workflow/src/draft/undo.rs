@@ -9,8 +9,8 @@ use mcpkg_store::Db;
 use mcpkg_store::drafts::{self, Decision, Draft, State};
 use mcpkg_store::revisions::Author;
 
-/// Drafts as `mcpkg undo` sees them. The state of a draft is a word. For open drafts it includes the key of the text, so that an
-/// edit counts as a change.
+/// Undoes changes of drafts. The state of a draft is a word such as `rejected`. For an open draft it also contains the key of the
+/// stored text, so that an edit counts as a change.
 pub struct Drafts;
 
 fn find(db: &Db<'_>, item: &str) -> Result<Option<Draft>> {

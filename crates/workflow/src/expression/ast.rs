@@ -33,7 +33,7 @@ pub enum Node {
 pub struct Path {
     /// What the path begins with.
     pub root: Root,
-    /// The byte range of the name.
+    /// The byte range of the name after the first dot, such as `create_app`.
     pub name_at: Range<usize>,
     /// Whether a path to a step's output is written with `.output`, which is optional.
     pub says_output: bool,
@@ -49,7 +49,7 @@ pub enum Root {
     Step(String),
     /// A variable that the project allows.
     Env(String),
-    /// A secret of the catalog.
+    /// A secret of the command's catalog.
     Secret(String),
 }
 

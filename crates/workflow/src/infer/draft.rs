@@ -55,7 +55,7 @@ struct Known {
     id: String,
 }
 
-/// Infers a workflow from calls. Fails with `E_NOT_FOUND` if none of their commands exists any more.
+/// Infers a workflow from calls. Fails with `E_NOT_FOUND` if there is no call whose command still exists.
 pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<Draft> {
     let mut diagnostics = Vec::new();
     let known = known(calls, commands, &mut diagnostics)?;

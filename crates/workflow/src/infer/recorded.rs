@@ -80,7 +80,8 @@ pub fn of_log(context: &Context, log: &[Logged]) -> Result<Vec<Recorded>> {
     unless_too_many(recorded)
 }
 
-/// Returns the calls of the caller's newest runs in the project, oldest first; only runs since `since`, if it is given.
+/// Returns the calls of the caller's runs among the project's newest [`NEWEST`] runs, oldest first; only runs since `since`, if
+/// it is given.
 pub fn of_asker(context: &Context, since: Option<i64>) -> Result<Vec<Recorded>> {
     let asker = context.caller.asker();
     let recorded = context.store.read(|db| {

@@ -84,8 +84,8 @@ impl Named {
     }
 }
 
-/// Calls `f` with each password inside a value, and with its JSON pointer below `at`. Only strings, numbers and booleans can be
-/// passwords.
+/// Calls `f` with each password inside a value, and with its JSON pointer below `at`. Only non-empty strings, numbers and
+/// booleans can be passwords.
 pub fn each(value: &mut Value, at: &str, places: &Places, named: Named, f: &mut impl FnMut(&str, &mut Value)) {
     match value {
         Value::Null => {}
@@ -157,7 +157,7 @@ pub fn holds_hidden(value: &Value) -> bool {
     }
 }
 
-/// Formats a password for the person who has to approve it: hidden, with its length.
+/// Formats a password for the person who has to approve it: hidden, and with its length if it is text.
 pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => {

@@ -53,8 +53,7 @@ impl Keeping {
         })
     }
 
-    /// Records that the plugin failed. If this cannot be stored, it is only logged: the caller has to learn of the failure
-    /// itself.
+    /// Records that the plugin failed. If that cannot be stored, it is only logged, so that the caller sees the plugin's failure.
     pub fn failure(&self, reason: &str) {
         let kept = self.store.write(|db| {
             let Some(row) = plugins::failures(db, self.id)? else { return Ok(()) };

@@ -38,7 +38,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a plugin, performs the handshake, and stores its list of tools. If that fails, the failure is recorded too.
+    /// Starts a plugin, performs the handshake, and stores its list of tools. If the plugin cannot be used, that failure is
+    /// recorded.
     pub fn start(plugin: &Plugin, keeping: Keeping, limits: &Limits) -> Result<Self> {
         let started = open(plugin, &keeping, limits).and_then(|connection| {
             let listing = listing::ask(&connection, limits).map_err(|broken| {
@@ -187,7 +188,7 @@ impl Session {
         self.connection.close();
     }
 
-    /// Waits until all of its processes have ended.
+    /// Waits until all of its processes have ended, at most [`END`].
     pub fn wait(&self) {
         self.connection.wait(END);
     }
@@ -214,7 +215,8 @@ impl Drop for Used<'_> {
     }
 }
 
-/// Connects to a plugin with the handshake that worked last, or with the other one if that fails.
+/// Connects to a plugin with the handshake that worked last. If that one fails, rmcp tries both. If none is known and neither
+/// works, the older one is tried once more, with a new process or connection.
 pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
     let (runtime, mark) = (runtime()?, keeping.store.mark()?);
     let attempt = |era| {

@@ -1,5 +1,5 @@
-//! Counts the failures of a plugin, and decides when to try it again: at once, after a pause that doubles, or only after a person
-//! has checked it. The count is stored in the database, so all processes share it.
+//! Counts the failures of a plugin, and decides when to try it again: at once, after a pause that doubles, or after an hour. A
+//! person can try it earlier with `mcpkg plugin check`. The count is stored in the database, so all processes share it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mcpkg_base::clock::Millis;
 /// How long a failure counts, in milliseconds.
 const HOUR: Millis = 3_600_000;
 
-/// After this many failures within an hour, the plugin is not started again.
+/// After this many failures within an hour, the plugin is not started again until the oldest is an hour old.
 const MOST: usize = 10;
 
 /// Shortest and longest pause, in milliseconds.

@@ -123,7 +123,7 @@ async fn look_after(session: Arc<Session>) {
     }
 }
 
-/// Ends the plugins of this process, and waits until all their processes have ended.
+/// Ends the plugins of this process, and waits for their processes to end, at most [`super::session::END`] for each plugin.
 pub fn end_all() {
     let slots: Vec<Slot> = slots().drain().map(|(_, slot)| slot).collect();
     // A plugin that is still starting ends together with the call that starts it.

@@ -13,8 +13,8 @@ use crate::spec::ProviderContract;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context};
 
-/// Returns the arguments that the input binds to literals or to other inputs. Outputs of steps cannot be used, because they are
-/// not known before the run.
+/// Returns the arguments for the provider: values that are bound to them, and values that a person enters. Outputs of steps
+/// cannot be used, because they are not known before the run.
 ///
 /// # Errors
 /// `E_INPUTS_REQUIRED` if a required argument has no value; `E_TERMINAL_REQUIRED` if a person has to enter it, but there is no

@@ -17,7 +17,8 @@ pub struct Choice {
 }
 
 /// Returns the distinct choices among a provider's elements. The input's `select` decides which field is the value, then the
-/// `wanted` tags, then a field named `id` or `name`. `None` if no field is found.
+/// `wanted` tags, then a field named `id` or `name`. Elements without fields are the values themselves. `None` if no field is
+/// found.
 pub(super) fn of(
     elements: &[Value],
     input: &Input,
@@ -70,7 +71,7 @@ fn is_scalar(value: &Value) -> bool {
     !value.is_object() && !value.is_array()
 }
 
-/// Converts a value to the type of the input: numbers become text for a text input.
+/// Converts a value to the type of the input: numbers and booleans become text for a text input.
 fn fitting(input: &Input, value: Value) -> Value {
     match (input.r#type, value) {
         (InputType::String, value @ (Value::Number(_) | Value::Bool(_))) => value.to_string().into(),

@@ -37,8 +37,8 @@ pub enum Offer {
 
 /// Returns the values that an input's provider offers. They may depend on the values of other inputs.
 ///
-/// A failure of the provider is an error if the input's `on_error` is `fail`. It is also an error if a person has to enter an
-/// argument but there is no terminal.
+/// A failure is an error if the input's `on_error` is `fail`, or if the caller cancelled. Any other failure gives
+/// [`Offer::Unknown`].
 pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Value>) -> Result<Offer> {
     let Some(input) = sound.definition.inputs.get(name) else { return Ok(Offer::None) };
     let Some(provider) = &input.provider else { return Ok(Offer::None) };

@@ -21,8 +21,8 @@ const SHOWN: usize = 50;
 /// Maximum length of a line shown, in bytes.
 const LONGEST: usize = 1_000;
 
-/// Plans a run, and asks the person at the terminal for missing inputs. With `--json` or without a terminal, missing inputs are
-/// an error.
+/// Plans a run, and asks the person at the terminal for missing inputs. With `--json` or `--yes`, or without a terminal, missing
+/// inputs are an error, and missing outputs always are.
 pub fn plan(context: &Context, wanted: &mut Wanted) -> Result<Plan> {
     let error = match wanted.plan(context) {
         Err(error) if error.code() == Code::InputsRequired => error,

@@ -20,8 +20,8 @@ const ARGUMENT: usize = 40;
 /// Maximum number of hosts that the question names; the rest are only counted.
 const HOSTS: usize = 3;
 
-/// Returns the question: `what`, followed by the effect, method and URL of the request. They are part of the question itself, so
-/// that no text above it can fake them.
+/// Returns the question: `what`, followed by the effect, method and URL of the request. For several steps, methods and hosts
+/// follow instead. They are part of the question itself, so that no text above it can fake them.
 pub fn asked(what: &str, program: &Program) -> String {
     if program.steps.is_empty() {
         return what.to_owned();
@@ -60,7 +60,8 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns the description. Arguments are shown in full, because a person would approve a hidden part without having read it.
+/// Describes a program, one line each for its inputs, steps and arguments. Arguments are shown in full, because a person would
+/// approve a hidden part without having read it.
 pub fn of(program: &Program) -> Vec<String> {
     let mut lines = Vec::new();
     if program.steps.len() > 1 {

@@ -91,7 +91,7 @@ impl Runs {
             let project = projects::resolve(db, &context.selection)?.map(|project| project.id);
             runs::list(db, project, &page)
         })?;
-        // A run without a project is visible only to the caller who started it.
+        // A run without a project is visible only at a shell, and to the caller who started it.
         let asker = context.caller.asker();
         let seen = found.rows.iter().filter(|run| run.project.is_some() || context.is_shell() || run.asker == asker);
         let seen: Vec<(&Run, State)> = seen.map(|run| (run, report::state(&context.store, run))).collect();

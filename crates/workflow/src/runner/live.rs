@@ -51,7 +51,7 @@ pub(super) fn is_ending() -> bool {
 /// Works on a run in its own thread, and waits at most `wait` for its end. Returns whether it has ended. The caller receives its
 /// progress while waiting.
 ///
-/// If this returns an error, the run was not begun.
+/// An error means that the work on the run did not start.
 pub fn follow(
     context: &Context,
     run: Uuid,
@@ -83,7 +83,7 @@ pub fn follow(
     Ok(ended)
 }
 
-/// Stops all runs of this process, and waits until they have recorded their progress.
+/// Stops all runs of this process, and waits until they have recorded their progress, at most [`LAST`].
 pub fn end_all() {
     ENDING.store(true, Ordering::Release);
     let until = Instant::now() + LAST;

@@ -51,7 +51,7 @@ pub struct Resumable {
 /// Locks a run to resume it: one that stopped before its end or, if `retries` is set, a failed one.
 ///
 /// # Errors
-/// `E_RUN_BUSY` if another process works on it; `E_RUN_STATE` if it has ended.
+/// `E_RUN_BUSY` if another process works on it; `E_RUN_STATE` if its state does not allow this.
 pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
     // Read the run again under the lock, because the last holder may have ended it.

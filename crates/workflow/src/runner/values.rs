@@ -53,7 +53,8 @@ impl Values {
     /// catalog secrets that the step uses.
     ///
     /// # Errors
-    /// `E_STEP_FAILED` if a value is missing.
+    /// `E_STEP_FAILED` if a value is missing; `E_SECRET_LOST` if a value contains a secret that was removed from an earlier
+    /// output.
     pub fn arguments(
         &self,
         step: &Planned,

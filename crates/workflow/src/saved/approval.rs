@@ -29,8 +29,8 @@ impl Approvable for WorkflowText<'_> {
     }
 }
 
-/// Records that a person at this terminal wrote or read a workflow's text, and withdraws the approval of its earlier texts.
-/// Does nothing without a terminal.
+/// Records that a person at this terminal wrote or read a workflow's text, and withdraws the approval of its earlier texts. Does
+/// nothing without a terminal, or with `--yes`.
 pub fn approve(context: &Context, project: &str, name: &str, text: &str) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
         return Ok(());

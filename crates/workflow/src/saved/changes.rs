@@ -49,7 +49,7 @@ pub struct Change {
     pub is_at: Option<Span>,
 }
 
-/// Returns the changes in the order of the later workflow. Parts that were removed come where they used to be.
+/// Returns the changes in the order of the later workflow. Removed parts follow the other parts of their kind.
 pub fn between(before: &Model, after: &Model) -> Vec<Change> {
     let mut changes = Vec::new();
     let sides = Sides { was: &before.places, is: &after.places };

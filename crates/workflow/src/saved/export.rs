@@ -67,7 +67,7 @@ impl Operation for Export {
         if !fixtures.is_empty() {
             files.push((&of_fixtures, beside::text(&fixtures)?));
         }
-        // Check all files before writing any: either all are written or none.
+        // Check all files before writing any, so that a conflict leaves all of them unchanged.
         let mut written = Vec::new();
         for (file, text) in &files {
             if self.has_to_be_written(file, text)? {

@@ -7,8 +7,8 @@ use crate::yaml;
 /// Maximum number of lines to empty.
 const MOST: usize = 16;
 
-/// Returns valid YAML. A few lines may be emptied, but all lines keep their numbers. The line being written keeps at least its
-/// key.
+/// Returns valid YAML, or the text unchanged if it cannot be repaired. A few lines may be emptied, but all lines keep their
+/// numbers. The line being written keeps at least its key.
 pub fn unbroken(text: &str, written: Option<usize>) -> Cow<'_, str> {
     let kept = passed_over(Cow::Borrowed(text), written);
     kept.or_else(|| passed_over(Cow::Owned(keyed(text, written?)?), written)).unwrap_or(Cow::Borrowed(text))

@@ -18,7 +18,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
 
-/// How often fixes are applied. Several rounds are needed, because a fix may uncover the next problem.
+/// How often fixes are applied at most. Several rounds are needed, because a fix may uncover the next problem.
 const ROUNDS: usize = 8;
 
 /// Check a workflow

@@ -74,7 +74,7 @@ impl NewCatalog {
         Ok(Self { catalog, imported, rows })
     }
 
-    /// Refuses names that are in use.
+    /// Refuses a name or a group that is in use, and reserved groups.
     pub fn check(&self, db: &Db<'_>) -> Result<()> {
         let name = &self.catalog.name;
         if catalogs::list(db)?.iter().any(|row| row.facts.name == *name) {

@@ -26,7 +26,7 @@ use mcpkg_base::process::Program;
 
 type Served = RunningService<RoleClient, Handler>;
 
-/// How long to wait until a program has ended whose handshake failed.
+/// How long to wait for a program to end after its handshake failed.
 const END: Duration = Duration::from_secs(5);
 
 /// Opens a connection. `known` is the kind of handshake that worked last; `mark` identifies this database.

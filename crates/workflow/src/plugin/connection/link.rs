@@ -67,7 +67,7 @@ impl Listed {
 }
 
 impl Connection {
-    /// Returns at most `most` tools, and the reasons why others were skipped.
+    /// Lists the tools page by page, until there are at least `most` of them. Also returns why others were skipped.
     pub fn tools(&self, most: usize, limits: &Limits) -> Result<Listed, Broken> {
         self.heard.take_tools_changed();
         let mut listed = Listed::default();
