@@ -288,8 +288,8 @@ fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
     context.store.write(|db| consent.consume(context, db))
 }
 
-/// Clones the missing repositories into temporary folders, as many in parallel as there are processors; returns their
-/// main branches.
+/// Clones the missing repositories into temporary folders, as many in parallel as there are processors. Returns the main branch
+/// of every repository.
 pub(super) fn clone_all(
     context: &Context,
     root: &Path,

@@ -69,7 +69,8 @@ pub const DOMAIN: Domain = Domain {
         listed: Listed::Where(|_, selection| Ok(in_workspace(selection))),
         // The workspace's tools do not depend on a project.
         within_project: false,
-        // These operations run git and build commands in the user's folders, so a server on a network must name them.
+        // These operations run git and build commands in the user's folders, so a server on a network offers them only if you
+        // name them.
         named_over_network: true,
         instructions: "This folder is in a workspace of several git repositories: smctl_flow_feature_start creates \
             a branch in all of them or in none, and smctl_flow_feature_finish merges it in all of them or in none.",

@@ -75,7 +75,7 @@ impl Operation for Trust {
 }
 
 impl Trust {
-    /// Returns the folder to trust: a repository of the workspace with this name, or else a path.
+    /// Returns the folder to trust: an existing path, or else the folder of the repository with this name.
     fn folder(&self, context: &Context) -> Result<PathBuf> {
         let path = self.path.clone().unwrap_or_else(|| PathBuf::from("."));
         let named = path.to_str().filter(|_| !path.exists()).and_then(|name| {

@@ -29,8 +29,8 @@ pub fn begin(context: &Context, workspace: &Workspace, options: &Value) -> Resul
     Ok(uuid)
 }
 
-/// Records how a build ended and, if it passed, appends its event. A failed build is recorded in the event of the
-/// refused call. Returns a warning if the write fails; the build itself has already run.
+/// Records how a build ended and, if it passed, appends an event to the audit trail. A failed build needs no event here, because
+/// the failed call appends its own. Returns a warning if the write fails; the build itself has already run.
 pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> {
     let ended = builds::Ended {
         uuid: report.run,

@@ -29,7 +29,7 @@ pub fn apply(carrier: &Carrier<'_>, steps: &[Step], done: &mut usize) -> Result<
             rest = &rest[1..];
             *done += 1;
         } else {
-            // Also lock the branches that a work tree has checked out, until the other refs are moved.
+            // Also lock the branches of the `Forward` steps that follow, until these refs are moved.
             let forwards = rest[together..].iter().take_while(|step| matches!(step, Step::Forward { .. }));
             move_refs(carrier, &rest[..together], forwards)?;
             rest = &rest[together..];

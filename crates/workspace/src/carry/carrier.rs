@@ -34,7 +34,7 @@ pub struct Kept {
 }
 
 impl<'a> Carrier<'a> {
-    /// Returns git for a folder. Its processes inherit the workspace's lock, so it stays locked while they run.
+    /// Returns git for a folder. Its processes inherit the lock, so the workspace stays locked while they run.
     pub fn git(&self, folder: &'a Path) -> Git<'a> {
         Git::of(folder, self.cancelled).holding(self.lock)
     }

@@ -51,13 +51,13 @@ pub fn remove_empty(root: &Path, path: &Path) {
     }
 }
 
-/// Removes a path below [`TEMPORARY`], or all of it. Returns a warning if something is left: this is not an error,
-/// because the change itself is complete, and the next change to the workspace cleans up.
+/// Removes [`TEMPORARY`], or a path below it. Returns a warning if something is left: this is not an error, because the change
+/// itself is complete, and the next change to the workspace cleans up.
 pub fn clear(path: &Path) -> Option<String> {
     remove_tree(path).err().map(|error| format!("{}; these temporary files are no longer needed", error.message()))
 }
 
-/// Removes a folder that mcpkg made with everything in it, even read-only folders.
+/// Removes a folder that mcpkg made, with everything in it, even read-only folders.
 pub fn remove_tree(path: &Path) -> Result<()> {
     let removed = fs::remove_dir_all(path).or_else(|error| match error.kind() {
         ErrorKind::PermissionDenied => open_up(path).and_then(|()| fs::remove_dir_all(path)),

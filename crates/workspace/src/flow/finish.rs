@@ -536,7 +536,7 @@ fn behind(seen: &Seen<'_>, git: &Git<'_>, target: &str) -> Result<Option<String>
     Ok(Some(format!("{}: as of the last fetch, origin/{short} has commits that {short} lacks", seen.repo.name)))
 }
 
-/// Warns about open releases that do not contain the hotfix.
+/// Warns about each open release, because the hotfix is not merged into it.
 fn open_releases(seen: &Seen<'_>, prefix: &str) -> Vec<String> {
     let start = format!("refs/heads/{prefix}");
     let open = seen.refs.iter().filter(|found| found.name.starts_with(&start));

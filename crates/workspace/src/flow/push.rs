@@ -195,8 +195,8 @@ fn forward(git: &Git<'_>, name: String, id: String, seen: Option<&str>) -> Resul
 /// Pushes, and records which refs of the run are now at `origin`.
 ///
 /// # Errors
-/// `E_REMOTE_FAILED` if a push was refused or a remote could not be reached. The other repositories are still pushed,
-/// and the same command pushes the rest.
+/// `E_REMOTE_FAILED` if a push was refused or a remote could not be reached. Pushes to the other repositories still happen;
+/// running the command again retries those that failed.
 fn carry_out(context: &Context, workspace: &Workspace, run: &FlowRun, plan: &[Row]) -> Result<Reply> {
     let rows = parallel::each(plan, |_, row| Ok(one(context, workspace, row)));
     let rows: Vec<Row> = rows.into_iter().collect::<Result<_>>()?;

@@ -49,7 +49,7 @@ impl Files {
     /// Returns whether the path is a file or a folder.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` if it is neither, or if an agent named a link.
+    /// `E_IO_INVALID_PATH` if an agent named anything else, such as a link.
     pub fn found(&mut self, path: &Path) -> Result<Found> {
         let kind = match self.holding(path)? {
             Some((folder, name)) => folder.entry(&name)?.map(|entry| entry.kind),

@@ -43,7 +43,7 @@ const MODELS: Names = Names::Stored(|typed| {
     Ok(named.take(typed.limit).map(|name| Name { name, about: None }).collect())
 });
 
-/// Returns the gate of a workspace. Its URL comes from `--url`, the variable or the manifest; without any, it is the
+/// Returns the gate of a workspace. Its URL comes from `--url`, [`VARIABLE`] or the manifest; without any of them, it is the
 /// embedded gate.
 ///
 /// # Errors

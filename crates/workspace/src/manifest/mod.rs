@@ -1,6 +1,6 @@
 //! Reads and edits the workspace's manifest, `.smctl/workspace.toml`.
 //!
-//! The keys are those of the original smctl (contract 003). mcpkg preserves the keys that it does not use.
+//! The keys are those of smctl, the program that contract 003 describes. mcpkg preserves the keys that it does not use.
 
 mod check;
 mod edit;

@@ -29,7 +29,7 @@ const TABLES: [(&str, &[&str]); 7] = [
     ("worktree", &["base_dir", "cleanup_on_remove"]),
     ("spec", &["openspec_dir"]),
     ("gate", &["url", "timeout_secs"]),
-    // Used by the original smctl; mcpkg ignores these tables.
+    // smctl uses these tables; mcpkg ignores them.
     ("logging", &[]),
     ("verify", &[]),
 ];

@@ -101,7 +101,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Runs the checks that all documents share, and then `check`, which is specific to this document.
+    /// Checks one document: whether it can be read, then `check`, which is specific to this document, then placeholders.
     fn document(&mut self, which: Which, document: &Document, check: fn(&mut Self, &Markdown)) {
         match document {
             Document::Missing => self.refuse(which.file(), None, "is missing"),

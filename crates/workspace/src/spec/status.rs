@@ -100,7 +100,7 @@ impl Status {
     }
 }
 
-/// Returns the status of every spec in a workspace, and one warning per spec that could not be read.
+/// Returns the status of every spec in a workspace, and warnings about specs, trees and branches that could not be read.
 pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec<String>) {
     let mut trees = Trees::of(workspace);
     let branches = Branches::of(context, workspace);

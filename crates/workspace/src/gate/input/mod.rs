@@ -92,7 +92,7 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
     for (name, tensor) in found {
         let is_only = header.inputs.len() == 1;
         let port = match (&name, header.inputs.first()) {
-            // With a single input, the file may use a different name or no name.
+            // With a single input, the file need not name it.
             (None, Some(only)) if is_only => only,
             (None, _) => return Err(format!("it does not name an input; the model takes {}", all())),
             (Some(name), _) => named_port(&header.inputs, name)?,

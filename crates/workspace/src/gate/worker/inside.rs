@@ -21,7 +21,7 @@ pub fn run(engine: Engine) -> u8 {
     u8::from(written.is_err())
 }
 
-/// Limits this process's memory and CPU time, and forbids it to open files. Also makes it end when its parent process
+/// Limits this process's memory and CPU time, and forbids it to open files. On Linux, also makes it end when its parent process
 /// ends.
 #[cfg(unix)]
 fn limit() -> io::Result<()> {
