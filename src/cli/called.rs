@@ -1,6 +1,5 @@
-//! Adapts the command line to the name that the program was called by. As `smctl` it behaves like the original of
-//! contract 003, with its short words and exit statuses. As `enact` and `enact-mcp` it accepts the command lines of the
-//! original of contract 002.
+//! Adapts the command line to the name that the program was called by. As `smctl` it accepts the short words of that program, and
+//! uses its exit statuses (contract 003). As `enact` and `enact-mcp` it accepts the command lines of enact (contract 002).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +8,7 @@ use super::globals;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::op::{Identity, Reply};
 
-/// The short commands of the original smctl, and the commands they stand for.
+/// The short commands of smctl, and the commands they stand for.
 const SHORT: [(&str, &[&str]); 4] = [
     ("feat", &["flow", "feature", "start", "--worktree"]),
     ("done", &["flow", "feature", "finish"]),
@@ -17,7 +16,7 @@ const SHORT: [(&str, &[&str]); 4] = [
     ("sb", &["build"]),
 ];
 
-/// The commands of the original enact, and ours for each. The first match counts.
+/// The commands of enact, and ours for each. The first match counts.
 const ENACT: [(&[&str], &[&str]); 10] = [
     (&["mcp", "toolsets"], &["toolset", "list"]),
     (&["mcp", "use"], &["toolset", "use"]),
@@ -31,13 +30,13 @@ const ENACT: [(&[&str], &[&str]); 10] = [
     (&["run"], &["tool", "run"]),
 ];
 
-/// The flag with which the original enact installs for everybody. mcpkg does so by default.
+/// The flag with which enact installs for everybody. mcpkg does so by default.
 const GLOBAL: &str = "--global";
 
-/// The original's exit status when git fails.
+/// smctl's exit status when git fails.
 const GIT: u8 = 3;
 
-/// The original's exit status after a dry run.
+/// smctl's exit status after a dry run.
 const DRY_RUN: u8 = 10;
 
 /// The name that the program was called by.
@@ -65,7 +64,7 @@ impl Called {
         }
     }
 
-    /// Replaces an original's words in the arguments with the mcpkg commands they stand for.
+    /// Replaces words of smctl and enact in the arguments with the mcpkg commands they stand for.
     pub(super) fn spelled_out(self, mut arguments: Vec<OsString>) -> Vec<OsString> {
         let place = globals::first_word(&arguments);
         match (self, place) {
@@ -122,8 +121,8 @@ impl Called {
         }
     }
 
-    /// The exit status of a reply: 3 if `--check` found a difference, as with `diff` and `git diff --exit-code`, and 1
-    /// if a check found a problem.
+    /// The exit status of a reply: 1 if a check found a problem, 3 if it reports a difference, as with `--check`, and for smctl
+    /// 10 after a dry run.
     pub(super) fn done(self, reply: &Reply) -> u8 {
         let is_dry_run = reply.data.get("dry_run").and_then(serde_json::Value::as_bool) == Some(true);
         match (reply.failed, reply.differs) {

@@ -30,7 +30,7 @@ pub(super) struct Globals {
 }
 
 impl Globals {
-    /// Reads `--db` and `--project` from a command line that is still being typed, and the environment.
+    /// Reads `--db`, `--project` and `--workspace` from a command line that is still being typed, and the environment.
     pub(super) fn of_unfinished(words: &[OsString]) -> Self {
         let matches = Command::new("mcpkg")
             .args(args().map(|arg| arg.global(false)))
@@ -114,7 +114,7 @@ impl Globals {
     }
 }
 
-/// Returns the workspace that the environment names. The original of contract 003 reads `SMCTL_WORKSPACE`.
+/// Returns the workspace that the environment names. smctl (contract 003) reads `SMCTL_WORKSPACE`.
 fn workspace_of_environment() -> Option<PathBuf> {
     let named = ["MCPKG_WORKSPACE", "SMCTL_WORKSPACE"].into_iter().find_map(std::env::var_os);
     named.filter(|folder| !folder.is_empty()).map(PathBuf::from)

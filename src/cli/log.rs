@@ -18,9 +18,8 @@ impl std::io::Write for Log {
     }
 }
 
-/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp stays at info or above,
-/// because at debug it formats whole results. A server that stands in for the original of contract 003 also reads
-/// `SMCTL_LOG`.
+/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp stays at info or above, because at
+/// debug it formats whole results. A server that runs as smctl (contract 003) also reads `SMCTL_LOG`.
 pub(super) fn log(verbose: u8, identity: Identity) {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;

@@ -200,7 +200,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Prints the keys. The short form lists the keys of the screen; the full form also those of rows.
+    /// Prints the keys of the screen and of its rows. Without `short`, also lists the screens to go to and the key that leaves.
     fn keys(&self, screen: &Screen, short: Option<usize>) -> Result<()> {
         let mut keys: Vec<String> =
             screen.actions.iter().map(|action| format!("{} {}", action.key, action.label)).collect();
