@@ -96,7 +96,7 @@ impl Config {
     }
 }
 
-/// Returns the only group of a server that stands in for a contract.
+/// Returns the only group whose tools a server with this identity serves. `None` means all groups.
 pub const fn group_of(identity: Identity) -> Option<&'static str> {
     match identity {
         Identity::Mcpkg => None,
@@ -107,7 +107,7 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
     }
 }
 
-/// Returns the only tools of a server that stands in for a contract, if its group contains others too.
+/// Returns the only tools that a server with this identity serves, if its group contains others too.
 pub const fn tools_of(identity: Identity) -> Option<&'static [&'static str]> {
     match identity {
         Identity::Assistant => Some(mcpkg_workflow::CONTRACT),

@@ -51,7 +51,7 @@ pub(super) fn find(config: &Config, uri: &str) -> Option<Found> {
 /// Returns the server's live resources, in order.
 fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
     let live = config.providers.resources().filter_map(|resource| resource.live.map(|live| (resource, live)));
-    // A server that stands in for a contract has only the contract's resources.
+    // A server that runs as another program, such as smctl, has only that program's resources.
     let of_contract = |live: &Live| group_of(config.identity).is_none_or(|only| only == live.group);
     live.filter(move |(_, live)| config.surface.serves_group(live.group) && of_contract(live))
 }
@@ -98,8 +98,8 @@ impl Found {
     }
 }
 
-/// Returns the existing live resources of the contract that the server stands in for. Those without a variable come
-/// first, then, for each value of the variable, those that use it.
+/// Returns the existing live resources of the program that the server runs as. Those without a variable come first, then, for
+/// each value of the variable, those that use it.
 pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
     let of_contract = served(config).filter(|(_, live)| group_of(config.identity) == Some(live.group));
     let (templates, fixed): (Vec<_>, Vec<_>) = of_contract.partition(|(resource, _)| resource.variable().is_some());

@@ -64,7 +64,7 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
 }
 
 /// Whether a server with this identity has a method. The servers of contracts 000, 002 and 004 have only tools. The server of
-/// contract 003 also has resources.
+/// contract 003 has no prompts, skills or tasks.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
     let without: &[&str] = match identity {
         Identity::Mcpkg => &[],

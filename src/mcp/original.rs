@@ -1,4 +1,4 @@
-//! Follows changes to the files of a contract's original while the server runs.
+//! Follows changes to the files of the program that the server presents itself as ([`Original`]), while the server runs.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -12,7 +12,7 @@ use super::subscriptions::Subscriber;
 
 /// The state that a client of a revision with a handshake set up in its session.
 pub(super) struct Session {
-    /// The id of the connection in the trail.
+    /// The id of the connection in the audit trail (`events`).
     pub(super) id: Arc<str>,
     /// The client's subscription to changes.
     pub(super) subscriber: OnceLock<Arc<Subscriber>>,

@@ -23,7 +23,7 @@ struct Key {
     revoked: CancellationToken,
 }
 
-/// One open stream. Dropping this value closes it.
+/// The registration of one open stream, which ends when this value is dropped.
 pub(super) struct OpenStream {
     revocation: Arc<StreamRevocation>,
     key: Arc<Key>,

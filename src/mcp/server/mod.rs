@@ -128,7 +128,7 @@ fn era(request: &RequestContext<RoleServer>) -> Era {
     }
 }
 
-/// Adds to a result that does not change how long clients may cache it. Older protocol revisions have no field for that.
+/// States in a lasting result how long clients may cache it. Older protocol revisions have no field for that.
 macro_rules! lasting {
     ($request:expr, $result:expr) => {
         match $crate::mcp::server::era($request) {

@@ -69,7 +69,7 @@ impl Followed {
         &self.ids
     }
 
-    /// Waits for the next change of a followed task.
+    /// Returns the next state of a followed task: first the state when the stream began, then each change.
     pub(in crate::mcp) async fn next(&mut self) -> Arc<DetailedTask> {
         if let Some(task) = self.first.pop_front() {
             return task;

@@ -59,8 +59,8 @@ impl Call {
     fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>, identity: Identity) -> Self {
         // Only the answers of contract 004 begin with a version.
         let is_of_commands = matches!(shape, Shape::Json(Some(_)));
-        // The contract requires a log line for each of its calls. Under other identities, reads are logged only on
-        // request.
+        // Contracts 003 and 004 require a log line for each call of their tools. Under other identities, reads of contract
+        // 004's tools are logged only on request.
         let is_audited = shape == Shape::Rpc || is_of_commands && (effect.changes() || identity == Identity::Assistant);
         Self { is_audited, asked: (is_of_commands && is_logged(is_audited)).then(|| summary(arguments)) }
     }

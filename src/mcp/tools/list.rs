@@ -247,7 +247,8 @@ impl Described {
         Self { entry, whole, contract, short }
     }
 
-    /// Returns the form for a client. A server that stands in for a contract shows exactly the contract's tools.
+    /// Returns the description for clients of this server. As another program, the server shows only the arguments in that
+    /// program's contract.
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,

@@ -62,18 +62,18 @@ impl Exchange {
         Answering { exchange: self.clone(), streams: true }
     }
 
-    /// The client still gets its answer after it stops sending.
+    /// Records that the client still gets its answer after it stops sending.
     pub(in crate::mcp) fn wait(&self) {
         self.0.end.store(WAITS, Ordering::Release);
     }
 
-    /// The request is incomplete: if the client stops sending, there is nothing to answer.
+    /// Records that the request is incomplete: if the client stops sending, there is nothing to answer.
     pub(in crate::mcp) fn need_more(&self) {
         self.0.end.store(NEEDED, Ordering::Release);
         self.0.reader.wake();
     }
 
-    /// A tool runs or the database is read. The client can cancel this by closing the connection.
+    /// Records that a tool runs or the database is read. The client can cancel this by closing the connection.
     pub(in crate::mcp) fn work(&self) {
         self.0.end.store(CANCELS, Ordering::Release);
         self.0.reader.wake();
