@@ -247,8 +247,7 @@ impl Described {
         Self { entry, whole, contract, short }
     }
 
-    /// Returns the description for clients of this server. As another program, the server shows only the arguments in that
-    /// program's contract.
+    /// Returns the form that this server lists. As another program, it lists only the arguments in that program's contract.
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,
