@@ -11,7 +11,7 @@ use mcpkg_base::error::Result;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'s> {
-    /// Its key in a step's `with`.
+    /// The argument's key in a step's `with`.
     pub name: &'s str,
     /// A JSON Schema type, `secret` or `any`.
     pub r#type: &'s str,
@@ -19,20 +19,20 @@ pub struct Argument<'s> {
     pub default: Option<&'s Value>,
     /// The allowed values, if they are enumerated.
     pub values: &'s [Value],
-    /// The alternatives, if its value may have several types.
+    /// The alternatives, if the argument's value may have several types.
     pub forms: &'s [Form],
-    /// Whether it accepts null.
+    /// Whether the argument accepts null.
     pub nullable: bool,
     /// The place in the request that carries the argument, such as `in a header`, if null cannot be sent there.
     pub no_null: Option<&'static str>,
-    /// Whether it is part of an HTTP request.
+    /// Whether the argument is part of an HTTP request.
     pub in_request: bool,
     pub about: Option<&'s str>,
     /// Id of the command that lists possible values.
     pub provider: Option<&'s str>,
-    /// Tags of the values that it accepts.
+    /// Tags of the values that the argument accepts.
     pub accepts: &'s [String],
-    /// The preferred tag among them.
+    /// The preferred tag among those in `accepts`.
     pub prefer: Option<&'s str>,
 }
 

@@ -84,7 +84,7 @@ fn arguments(spec: &CommandSpec) -> impl Iterator<Item = Argument<'_>> {
 /// The parts of an argument that [`complete`] may set.
 struct ArgumentMut<'a> {
     name: &'a str,
-    /// Whether its values can come from a list. Booleans and enumerations cannot.
+    /// Whether the argument's values can come from a list. Booleans and enumerations cannot.
     is_open: bool,
     provider: &'a mut Option<String>,
     accepts: &'a mut Vec<String>,
@@ -186,7 +186,7 @@ fn accept(argument: ArgumentMut<'_>, known: &BTreeSet<String>) {
 struct List {
     id: String,
     group: String,
-    /// Its required arguments, with the tags that each accepts.
+    /// The command's required arguments, with the tags that each accepts.
     needs: Vec<(String, Vec<String>)>,
 }
 

@@ -187,7 +187,7 @@ pub struct Finding {
     /// The position of the finding in the text.
     #[serde(flatten)]
     pub span: Span,
-    /// How to fix it.
+    /// How to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The part of a command's contract that the value was checked against.

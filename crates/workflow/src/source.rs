@@ -13,15 +13,15 @@ use mcpkg_core::op::Context;
 pub trait CommandSource: Sync {
     fn kind(&self) -> SourceKind;
 
-    /// The group of all its commands, if they share one.
+    /// The group of all commands of the source, if they share one.
     fn group(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns a text that changes whenever one of its commands changes for this caller.
+    /// Returns a text that changes whenever one of the source's commands changes for this caller.
     fn validator(&self, context: &Context) -> Result<String>;
 
-    /// Returns all its commands in the short form that is indexed.
+    /// Returns all commands of the source in the short form that is indexed.
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>>;
 
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
@@ -34,7 +34,7 @@ pub trait CommandSource: Sync {
         Ok(Vec::new())
     }
 
-    /// Runs one of its commands with the permissions of the caller.
+    /// Runs one of the source's commands with the permissions of the caller.
     fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed>;
 }
 

@@ -38,7 +38,7 @@ pub struct Catalog {
     /// Id of the row; 0 before the catalog is stored.
     pub id: i64,
     pub name: String,
-    /// The group of all its commands. If empty, the first segment of each path is the group.
+    /// The group of all commands of the catalog. If empty, the first segment of each path is the group.
     pub prefix: String,
     pub title: String,
     pub version: String,
@@ -48,7 +48,7 @@ pub struct Catalog {
     pub source: String,
     /// SHA-256 of the document.
     pub sha256: [u8; 32],
-    /// URL that its paths are relative to, if known.
+    /// URL that the paths of the document are relative to, if known.
     pub base_url: Option<String>,
     pub servers: Vec<Server>,
     /// The authentication schemes by name.
@@ -179,7 +179,7 @@ impl Catalog {
         Some((scheme, Url::parse(origin)?))
     }
 
-    /// Which addresses its requests may go to.
+    /// Which addresses requests to the catalog's API may go to.
     pub fn reach(&self) -> Reach {
         if self.private { Reach::Anywhere } else { Reach::Public }
     }
@@ -250,8 +250,8 @@ impl Catalog {
     }
 
     /// Sets the base URL of a command to the catalog's, unless both the catalog and the command have servers of their own. If
-    /// these have different origins, the command cannot run until a person allows its origin: secrets are sent only to the origin
-    /// they are meant for.
+    /// these servers have different origins, the command cannot run until a person allows the origin of the command's server: a
+    /// secret is sent only to the origin that it is meant for.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {

@@ -8,7 +8,7 @@ use super::naming::kebab;
 /// A catalog in oatty's registry.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The title, which is also its name in oatty.
+    /// The title, which is also the catalog's name in oatty.
     pub title: String,
     pub prefix: Option<String>,
     /// Path or URL that the document was imported from.

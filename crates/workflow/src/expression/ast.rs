@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     pub node: Node,
-    /// Its byte range in the text.
+    /// The expression's byte range in the text.
     pub at: Range<usize>,
 }
 

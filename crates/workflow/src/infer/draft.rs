@@ -51,7 +51,7 @@ pub struct Draft {
 struct Known {
     call: Recorded,
     spec: Arc<CommandSpec>,
-    /// The id of its step.
+    /// The id of the step that makes the call.
     id: String,
 }
 

@@ -51,7 +51,7 @@ pub struct Answer(Vec<Scalar>);
 pub struct Reference {
     /// Index of the call.
     pub call: usize,
-    /// The path in its output.
+    /// The path in the call's output.
     pub segments: Vec<Segment>,
     pub confidence: Confidence,
     pub why: String,

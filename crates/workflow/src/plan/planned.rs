@@ -35,7 +35,7 @@ pub struct Plan {
     pub inputs_required: Vec<String>,
     /// The steps in execution order.
     pub steps: Vec<PlannedStep>,
-    /// A summary of their effects.
+    /// A summary of the steps' effects.
     pub effects: Effects,
     /// The workflow's output, as far as it is known before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Val
                 Some(name) => commands.variable(name)?.map(|text| given::typed(&sound.definition, &named.id, &text)),
                 None => None,
             },
-            // These come from earlier runs, so they are filled in when the run begins.
+            // Defaults from earlier runs are filled in when the run begins.
             Origin::History | Origin::WorkflowOutput => None,
         };
         known.extend(value.map(|value| (named.id.clone(), value)));

@@ -51,7 +51,7 @@ pub struct PlannedStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     pub will_run: WillRun,
-    /// The steps that it depends on, whether stated or implied by a reference.
+    /// The steps that this step depends on, whether stated or implied by a reference.
     pub depends_on: Vec<String>,
     /// The arguments, with known values filled in. Unknown values stay templates, and secrets are shown by name.
     pub with: Map<String, Value>,

@@ -51,7 +51,7 @@ pub struct Plugin {
     /// The kind of handshake that worked last.
     pub era: Option<Era>,
     pub standing: Standing,
-    /// When its tools were last listed.
+    /// When the plugin's tools were last listed.
     pub listed_at: Option<Millis>,
 }
 
@@ -95,7 +95,7 @@ impl Plugin {
         }
     }
 
-    /// Returns its settings as database columns.
+    /// Returns the plugin's settings as database columns.
     pub fn facts(&self) -> Result<Facts> {
         let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         Ok(Facts {
@@ -107,7 +107,7 @@ impl Plugin {
         })
     }
 
-    /// Returns the name, which is also the group of its commands.
+    /// Returns the plugin's name, which is also the group of the plugin's commands.
     pub fn name(&self) -> &str {
         &self.server.name
     }

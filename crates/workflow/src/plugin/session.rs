@@ -188,7 +188,7 @@ impl Session {
         self.connection.close();
     }
 
-    /// Waits until all of its processes have ended, at most [`END`].
+    /// Waits until all of the plugin's processes have ended, at most [`END`].
     pub fn wait(&self) {
         self.connection.wait(END);
     }
@@ -215,8 +215,8 @@ impl Drop for Used<'_> {
     }
 }
 
-/// Connects to a plugin with the handshake that worked last. If that one fails, rmcp tries both. If none is known and neither
-/// works, the older one is tried once more, with a new process or connection.
+/// Connects to a plugin with the handshake that worked last. If no handshake has worked yet, or if that one fails, rmcp tries
+/// both. If none has worked yet and both fail, the older handshake is tried once more, with a new process or connection.
 pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
     let (runtime, mark) = (runtime()?, keeping.store.mark()?);
     let attempt = |era| {

@@ -124,7 +124,7 @@ pub enum News {
     Same,
     New,
     Changed,
-    /// The plugin no longer lists it.
+    /// The plugin no longer lists the tool.
     Gone,
 }
 

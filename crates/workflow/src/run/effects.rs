@@ -14,7 +14,7 @@ use mcpkg_base::redact::{HIDDEN, redact};
 /// Maximum length of a URL in the question, in characters.
 const ADDRESS: usize = 120;
 
-/// Maximum length of an argument in that URL, in characters. A longer one would hide the end of the path.
+/// Maximum length of an argument in the question's URL, in characters. A longer one would hide the end of the path.
 const ARGUMENT: usize = 40;
 
 /// Maximum number of hosts that the question names; the rest are only counted.

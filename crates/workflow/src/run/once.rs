@@ -20,7 +20,7 @@ impl Text {
 
     pub fn checked(&self, context: &Context) -> Result<&Checked> {
         if self.checked.get().is_none() {
-            // This cannot fail: only this thread uses the text.
+            // This `set` cannot fail: only this thread uses the `Text`.
             let _ = self.checked.set(check::checked(&self.text, &reachable(context))?);
         }
         self.checked.get().ok_or_else(|| Error::internal("the checked text is missing"))

@@ -40,8 +40,8 @@ impl Wanted {
         Self { text: Text::new(text), inputs, alone: None }
     }
 
-    /// Selects one step of this text, or of the text of an earlier `run` if this one is empty. `outputs` are the outputs of other
-    /// steps. They override the outputs of the earlier run.
+    /// Selects one step of the text in `self` or, if that text is empty, of the text of an earlier `run`. `outputs` are the
+    /// outputs of other steps. They override the outputs of the earlier run.
     pub fn step(self, context: &Context, step: &str, outputs: Map<String, Value>, run: Option<&Run>) -> Result<Self> {
         let before = run.map(|run| context.store.read(|db| of_run(db, run))).transpose()?;
         let (of_run, mut earlier) = before.unwrap_or_default();

@@ -22,12 +22,12 @@ const EXCERPT: usize = 300;
 /// A finished attempt.
 #[derive(Debug)]
 pub struct Attempt {
-    /// Its number within the step.
+    /// The number of the attempt within the step.
     pub number: i64,
-    /// The round of `repeat` that it belongs to.
+    /// The round of `repeat` that the attempt belongs to.
     pub round: i64,
     pub outcome: Result<Answered, Failed>,
-    /// The signal that interrupted it, if any.
+    /// The signal that interrupted the attempt, if any.
     pub cut: Option<Signal>,
     /// Whether an earlier attempt of the same round was interrupted before its answer arrived.
     pub again: bool,

@@ -35,7 +35,7 @@ pub struct Drive<'a> {
     pub values: Values,
     /// The secrets to mask in answers.
     pub known: Known,
-    /// The rows of its steps.
+    /// The rows of the run's steps.
     pub rows: Vec<Step>,
     /// Signals that stop the work.
     pub stop: &'a Stop,
@@ -61,9 +61,9 @@ struct Over {
 /// What to store for a step besides its state.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// The number and the outcome of its last attempt.
+    /// The number and the outcome of the step's last attempt.
     pub attempt: Option<(i64, Ended)>,
-    /// Its output, and the JSON pointers of the removed secrets, both as JSON.
+    /// The step's output, and the JSON pointers of the removed secrets, both as JSON.
     pub output: Option<(String, String)>,
 }
 

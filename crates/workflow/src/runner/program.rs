@@ -53,15 +53,15 @@ pub struct Planned {
     pub with: Arguments,
     /// The whole body of the request, as a template.
     pub body: Option<Value>,
-    /// Names of the catalog secrets that its arguments and body use.
+    /// Names of the catalog secrets that the step's arguments and body use.
     pub secrets: Vec<String>,
     pub repeat: Option<Repeat>,
-    /// The fields that its output must have.
+    /// The fields that the step's output must have.
     pub fields: Vec<OutputField>,
 }
 
 impl Planned {
-    /// Whether its arguments can be filled in without reading a secret.
+    /// Whether the step's arguments can be filled in without reading a secret.
     pub fn reads_no_secret(&self) -> bool {
         let named = match &self.with {
             Arguments::Plain { secrets, .. } => secrets.as_slice(),

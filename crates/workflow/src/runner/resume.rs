@@ -19,11 +19,11 @@ use mcpkg_store::{Db, RunHolder};
 /// A person's decision about a step with an unknown outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// Run it again.
+    /// Run the step again.
     Retry,
-    /// Skip it, and the steps that depend on it.
+    /// Skip the step, and the steps that depend on it.
     Skip,
-    /// It took effect, and this is its output.
+    /// The step took effect, and this is its output.
     Done(Value),
 }
 
@@ -32,7 +32,7 @@ pub enum Decision {
 pub enum Retry {
     /// All failed steps.
     Failed,
-    /// This step, and the failed steps after it.
+    /// The named step, and the failed steps after it.
     From(String),
 }
 
@@ -40,7 +40,7 @@ pub enum Retry {
 #[derive(Debug)]
 pub struct Resumable {
     pub run: Run,
-    /// The definition that its program was built from.
+    /// The definition that the run's program was built from.
     pub definition: Value,
     /// The generation of the database, which changes when a backup is restored.
     pub generation: String,

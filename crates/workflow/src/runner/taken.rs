@@ -12,12 +12,12 @@ use mcpkg_store::{runs, watch};
 #[derive(Debug)]
 pub struct Taken {
     pub id: i64,
-    /// SHA-256 of its plan, in hex.
+    /// SHA-256 of the run's plan, in hex.
     pub plan_hash: String,
     pub rows: Vec<Step>,
     /// The outputs of the steps that succeeded.
     pub earlier: Vec<Earlier>,
-    /// Name of its project.
+    /// Name of the run's project.
     pub project: Option<String>,
     /// The generation of the database, which changes when a backup is restored.
     pub generation: String,

@@ -120,7 +120,7 @@ struct File {
     path: String,
     text: String,
     model: Model,
-    /// The fixtures from the file next to it.
+    /// The fixtures from the file next to the workflow's file.
     fixtures: Fixtures,
     notes: Vec<String>,
     findings: Vec<Finding>,

@@ -13,7 +13,7 @@ use mcpkg_base::error::Result;
 #[derive(Debug, Default)]
 pub struct Given {
     pub with: Map<String, Value>,
-    /// The new inputs that they use.
+    /// The new inputs that the arguments use.
     pub inputs: Vec<(String, Input)>,
 }
 

@@ -1,4 +1,5 @@
-//! Interprets plain YAML scalars by the core schema of YAML 1.2, except for values that JSON cannot represent.
+//! Interprets plain YAML scalars by the core schema of YAML 1.2. Numbers that have leading zeros or that JSON cannot represent
+//! stay text.
 
 use serde_json::{Number, Value};
 

@@ -22,11 +22,11 @@ pub struct Hit {
     /// The id of the draft; absent for a saved workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<String>,
-    /// Removed commands that it uses.
+    /// Removed commands that the workflow uses.
     pub removed: Vec<String>,
-    /// Commands with a breaking change that it uses.
+    /// Commands with a breaking change that the workflow uses.
     pub breaking: Vec<String>,
-    /// Commands with any other change that it uses.
+    /// Commands with any other change that the workflow uses.
     pub changed: Vec<String>,
 }
 

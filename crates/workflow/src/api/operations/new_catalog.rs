@@ -17,7 +17,7 @@ use mcpkg_store::revisions::Author;
 #[derive(Debug)]
 pub(super) struct Asked {
     pub place: Place,
-    /// The group of its commands; derived from the title if absent.
+    /// The group of the catalog's commands; derived from the title if absent.
     pub prefix: Option<String>,
     /// The catalog's name. By default it is the group, or else derived from the title.
     pub name: Option<String>,

@@ -17,7 +17,7 @@ use mcpkg_store::catalogs;
 /// The value that clears `--list` or `--pagination`.
 const NONE: &str = "none";
 
-/// The keys of `--pagination`, each with the field that it sets in the contract.
+/// The keys of `--pagination`, each with the key that it sets in [`Patch::pagination`].
 const PAGINATION: [(&str, &str); 4] =
     [("style", "style"), ("param", "param"), ("items", "items_path"), ("next", "next_cursor_path")];
 

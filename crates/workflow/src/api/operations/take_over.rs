@@ -33,7 +33,7 @@ struct Taken {
 struct Left {
     title: String,
     why: String,
-    /// What the person can do about it.
+    /// What the person can do about the problem.
     hint: String,
 }
 
