@@ -187,8 +187,8 @@ fn place(context: &Context) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Whether the folder is the home folder, a parent of it, or inside one of its hidden folders, where agents keep their
-/// own files.
+/// Whether the folder is the home folder, one of the home folder's parents, or inside a hidden folder of the home folder, where
+/// agents keep their own files.
 fn is_reserved(folder: &Path) -> bool {
     let Some(home) = disk::home().ok().and_then(|home| home.canonicalize().ok()) else {
         return folder.parent().is_none();

@@ -24,7 +24,7 @@ const LONGEST: usize = 120;
 pub struct Log {
     /// The start of a line that is not complete yet.
     waiting: Vec<u8>,
-    /// How many bytes of that line were dropped.
+    /// How many bytes of the incomplete line were dropped.
     left_out: usize,
     /// Whether the last byte was a carriage return. A line feed that follows it belongs to the same line end.
     has_returned: bool,

@@ -22,8 +22,8 @@ use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation,
 /// How long a command may take to end after mcpkg asked it to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The same limit if the build runs in a server. It is shorter than [`GRACE`]: a server cancels its calls one second after it is
-/// asked to stop, and exits four seconds later.
+/// Like [`GRACE`], for a build in a server. It is shorter, because a server cancels its calls one second after it is asked to
+/// stop, and exits four seconds later.
 const SERVED: Duration = Duration::from_secs(3);
 
 /// Build the repositories of a workspace

@@ -29,7 +29,7 @@ pub fn levels<'m>(repos: &[&'m Repo]) -> Vec<Vec<&'m Repo>> {
         let (later, mut level): (Vec<_>, Vec<_>) = left.iter().copied().partition(waits);
         left = later;
         if level.is_empty() {
-            // A dependency cycle. Reading a manifest already rejects these.
+            // A dependency cycle, which reading a manifest already rejects.
             level = std::mem::take(&mut left);
         }
         levels.push(level);

@@ -19,14 +19,14 @@ use mcpkg_base::shell::quote;
 /// How long to wait while another git process holds the lock of an index.
 const LOCKED: Duration = Duration::from_secs(1);
 
-/// The time between two checks of that lock.
+/// The time between two checks of an index lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The state of a repository at one moment.
 pub struct Seen<'w> {
     pub repo: &'w Repo,
     pub folder: PathBuf,
-    /// Its local branches, the branches of `origin`, and its tags.
+    /// The local branches, the branches of `origin`, and the tags.
     pub refs: Vec<Ref>,
     /// The branch or commit that the main work tree has checked out.
     pub head: Option<Head>,

@@ -8,7 +8,7 @@ use super::header::Port;
 use super::tensor::Tolerance;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// A gate that stores and runs models. Each implementation documents its error codes.
+/// A gate that stores and runs models. The error codes depend on the implementation.
 pub trait Gate {
     fn status(&self) -> Result<Status>;
     /// Returns the models, sorted by name.

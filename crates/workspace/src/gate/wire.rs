@@ -49,8 +49,8 @@ pub enum Value {
     Varint(u64),
     Fixed64([u8; 8]),
     Fixed32([u8; 4]),
-    /// Bytes, a string, a message or packed numbers, from the current position to this one. The caller reads or skips
-    /// them before it asks for the next field.
+    /// Bytes, a string, a message or packed numbers, from the current position to the given one. The caller reads or skips this
+    /// data before it asks for the next field.
     Part(u64),
 }
 

@@ -22,7 +22,7 @@ const MAX_ALIASED: usize = 1_000;
 pub(super) struct Metadata {
     /// The day the spec was created.
     pub(super) created: Option<String>,
-    /// The status that its author set.
+    /// The status that the spec's author set.
     pub(super) status: Option<String>,
     /// The branch for work on the spec.
     pub(super) branch: Option<String>,

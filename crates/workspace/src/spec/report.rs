@@ -39,7 +39,7 @@ impl Finding {
 pub(super) struct Report {
     /// Problems that make the spec invalid.
     pub(super) errors: Vec<Finding>,
-    /// Everything else that is left to do.
+    /// Other problems, and work that is left to do.
     pub(super) warnings: Vec<Finding>,
 }
 

@@ -211,7 +211,7 @@ impl Remove {
 fn look(member: &Member<'_>) -> Result<Look> {
     let mut look = match &member.status {
         Some(status) => keep::look(&member.worktree.path, status)?,
-        // Its folder no longer exists, so there is nothing to lose.
+        // The worktree's folder no longer exists, so there is nothing to lose.
         None => Look::default(),
     };
     if let Some(operation) = member.operation {

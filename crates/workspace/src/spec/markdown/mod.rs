@@ -38,7 +38,7 @@ pub(super) struct Section {
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) kind: Kind,
-    /// Its first line, counted from 1.
+    /// The first line of the block, counted from 1.
     pub(super) line: usize,
     /// The visible text, without the text of nested blocks.
     pub(super) text: String,
