@@ -1,7 +1,7 @@
 //! `mcpkg console --plain`: prints screens as plain lines and never redraws, for screen readers and simple terminals.
 //!
-//! A number opens a row. A letter does the same as that key in the console. With a number, such as `d 2`, it acts on
-//! that row.
+//! A number opens a row. A letter does the same as the letter's key in the console. With a number, such as `d 2`, the letter acts
+//! on that row.
 
 use std::io::stdin;
 
