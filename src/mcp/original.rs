@@ -7,7 +7,7 @@ use mcpkg_base::disk::Stat;
 use mcpkg_core::op::{Context, Original};
 use mcpkg_store::Store;
 
-/// The files that a server follows. It checks them before each request, which costs only a stat of each.
+/// The files that a server follows. The server checks them before each request, which costs only a stat of each.
 pub(super) struct Followed {
     original: &'static Original,
     context: Context,

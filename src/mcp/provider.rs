@@ -125,7 +125,7 @@ pub(super) fn hints(effect: Effect, open_world: bool) -> ToolAnnotations {
     if !effect.changes() {
         return hints;
     }
-    // Both hints apply only to tools that change something. Repeating a change has no further effect.
+    // Both hints apply only to tools that change something. Repeating a `Write` or a `Destroy` has no further effect.
     let changes = matches!(effect, Effect::Write | Effect::Destroy);
     hints.destructive(changes).idempotent(changes)
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 /// The part of a request's `_meta` that the front needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Meta {
-    /// There is no protocol version.
+    /// No protocol version is given.
     Plain,
     /// All fields that 2026-07-28 requires are present.
     Modern,

@@ -114,7 +114,7 @@ impl Sessions {
         sessions.len() < MAX_SESSIONS || sessions.values().any(|session| session.streams == 0)
     }
 
-    /// Records that `owner` uses a session. Returns whether the session belongs to them.
+    /// Records that `owner` uses a session. Returns whether the session belongs to `owner`.
     pub(super) fn enter(&self, id: &str, owner: &Owner) -> bool {
         match self.lock().get_mut(id) {
             Some(session) if session.owner == *owner => {
