@@ -84,7 +84,7 @@ fn arguments(spec: &CommandSpec) -> impl Iterator<Item = Argument<'_>> {
 /// The parts of an argument that [`complete`] may set.
 struct ArgumentMut<'a> {
     name: &'a str,
-    /// Whether the argument's values can come from a list. Booleans and enumerations cannot.
+    /// Whether the argument's values can come from a list. Booleans, objects and enumerations cannot.
     is_open: bool,
     provider: &'a mut Option<String>,
     accepts: &'a mut Vec<String>,
@@ -110,7 +110,7 @@ fn arguments_mut(spec: &mut CommandSpec) -> impl Iterator<Item = ArgumentMut<'_>
 }
 
 /// Returns the resource that a command is about, in the singular. It is the last segment of the path that is not a placeholder.
-/// Without a path, it is the key of the list, or else the part of the name before the action.
+/// Without a path, it is the key of the list, or else a part of the command's name.
 pub fn resource(spec: &CommandSpec) -> String {
     if let Some(path) = &spec.path {
         return stem(segments(path).rfind(|segment| !is_placeholder(segment)).unwrap_or(&spec.group));

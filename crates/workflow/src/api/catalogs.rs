@@ -1,4 +1,4 @@
-//! The source of commands that come from imported catalogs. It reads only the database.
+//! The source of commands that come from imported catalogs. Looking a command up only reads the database.
 
 use serde_json::{Map, Value};
 

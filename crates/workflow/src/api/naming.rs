@@ -1,4 +1,4 @@
-//! Names commands by method and path, such as `apps:list`. Names are unique, and never change afterwards.
+//! Names commands by method and path, such as `apps:list`. Names are unique, and a refresh of the catalog does not change them.
 
 use std::collections::{HashMap, HashSet};
 

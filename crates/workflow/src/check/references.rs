@@ -1,4 +1,5 @@
-//! Checks references: the names in expressions and `depends_on` must exist, and there must be no cycles.
+//! Checks references: the names in expressions and `depends_on` must exist, and there must be no cycles. Also reports unused
+//! inputs, invalid defaults, and steps that depend on a step with a condition.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The source of commands that come from plugins. It uses the stored lists of tools, and starts no plugin.
+//! The source of commands that come from plugins. Looking a command up uses the stored lists of tools, and starts no plugin.
 
 use std::path::PathBuf;
 use std::sync::Arc;

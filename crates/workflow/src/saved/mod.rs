@@ -1,4 +1,4 @@
-//! Manages the saved workflows of a project, with one file for each command.
+//! Manages the saved workflows of a project.
 
 pub mod approval;
 pub mod changes;

@@ -1,4 +1,4 @@
-//! Handles the requests that a plugin sends to its client. All of them are declined.
+//! Handles what a plugin sends to its client: records that tools changed, and declines every request except a ping.
 
 #![expect(deprecated, reason = "the newest protocol revision removed roots; older revisions may still ask for them")]
 
