@@ -1,8 +1,9 @@
 //! Keeps old commits and removed worktrees restorable, with refs below `refs/mcpkg/kept/<run>/` that protect them from
 //! git gc.
 //!
-//! A removed worktree is kept as a commit of its files, including untracked ones. An ignored file is kept if it is
-//! ignored by itself, such as `.env`. A folder that is ignored as a whole, such as `target/`, is not kept, only named.
+//! A removed worktree is kept as a commit of its files, including untracked ones. An ignored file is kept if it is ignored by
+//! itself, such as `.env`; if it is too large, the worktree is not removed. A folder that is ignored as a whole, such as
+//! `target/`, is not kept, only named.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Runs a function for many repositories in parallel, with one thread per processor.
+//! Runs a function for many repositories in parallel, with at most one thread per processor.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,7 @@
 //! Watches the files that resources depend on, and signals when their contents may have changed.
 //!
-//! It watches the manifest, the git folder of each repository with its refs and worktrees, the trees of specs, and the
-//! folder of worktrees. It does not watch the files that git tracks. This is the only module that uses the `notify`
-//! crate.
+//! It watches the manifest, the git folder of each repository with its refs and worktrees, the trees of specs, and the folder of
+//! worktrees, but no other files in work trees. This is the only module that uses the `notify` crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

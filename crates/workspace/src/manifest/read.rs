@@ -1,4 +1,4 @@
-//! Parses a manifest, and reports every error with its position and the key that was probably meant.
+//! Parses a manifest. Reports errors with their positions, and warns about unknown keys.
 
 use std::ops::Range;
 use std::time::Duration;
