@@ -1,5 +1,4 @@
-//! Serves standard input and output: a thread reads and answers, rmcp runs on a single-threaded runtime, and a lock
-//! protects the output.
+//! Serves standard input and output: a thread reads and answers, rmcp runs on its own runtime, and a lock protects the output.
 //!
 //! The reading thread writes its own answers; rmcp's answers go through a bounded queue to a writing thread. Nothing
 //! else writes to standard output. A client that stops reading stops only these two threads.
