@@ -1,4 +1,4 @@
-//! Runs a model with tract. This is the only module that uses tract directly.
+//! Runs a model with tract.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};
