@@ -92,7 +92,7 @@ impl Argument<'_> {
         }
     }
 
-    /// Describes the accepted types, such as `string or integer`.
+    /// Describes the accepted types and values, such as `string or integer`.
     pub fn takes(&self) -> String {
         let one = |form: &Form| match &form.r#enum[..] {
             [] => form.r#type.clone(),

@@ -1,5 +1,5 @@
 //! Decides where the arguments of a provider get their values: from what the input states, else from a field with matching tags,
-//! else from a field of the same name.
+//! else from another input or a field of the same name.
 
 use serde_json::{Map, Value};
 

@@ -25,8 +25,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a document. `from` is its name in messages. If it is a file, mcpkg also reads the files that it refers to, if they
-    /// are in its folder or below.
+    /// Reads a document. `from` names the document in messages. If the document is a file, mcpkg also reads the files that it
+    /// refers to, if they are in the document's folder or below.
     pub fn read(from: &str, bytes: Vec<u8>, path: Option<&Path>) -> Result<Self> {
         let refused = |violation: Violation| invalid(from, &[violation]);
         let (text, format, value) = parse(bytes).map_err(refused)?;

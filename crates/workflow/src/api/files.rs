@@ -116,7 +116,7 @@ impl Files {
     }
 }
 
-/// Resolves `.` and `..` in a path relative to a folder. Returns `None` if the path leads above the root.
+/// Resolves `.` and `..` in a path relative to a folder. Returns `None` if the path leads out of the document's folder.
 fn below(folder: &Path, relative: &str) -> Option<PathBuf> {
     if relative.contains("://") || relative.contains('\0') {
         return None;

@@ -9,7 +9,7 @@ use super::reference::{DEPTH, References};
 use super::violation::{Fault, Rule};
 use crate::passwords;
 
-/// Maximum number of schemas visited for one command's answer.
+/// Maximum number of schemas that are read for one command's answer, and of parts and of properties in one schema.
 pub const MOST_NODES: usize = 2_000;
 
 /// What a schema says about a value, including its `allOf`, `oneOf` and `anyOf`.
@@ -134,7 +134,7 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Returns a schema without references, descriptions and examples, and how many properties and items were cut. A recursive schema
-/// is cut where it repeats; after [`MOST_NODES`] schemas only types are kept.
+/// is cut where it repeats. After [`MOST_NODES`] schemas, all properties and items are cut.
 pub fn outline<'d>(references: References<'d>, schema: &'d Value) -> Result<(Map<String, Value>, usize), Fault<'d>> {
     let mut outline = Outline { references, left: MOST_NODES, cut: 0, within: Vec::new() };
     Ok((outline.of(schema)?, outline.cut))

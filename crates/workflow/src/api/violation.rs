@@ -62,7 +62,7 @@ pub struct Violation {
     pub message: String,
     /// JSON pointer of the invalid value.
     pub path: String,
-    /// The operation that was skipped because of this, such as `GET /apps`.
+    /// The operation that was skipped because of the violation, such as `GET /apps`.
     pub operation: Option<String>,
 }
 

@@ -43,7 +43,7 @@ impl<'a> Known<'a> {
             has_secrets.push(has);
         }
         let (mut steps, mut inputs) = (HashMap::new(), HashMap::new());
-        // If several have the same name, the first one counts. So insert the first one last.
+        // If several steps or inputs have the same name, the first one counts. So insert the first one last.
         for (index, step) in definition.steps.iter().enumerate().rev() {
             steps.insert(step.id.as_str(), index);
         }

@@ -1,4 +1,5 @@
-//! Checks names: each must be valid in expressions and unique. Also checks how many inputs and steps there are.
+//! Checks names: each must be valid in expressions and unique. Also checks how many inputs and steps there are, and that the
+//! required command groups exist.
 
 use std::collections::HashSet;
 

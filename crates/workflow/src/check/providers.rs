@@ -1,4 +1,5 @@
-//! Checks providers: each must return a list, get its required arguments, and have the selected field.
+//! Checks providers: each must return a list, get its required arguments, and have the selected field. Also checks that the tags
+//! of values fit the arguments that get the values.
 
 use std::collections::HashSet;
 use std::ops::Range;

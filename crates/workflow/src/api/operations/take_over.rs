@@ -42,7 +42,7 @@ impl Left {
         Self::with(entry, why, &format!("import it with `{}`", command(entry)))
     }
 
-    /// Reports a catalog whose name or group is in use.
+    /// Reports a catalog whose name or group is in use or reserved.
     fn taken(entry: &Entry, why: &str) -> Self {
         let document = entry.source.as_deref().unwrap_or("FILE|URL");
         let line = words(&["catalog", "import", document, "--name", "NAME", "--prefix", "GROUP"]);
