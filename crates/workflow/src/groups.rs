@@ -8,7 +8,7 @@ use mcpkg_store::catalogs;
 /// Maximum length of a group name, in characters.
 pub const LONGEST: usize = 64;
 
-/// Group names that imports must not use.
+/// Group names that catalogs and plugins must not use.
 const RESERVED: [&str; 3] = [operations::GROUP, tools::GROUP, "workflow"];
 
 /// Refuses a name that is invalid or reserved. `what` describes the name in the error.

@@ -1,4 +1,5 @@
-//! The calls that a workflow is inferred from: the successful steps of runs, with their arguments and outputs.
+//! The calls that a workflow is inferred from: the successful steps of runs, and calls that the caller recorded, with their
+//! arguments and outputs.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -48,7 +49,7 @@ pub struct Call {
     output: Option<Value>,
 }
 
-/// A successful call.
+/// A call that a workflow is inferred from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// The name of the step, if the call was a step of a workflow.

@@ -26,7 +26,7 @@ pub const HIDDEN: &str = "***";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The values are equal, but they are short, or the output is one of several list elements.
+    /// The values are equal, but they are short, or the earlier value is inside an element of a list.
     Low,
     /// The values are equal, and they are long or have the same name.
     Medium,

@@ -31,7 +31,7 @@ impl Askable for Plugin {
         format!("Allow mcpkg to run '{}': `{}`?", self.name(), runs(&self.server))
     }
 
-    /// Describes what the plugin would run, one line each.
+    /// Describes, in several lines, what would run and with which permissions.
     fn details(&self) -> Vec<String> {
         let Definition { command, cwd, env, headers, .. } = &self.server.definition;
         let mut lines = match command {

@@ -11,7 +11,7 @@ use mcpkg_store::plugins::ToolRow;
 
 #[derive(Debug, Default)]
 pub struct Difference {
-    /// New tools, each with its effect.
+    /// New tools, each with the first line of its description.
     added: Vec<(String, String)>,
     /// Names of removed tools.
     removed: Vec<String>,

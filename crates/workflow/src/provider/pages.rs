@@ -1,4 +1,4 @@
-//! Fetches all pages of a provider's list.
+//! Fetches the pages of a provider's list, at most [`MOST_PAGES`] pages and [`MOST_ELEMENTS`] elements.
 
 use std::collections::HashSet;
 

@@ -27,8 +27,8 @@ impl FromStr for Typed {
     }
 }
 
-/// Parses typed arguments. Arguments of type string are taken literally, and all others are parsed as JSON. If an argument takes
-/// both, JSON is tried first.
+/// Parses typed arguments. Strings, secrets and unknown arguments are taken literally, and all others are parsed as JSON. If an
+/// argument takes both strings and JSON, JSON is tried first.
 pub fn read(spec: &CommandSpec, typed: &[Typed]) -> Result<Map<String, Value>> {
     let mut with = Map::new();
     for Typed { name, value } in typed {

@@ -52,7 +52,7 @@ fn without_literals(sound: &Sound) -> Definition {
     definition
 }
 
-/// Returns the outputs that were passed to a single step. Their secrets are removed, and their places recorded.
+/// Returns the outputs that were passed to a single step. Secrets are removed, and the places of the secrets are recorded.
 fn answers(sound: &Sound, program: &Program) -> Vec<Earlier> {
     let mut known = program.known();
     let sealed = program.earlier.iter().map(|earlier| {

@@ -29,11 +29,11 @@ pub struct Plan {
     pub hash: String,
     /// A sentence about what the run does, without a final period.
     pub summary: String,
-    /// What the run does, one line each.
+    /// Lines that describe what the run does.
     pub effects: Vec<String>,
     /// Name of the project; empty if there is none.
     pub project: String,
-    /// Whether `--yes` is enough to run it, without a question at a terminal.
+    /// Whether `--yes` is enough to run the plan, without a question at a terminal.
     pub may_be_confirmed: bool,
 }
 
@@ -148,7 +148,7 @@ fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) 
     Ok(())
 }
 
-/// Whether a command is a read of mcpkg's own data. These commands are also tools, and need no consent.
+/// Whether a command is a read of mcpkg's own data. Such a command is also a tool, and needs no consent.
 pub fn is_own_read(spec: &CommandSpec) -> bool {
     spec.source == SourceKind::Operations && spec.idempotency == Idempotency::Safe
 }

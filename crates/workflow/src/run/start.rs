@@ -9,7 +9,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::consent::nonce::Held;
 use mcpkg_core::op::{Context, Reply};
 
-/// Runs a plan after a person has consented to it. Returns the state of the run at `until` at the latest.
+/// Runs a plan after a person has consented to it. An agent gets the state of the run at `until` at the latest.
 pub fn start(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
     let consent = gates::consent(context, &plan, held)?;
     let record = changes::record(&plan);

@@ -21,7 +21,7 @@ pub struct Program {
     pub name: String,
     /// The steps, in execution order.
     pub steps: Vec<Planned>,
-    /// The template of the run's output. Without it, the output is that of the last step.
+    /// The template of the run's output. Without it, the output is that of the last step that succeeded.
     pub final_output: Option<Value>,
     /// The inputs by name. For a secret input, the value is a reference.
     pub inputs: Map<String, Value>,
@@ -29,7 +29,7 @@ pub struct Program {
     pub secret_inputs: Vec<String>,
     /// Which inputs, variables and outputs contain passwords. Passwords are sent, but never stored.
     pub passwords: Sources,
-    /// The variables that the project allows.
+    /// The project's variables that the workflow reads.
     pub env: Map<String, Value>,
     /// The outputs of other steps, if the program is a single step of a workflow.
     pub earlier: Vec<Earlier>,
@@ -146,7 +146,8 @@ impl Program {
         self.env.iter().map(kept).collect()
     }
 
-    /// Returns the passwords in inputs and variables, to mask them in answers.
+    /// Returns the passwords that are known before the run, to mask them in answers: those in inputs, variables, earlier outputs
+    /// and arguments.
     pub fn known(&self) -> Known {
         let mut known = Known::default();
         let mut learn = |_: &str, value: &mut Value| known.learn(value);

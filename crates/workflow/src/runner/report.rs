@@ -10,7 +10,7 @@ use mcpkg_store::runs::steps::{self, Step};
 use mcpkg_store::runs::{self, Run, State};
 use mcpkg_store::{Db, Holding, Store};
 
-/// Maximum size of a run's output in an answer to an agent, in bytes.
+/// Maximum size of a run's output in a report, in bytes.
 const MAX_OUTPUT: usize = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fn try_of(attempt: &Attempt) -> Value {
     told
 }
 
-/// Shortens the output of a run for an agent. Also returns a note if it was too long.
+/// Shortens the output of a run for a report. Also returns a note if the output was too long.
 pub fn shortened(output: &str) -> Result<(Value, Option<String>)> {
     if output.len() <= MAX_OUTPUT {
         return Ok((stored_json(output, "the output of a run")?, None));

@@ -84,7 +84,7 @@ impl Child {
         self.ending.cancel();
     }
 
-    /// This token is cancelled once the program and its child processes have ended.
+    /// Returns the token that is cancelled once the program and its child processes have ended.
     pub fn ended(&self) -> &CancellationToken {
         &self.ended
     }

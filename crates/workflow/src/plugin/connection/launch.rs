@@ -1,4 +1,4 @@
-//! Resolves the secrets in a plugin's definition, immediately before the plugin is started. Only this plugin gets them.
+//! Resolves the secrets in a plugin's definition, immediately before the plugin is started. Only that plugin gets the secrets.
 
 use std::path::PathBuf;
 
