@@ -103,7 +103,7 @@ fn of_template(definition: &Definition, text: &str) -> Source {
     found.unwrap_or_else(|| Source::Template(text.to_owned()))
 }
 
-/// Binds an argument of an input's provider. `before` lists the steps that have run by then, latest first.
+/// Binds an argument of an input's provider. `before` lists the steps that run before the provider is called, latest first.
 pub fn bind(
     definition: &Definition,
     input: &Input,

@@ -34,7 +34,7 @@ pub fn reachable(context: &Context) -> Reachable<'_> {
     Reachable { context }
 }
 
-/// Predicts what a command would do with these arguments, one line each. Returns nothing if the arguments alone make it clear.
+/// Returns lines that predict what a command would do with these arguments. There are none if the arguments alone make it clear.
 pub fn foresee(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Vec<String>> {
     let source = SOURCES.iter().find(|source| source.kind() == spec.source);
     source.map_or(Ok(Vec::new()), |source| source.foresee(context, spec, with))

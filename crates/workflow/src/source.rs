@@ -26,7 +26,7 @@ pub trait CommandSource: Sync {
 
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
 
-    /// Predicts what a command would do with these arguments, one line each. Returns nothing if the arguments alone make it
+    /// Returns lines that predict what a command would do with these arguments. There are none if the arguments alone make it
     /// clear.
     ///
     /// Fails if something prevents the command from running.

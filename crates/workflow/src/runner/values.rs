@@ -24,7 +24,7 @@ pub struct Values {
     pub inputs: Map<String, Value>,
     /// The outputs of steps, by step id.
     pub outputs: HashMap<String, Value>,
-    /// The variables that the project allows.
+    /// The project's variables that the workflow reads.
     pub env: Map<String, Value>,
 }
 

@@ -13,8 +13,9 @@ pub struct Mended {
     pub notes: Vec<String>,
 }
 
-/// Corrects a text: renames `when` to `if`, removes null fields, puts the colon into command ids (`apps list` -> `apps:list`),
-/// and turns examples that are mappings or lists into text. Returns `None` if there is nothing to correct, or if errors remain.
+/// Corrects a text: renames `when` to `if`, removes null and empty fields, puts the colon into command ids (`apps list` ->
+/// `apps:list`), and turns examples that are mappings or lists into text. Returns `None` if there is nothing to correct, or if
+/// errors remain.
 pub fn mended(text: &str) -> Result<Option<Mended>> {
     let Some(Value::Object(mut workflow)) = yaml::read(text).value else { return Ok(None) };
     let mut notes = Vec::new();
@@ -57,7 +58,7 @@ fn named<'v>(value: Option<&'v mut Value>, key: &str) -> Vec<(String, &'v mut Ma
     }
 }
 
-/// Removes null fields. In the arguments of a command they stay, because null is a value there.
+/// Removes null fields, empty lists and empty mappings. Nulls in the arguments of a command stay, because null is a value there.
 fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>) {
     for (key, value) in
         fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "inputs" | "steps" | "with" | "body"))

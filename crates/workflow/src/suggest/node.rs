@@ -19,7 +19,7 @@ pub struct Pointed<'s> {
     pub name: String,
     /// The command and argument that the value is passed to, if any.
     pub argument: Option<(String, Argument<'s>)>,
-    /// The steps that have run by then, latest first.
+    /// The steps that run before the value is needed, latest first.
     pub before: Vec<usize>,
 }
 
