@@ -61,7 +61,7 @@ impl Origin {
         }
     }
 
-    /// Returns the address without a password, for manifests and people.
+    /// Returns the address without passwords and tokens, for manifests and people.
     pub fn shown(&self) -> String {
         match self.address.split_once("://") {
             Some((scheme, rest)) => {

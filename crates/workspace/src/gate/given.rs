@@ -19,7 +19,7 @@ pub struct Given {
 /// Why a model did not run to completion.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Stopped {
-    /// The kind of failure as a word for programs, such as `timeout`.
+    /// The kind of failure as a word for programs, such as `time_limit`.
     pub kind: String,
     /// A description for people.
     pub message: String,
