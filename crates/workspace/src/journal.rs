@@ -122,11 +122,12 @@ pub fn recover(context: &Context) {
     }
 }
 
-/// Cleans up an unfinished run; returns a sentence about it. Returns `None` if there is no unfinished run, or if its process is
-/// still running. With `by_file`, works even if the run's database is gone or does not know the run.
+/// Cleans up an unfinished run. Returns a sentence about it, which also says what could not be undone. Returns `None` if there is
+/// no unfinished run, or if its process is still running. With `by_file`, works even if the run's database is gone or does not
+/// know the run.
 ///
 /// # Errors
-/// `E_FLOW_UNDONE` with what could not be undone, `E_WORKSPACE_BUSY` if the run belongs to another database.
+/// `E_WORKSPACE_BUSY` if the run belongs to another database.
 pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
     let Some((applying, sha256)) = read(root)? else {
