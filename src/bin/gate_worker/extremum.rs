@@ -1,5 +1,5 @@
-//! Replaces tract's maximum and minimum reductions, which get infinities wrong. tract starts a maximum from the
-//! lowest finite number, so the maximum of values that are all minus infinity becomes -3.4e38. Attention masks contain such values.
+//! Replaces tract's maximum and minimum reductions, which get infinities wrong. tract starts a maximum from the lowest finite
+//! number, so the maximum of values that are all minus infinity becomes -3.4e38. Attention masks contain such values.
 
 use tract_onnx::prelude::tract_itertools::Itertools;
 use tract_onnx::prelude::*;
