@@ -319,8 +319,7 @@ fn unparsed(shown: Result<()>) -> u8 {
     0
 }
 
-/// Prints usage errors, help and the version. It searches the arguments for `--json` by hand, because parsing has
-/// failed.
+/// Prints usage errors, help and the version. Searches the arguments for `--json` by hand, because parsing has failed.
 fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     use clap::error::ErrorKind;
     let shown = matches!(

@@ -283,8 +283,8 @@ impl Output {
         (rows_of(text, columns) >= usize::from(rows)).then(Pager::of_user).flatten()
     }
 
-    /// Shows a text in a pager. If the pager cannot be started, it writes the text directly, and warns only if the user
-    /// chose that pager.
+    /// Shows a text in a pager. If the pager cannot be started, writes the text directly, and warns only if the user chose that
+    /// pager.
     fn paged(&self, pager: &Pager, text: &str, write: impl FnOnce() -> Result<()>) -> Result<()> {
         let plain = matches!(AutoStream::choice(&std::io::stdout()), Stream::Never) || self.color == ColorChoice::Never;
         let plain = plain && self.color != ColorChoice::Always;

@@ -169,8 +169,8 @@ impl Lines {
     }
 }
 
-/// Wraps a line to this many columns. A row ends after a blank if there is one near its end. It never splits a
-/// grapheme, which may consist of several characters.
+/// Wraps a line to this many columns. A row ends after a blank if there is one near its end. A grapheme, which may consist of
+/// several characters, is never split.
 fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut rows = vec![String::new()];
