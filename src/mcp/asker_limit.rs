@@ -21,7 +21,7 @@ impl<K: Clone + Eq + Hash> AskerLimit<K> {
         Self { permits, askers: Mutex::default() }
     }
 
-    /// Waits for a permit of the requester. Dropping the permit lets its next call run.
+    /// Waits for a permit of the requester. Dropping the permit lets the requester's next call run.
     pub(super) async fn take(&self, asker: &K) -> Option<OwnedSemaphorePermit> {
         let permits = self.permits(asker);
         permits.acquire_owned().await.ok()

@@ -1,6 +1,6 @@
 //! Lets a prompt's last argument contain several words, for clients that split what a user types.
 //!
-//! Claude Code gives each argument of a prompt one word and drops the rest. So it is shown more arguments than the
+//! Claude Code gives each argument of a prompt one word and drops the rest. So Claude Code is shown more arguments than the
 //! prompt has, and the words in the additional ones are appended to the prompt's last argument.
 
 use std::borrow::Cow;

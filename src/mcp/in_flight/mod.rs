@@ -83,8 +83,8 @@ pub(crate) struct HandlerGuard {
 }
 
 impl HandlerGuard {
-    /// Waits until fewer than [`MAX_HANDLERS`] handlers run. Call it last: a handler that waits for another one must
-    /// not hold a permit.
+    /// Waits until fewer than [`MAX_HANDLERS`] handlers run. Call this last: a handler that waits for another one must not hold a
+    /// permit.
     pub(crate) async fn acquire_permit(&self) {
         let permit = Arc::clone(&self.in_flight.handlers).acquire_owned().await.ok();
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {
@@ -247,7 +247,7 @@ impl InFlight {
         Err(io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Ends a request whose answer rmcp drops. Its batch no longer waits for it.
+    /// Ends a request whose answer rmcp drops. Its batch no longer waits for that answer.
     fn abandon(&self, state: &mut State, id: &RequestId) {
         if let Some(Sink::Batch(batch)) = self.remove(state, id)
             && let Some(line) = batch.forget()

@@ -33,8 +33,8 @@ pub(super) struct Request<'a> {
     pub(super) context: &'a RequestContext<RoleServer>,
 }
 
-/// Runs a long call. While it writes at its start or end, other requests of its client wait. It holds no permit to run
-/// and no thread of the blocking pool.
+/// Runs a long call. While the call writes at its start or end, other requests of its client wait. The call holds no permit to
+/// run and no thread of the blocking pool.
 pub(super) async fn schedule(
     server: &Server,
     call: Call,

@@ -1,5 +1,5 @@
-//! Logs calls: the tool, the time it took and its outcome. For contract 004's tools it adds a summary of the arguments
-//! and the answer.
+//! Logs calls: the tool, the time it took and its outcome. For contract 004's tools, the line also contains a summary of the
+//! arguments and the answer.
 
 use std::time::Instant;
 

@@ -112,7 +112,7 @@ pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<O
     Ok(None)
 }
 
-/// Returns the operation with this name if it is served. It does not need the database.
+/// Returns the operation with this name if it is served. Does not need the database.
 pub(in crate::mcp) fn operation(name: &str, config: &Config) -> Option<&'static Entry> {
     named(name).filter(|entry| config.serves(entry))
 }

@@ -24,7 +24,7 @@ const SEARCH_HINT: &str = "anthropic/searchHint";
 /// The name of this list in cursors.
 const LIST: &str = "tools";
 
-/// The operations that are tools. They are built on first use, because this takes as long as the rest of a start.
+/// The operations that are tools. They are built on first use, because building them takes as long as the rest of a start.
 static OPERATIONS: LazyLock<Vec<Described>> =
     LazyLock::new(|| crate::DOMAINS.operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
 
@@ -247,7 +247,8 @@ impl Described {
         Self { entry, whole, contract, short }
     }
 
-    /// Returns the form that this server lists. As another program, it lists only the arguments in that program's contract.
+    /// Returns the form that this server lists. A server that runs as another program lists only the arguments in that program's
+    /// contract.
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,

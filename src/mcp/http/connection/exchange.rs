@@ -98,8 +98,8 @@ impl Drop for Answering {
     }
 }
 
-/// A stream that hides the end of its input while an answer is being sent. By default, hyper takes the end of input for
-/// the end of the client. With half-close enabled, it does not notice the end while an event stream is open.
+/// A stream that hides the end of its input while an answer is being sent. By default, hyper takes the end of input for the end
+/// of the client. With half-close enabled, hyper does not notice the end while an event stream is open.
 pub(super) struct HalfClosed<S> {
     inner: S,
     exchange: Exchange,

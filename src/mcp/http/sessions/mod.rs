@@ -29,8 +29,8 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 /// How long a session has no open stream and no requests before it rests; see [`Manager::rest`].
 const RESTS: Duration = Duration::from_secs(2);
 
-/// Like [`RESTS`], for a client that has sent nothing since `initialize`. Its next message may take a while, and it must not find
-/// a resumed session, which would count as initialized.
+/// Like [`RESTS`], for a client that has sent nothing since `initialize`. Its next message may take a while, and must not find a
+/// resumed session, which would count as initialized.
 const RESTS_UNUSED: Duration = Duration::from_secs(60);
 
 /// How many sessions that were never used stay awake for [`RESTS_UNUSED`]: the newest ones. Otherwise, a burst of abandoned
@@ -125,8 +125,8 @@ impl Sessions {
         }
     }
 
-    /// Like [`Sessions::enter`], for requests that rmcp answers. It waits while a session is put to rest, so that no
-    /// session in use is put to rest.
+    /// Like [`Sessions::enter`], for requests that rmcp answers. Waits while a session is put to rest, so that no session in use
+    /// is put to rest.
     pub(super) async fn wake(&self, id: &str, owner: &Owner) -> bool {
         let _awake = self.resting.read().await;
         self.enter(id, owner)

@@ -1,6 +1,6 @@
 //! Serves the older transport, HTTP with SSE: one stream for messages to the client, and a URL for messages from it.
 //!
-//! It uses the same front as standard input, so the same lines get the same answers.
+//! This transport uses the same front as standard input, so the same lines get the same answers.
 
 mod clients;
 

@@ -55,7 +55,7 @@ fn begins(method: &str, parameters: Option<&RawValue>) -> Option<Begins> {
         .then(|| Begins { batches: parameters.and_then(hello).is_some_and(|hello| hello.version == BATCHES) })
 }
 
-/// Hands a message to rmcp. The HTTP parts that travel with it contain its configuration.
+/// Hands a message to rmcp. The HTTP parts, which travel with the message, contain the request's configuration.
 pub(super) async fn hand_over(
     app: &Arc<App>,
     peer: &Peer,

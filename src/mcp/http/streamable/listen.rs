@@ -35,8 +35,9 @@ struct Listener {
     changed: watch::Receiver<()>,
     tasks: Followed,
     closing: CancellationToken,
-    /// Whether the acknowledgment was sent. `ended` is whether the last message was sent.
+    /// Whether the acknowledgment was sent.
     begun: bool,
+    /// Whether the last message was sent.
     ended: bool,
 }
 
