@@ -12,7 +12,7 @@ pub(super) fn error_data(error: &Error) -> ErrorData {
     ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())
 }
 
-/// Converts a failure to a JSON-RPC error of contract 003.
+/// Converts a failure to a JSON-RPC error with the numbers of contract 003 (smctl).
 pub(super) fn smctl_error(error: &Error) -> ErrorData {
     log_bug(error);
     let present::Rpc { code, message, data } = present::rpc(error);

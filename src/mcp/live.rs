@@ -148,8 +148,8 @@ pub(super) fn not_found(uri: &str) -> Error {
         .with_details(json!({ "uri": uri }))
 }
 
-/// Converts a failure of a live resource to a JSON-RPC error. The error has contract 003's number, except in the newest revision,
-/// which reserves such numbers.
+/// Converts a failure of a live resource to a JSON-RPC error. The error has the number from contract 003 (smctl), except in the
+/// newest revision, which reserves such numbers.
 pub(super) fn failure(error: &Error, era: Era) -> ErrorData {
     let failed = smctl_error(error);
     match era {

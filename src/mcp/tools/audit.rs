@@ -1,5 +1,5 @@
-//! Logs calls: the tool, the time it took and its outcome. For contract 004's tools, the line also contains a summary of the
-//! arguments and the answer.
+//! Logs calls: the tool, the time it took and its outcome. For tools of commands and workflows (contract 004), the line also
+//! contains a summary of the arguments and the answer.
 
 use std::time::Instant;
 
@@ -59,8 +59,8 @@ impl Call {
     fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>, identity: Identity) -> Self {
         // Only the answers of contract 004 begin with a version.
         let is_of_commands = matches!(shape, Shape::Json(Some(_)));
-        // Contracts 003 and 004 require a log line for each call of their tools. Under other identities, reads of contract
-        // 004's tools are logged only on request.
+        // Contracts 003 (workspaces) and 004 (commands and workflows) require a log line for each call of their tools. Unless the
+        // server runs as `Identity::Assistant`, reads of the tools of contract 004 are logged only on request.
         let is_audited = shape == Shape::Rpc || is_of_commands && (effect.changes() || identity == Identity::Assistant);
         Self { is_audited, asked: (is_of_commands && is_logged(is_audited)).then(|| summary(arguments)) }
     }

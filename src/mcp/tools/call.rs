@@ -29,7 +29,7 @@ use mcpkg_store::{Store, projects};
 /// Runs a tool. Every failure becomes a result that a model can read and act on.
 ///
 /// # Errors
-/// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
+/// A failure of a workspace tool (contract 003), which is a JSON-RPC error in the revisions with a handshake.
 pub(in crate::mcp) fn answer(
     tool: &Tool,
     arguments: Option<JsonObject>,
@@ -113,8 +113,8 @@ pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str
     }
 }
 
-/// Logs the answer of a call, as contract 003 requires. The log redacts passwords. Answers of other contracts' tools
-/// are the user's content, which is never logged.
+/// Logs the answer of a workspace tool's call, as contract 003 requires. The log redacts passwords. Answers of other tools are
+/// the user's content, which is never logged.
 fn log_body(tool: &str, outcome: &Result<Reply>) {
     match outcome {
         Ok(reply) => tracing::debug!(tool, answer = %reply.data, "tools/call answers"),
@@ -293,8 +293,8 @@ fn block(body: Body) -> ContentBlock {
     }
 }
 
-/// Builds the result that contract 001 prescribes: one text block and isError. If the tool has an outputSchema, the
-/// data is added.
+/// Builds the result that contract 001 (projects, prompts, resources and skills) prescribes: one text block and isError. If the
+/// tool has an outputSchema, the data is added.
 fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
         Ok(reply) => {

@@ -40,7 +40,7 @@ impl HotCall {
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
         let entry = super::operation(&parameters.name, config)?;
-        // rmcp's handler runs the other calls. These are calls that write, and calls of contract 003's tools (`Shape::Rpc`),
+        // rmcp's handler runs the other calls. These are calls that write, and calls of workspace tools (`Shape::Rpc`),
         // whose failures have their own form. Over a network, they are also the calls that the server counts or queues for each
         // requester. Without a network there is only one client, and its calls run one after another here anyway.
         let is_counted = (entry.rate.is_some() || entry.one_at_a_time) && config.connection == Connection::Network;
@@ -96,7 +96,7 @@ pub(in crate::mcp) fn named(parameters: Option<&RawValue>, config: &Config) -> O
 /// Appends the result of a call that failed before its operation ran.
 ///
 /// # Errors
-/// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
+/// A failure of a workspace tool (contract 003), which is a JSON-RPC error in the revisions with a handshake.
 pub(in crate::mcp) fn push_failed(
     entry: &'static Entry,
     error: Error,
