@@ -95,7 +95,7 @@ fn beside(data: &Data, effort: &Effort, table: &mut Table) {
 
 fn import(data: &Data, database: &Path, folder: &Path) -> Command {
     let mut command = mcpkg(database);
-    command.env("XDG_STATE_HOME", data.path("state")).args(["import", "-q"]).arg(folder);
+    command.env("XDG_STATE_HOME", data.path("state")).args(["import", "-q", "--documents"]).arg(folder);
     command
 }
 

@@ -104,7 +104,7 @@ def fill(team):
     (notes / "greet.md").write_text("Grüezi, \u65e5\u672c\u8a9e and \U0001f600\n")
     (notes / "noise.bin").write_bytes(bytes(n * 7 % 251 for n in range(3_000_000)))
     team.run("mcpkg project create team")
-    team.run("mcpkg import notes")
+    team.run("mcpkg import notes --documents")
     team.run('for n in $(seq 10 49); do mcpkg --quiet prompt create known-$n "Known: $n"; done')
     team.run("mcpkg prompt update known-10 --content 'Else' && mcpkg prompt restore known-10 1")
     team.run("mcpkg prompt create gone 'It goes' && mcpkg --yes prompt delete gone")

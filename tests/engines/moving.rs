@@ -28,7 +28,7 @@ fn a_database_moves_to_a_server_and_back_whole() {
     scratch.file("things/review.md", "Running tests, \u{e9}t\u{e9}");
     scratch.file("things/big.bin", (0..5_000_000_u32).map(|n| (n * 7 % 251) as u8).collect::<Vec<u8>>());
     scratch.file("things/skills/a/SKILL.md", "---\nname: a\ndescription: Runs\n---\nRun it.\n");
-    scratch.ok(&["import", "things"]);
+    scratch.ok(&["import", "things", "--documents"]);
     scratch.ok(&["prompt", "create", "review", "Runs well"]);
     scratch.ok(&["prompt", "update", "review", "--content", "Ran well"]);
     let file = scratch.db().to_string_lossy().into_owned();
