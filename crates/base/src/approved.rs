@@ -1,8 +1,9 @@
 //! Stores what this user has approved on this machine, outside any database.
 //!
-//! A database may come from somebody else, so mcpkg does not act on its rows alone. Restoring files, or writing to a
-//! new folder, requires a record here with the matching SHA-256. Records are files of mode 0600 in the user's state
-//! folder. A record is synced to disk before it counts.
+//! A database may come from somebody else, so mcpkg does not act on its rows alone. Restoring files, running a plugin
+//! and every other action that [`Kind`] lists also requires a record here with the matching SHA-256. Records are files
+//! of mode 0600 in the user's state folder. [`Approved::put`] syncs a record to disk, [`Approved::put_unsynced`] does
+//! not.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,7 +16,7 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
 
-/// The name prefix of a file that will become a record.
+/// The name prefix of a record's file while it is being written.
 const BEGUN: &str = ".mcpkg-";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub enum Kind {
     Journal,
     /// A folder that you deployed to; the SHA-256 covers its path.
     Root,
-    /// A folder that you synced a project with; the SHA-256 covers both.
+    /// A folder that you synced a project with; the SHA-256 covers the project and the folder.
     Sync,
     /// The files that a sync on this machine is writing; the SHA-256 covers the project, the folder and everything
     /// written.
@@ -48,7 +49,7 @@ pub enum Kind {
     ToolBuild,
     /// A setting that gives tools more rights; the SHA-256 covers its name and value.
     ToolSetting,
-    /// The place a secret for tools is read from; the SHA-256 covers the variable, the tools and the reference.
+    /// Where a secret for tools is read from; the SHA-256 covers the variable, the tools and the reference.
     ToolSecret,
     /// A trusted signer, a policy, or an approved archive of a tool; the SHA-256 covers its content.
     Trust,
@@ -65,8 +66,8 @@ pub enum Kind {
     /// The text of a workflow whose draft you approved, or that you saved at a terminal; the SHA-256 covers its project
     /// and text.
     Workflow,
-    /// A time-limited permission for plans that only read from one catalog, so that each plan needs no approval of its own. The
-    /// SHA-256 covers the requester, the project, and the catalog with its URL.
+    /// A time-limited permission for plans that only read from one catalog, so that each plan needs no approval of its
+    /// own. The SHA-256 covers the requester, the project, and the catalog with its URL.
     Reads,
     /// A run that was started on this machine, until it ends; the SHA-256 covers its id and plan.
     Run,
@@ -134,7 +135,7 @@ impl Approved {
     /// `E_UNAPPROVED` if the user has no home folder, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn put(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
         let folder = self.made(kind)?;
-        // Writers lock the folder, so with the lock held, unfinished files are left over from a killed process.
+        // Writers hold this lock. While it is held here, every unfinished file is left over from a killed process.
         let held = disk::hold_folder(&folder);
         if held.is_held() {
             remove_begun(&folder);

@@ -11,9 +11,9 @@ pub struct Cache<K, V> {
 }
 
 struct Values<K, V> {
-    /// The number of uses so far.
+    /// A counter that every lookup and every insertion advances.
     uses: u64,
-    /// The values, each with the number of its last use.
+    /// Each value, with `uses` at its last use.
     by_key: BTreeMap<K, (u64, V)>,
 }
 

@@ -57,10 +57,10 @@ pub fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     diff.grouped_ops(3).iter().filter_map(hunk).collect()
 }
 
-/// Returns the old text with only some hunks of [`hunks`], which are numbered from 1.
+/// Returns `before` with only some of its changes: the hunks in `numbers`, as [`hunks`] lists them, counted from 1.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if there is no hunk with a number.
+/// `E_INVALID_ARGUMENT` if a number has no hunk.
 pub fn only(before: &str, after: &str, numbers: &[usize]) -> Result<String> {
     let diff = TextDiff::from_lines(before, after);
     let groups = diff.grouped_ops(3);

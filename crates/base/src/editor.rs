@@ -46,7 +46,7 @@ pub struct Pager {
 }
 
 impl Pager {
-    /// Returns the pager from the environment; `None` if the variable is empty or `cat`.
+    /// Returns the pager from the environment, or else `less`; `None` if the variable is empty or `cat`.
     pub fn of_user() -> Option<Self> {
         Self::named(["MCPKG_PAGER", "PAGER"].iter().find_map(|variable| std::env::var(variable).ok()).as_deref())
     }
@@ -62,7 +62,8 @@ impl Pager {
     /// Shows a text until the user quits the pager.
     ///
     /// # Errors
-    /// `E_EDITOR_FAILED` if it cannot be started, `E_DISK_FULL`, `E_FILE_FAILED`.
+    /// `E_EDITOR_FAILED` if the pager cannot be started or its temporary file cannot be created, `E_DISK_FULL`,
+    /// `E_FILE_FAILED`.
     pub fn show(&self, text: &str) -> Result<()> {
         let failed = |what: String| Error::new(Code::EditorFailed, what);
         let pager = &self.line;
@@ -72,8 +73,8 @@ impl Pager {
         let (program, args) = words(pager)
             .ok_or_else(|| failed(format!("Cannot split the pager `{pager}` into words: a quote is not closed")))?;
         let mut program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
-        // The same options as git sets, unless the user has set their own: show colors, and restore the terminal
-        // afterwards.
+        // The same options as git sets, unless the user has set their own. For `less`: quit if the text fits on the
+        // screen, show colors, and leave the text on the screen afterwards.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 program = program.variable(name, value);
@@ -94,13 +95,13 @@ pub fn keep(scratch: NamedTempFile, refused: Error) -> Error {
     }
 }
 
-/// Splits an editor variable into a program and arguments: either a path, which may contain blanks, or words split by
-/// shell rules. No shell runs, so `~` and variables are not expanded.
+/// Splits the user's editor or pager into a program and arguments: either a path, which may contain blanks, or words
+/// split by shell rules. No shell runs, so `~` and variables are not expanded.
 fn words(editor: &str) -> Option<(String, Vec<String>)> {
     if Path::new(editor).is_file() {
         return Some((editor.to_owned(), Vec::new()));
     }
-    // Windows paths contain backslashes, which shell rules would treat as quotes.
+    // Windows paths contain backslashes, which shell rules would treat as escapes.
     let words =
         if cfg!(windows) { editor.split_whitespace().map(str::to_owned).collect() } else { shlex::split(editor)? };
     let mut words = words.into_iter();

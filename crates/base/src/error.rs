@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::redact::redacted;
 
-/// The result type of all fallible functions.
+/// A result whose error is [`Error`] unless another type is given.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Who caused a failure. This decides how much of it users and agents see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The caller: the message names the thing and says what to do.
+    /// The caller. Users and agents see the same message.
     Caller,
     /// The machine, for example a full disk or a damaged file. Users and agents see the same message.
     Machine,
@@ -30,7 +30,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// All codes, in the order of the documentation.
+            /// All codes, in the order of the table in this file.
             pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
 
             /// Returns the name that users and agents see: `E_NOT_FOUND`.
@@ -48,7 +48,7 @@ macro_rules! codes {
                 match self { $(Code::$variant => $rpc,)* }
             }
 
-            /// Returns the JSON-RPC code for a failed tool or resource of contract 003.
+            /// Returns the JSON-RPC code for a failed tool or resource of contract 003 (smctl).
             pub const fn smctl(self) -> i32 {
                 match self { $(Code::$variant => $smctl,)* }
             }
@@ -57,13 +57,13 @@ macro_rules! codes {
                 match self { $(Code::$variant => Blame::$blame,)* }
             }
 
-            /// Returns contract 000's `reason_code`, which tells programs why the call failed.
+            /// Returns the `reason_code` of contract 000 (agentpack), which tells programs why the call failed.
             pub const fn reason(self) -> &'static str {
                 match self { $(Code::$variant => $reason,)* }
             }
 
-            /// Returns contract 000's `next_actions`: what a program can do next. The details of an error may list
-            /// others.
+            /// Returns the `next_actions` of contract 000 (agentpack): what a program can do next. An error's details
+            /// may list other actions instead.
             pub const fn next_actions(self) -> &'static [&'static str] {
                 match self { $(Code::$variant => &[$($action),*],)* }
             }
@@ -259,7 +259,7 @@ impl Error {
         }))
     }
 
-    /// Creates an internal error: `what` should never fail.
+    /// Creates an internal error. `what` says what happened that should never happen: `row 7 has no blob`.
     pub fn internal(what: impl Into<String>) -> Self {
         Self::new(Code::Internal, what)
     }
@@ -291,7 +291,8 @@ impl Error {
         self.hint(shell)
     }
 
-    /// Switches to the hints for an agent. A hint without an agent's version is translated with `said`.
+    /// Switches to the hints for an agent. `said` translates a hint without an agent's version; if it returns `None`,
+    /// the hint is dropped.
     #[must_use]
     pub fn for_agent(mut self, said: impl Fn(&str) -> Option<String>) -> Self {
         let own = std::mem::take(&mut self.0.for_agents);
@@ -337,7 +338,7 @@ impl Error {
         self.0.code
     }
 
-    /// Returns the message for people and models.
+    /// Returns the full message. Agents get [`Error::public_message`] instead.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -371,7 +372,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Returns the member of `known` that was probably meant by `wanted`, for "did you mean" hints.
+/// Returns the member of `known` that `wanted` probably means, for "did you mean" hints; `None` if none is similar.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()

@@ -1,4 +1,4 @@
-//! Writes JSON directly into a buffer, and reads JSON without losing digits.
+//! Writes JSON directly into a buffer, and reads JSON without losing digits of large integers.
 
 use base64::Engine;
 use wide::u8x16;
@@ -34,8 +34,9 @@ static ESCAPES: [([u8; 8], usize); 256] = {
     escapes
 };
 
-/// Parses JSON without rounding. A number that does not fit into 64 bits becomes a string of its exact digits: rounding
-/// would change it, and a number out of range would make the whole document unreadable.
+/// Parses JSON. A number that serde_json cannot represent becomes a string of its digits: an integer of more than 64
+/// bits would be rounded, and a number too large for an `f64` would make the whole document unreadable. Fractions are
+/// rounded to `f64` as usual.
 ///
 /// # Errors
 /// The error of serde_json if the text is not valid JSON.
@@ -60,10 +61,10 @@ pub fn exact(text: &[u8]) -> serde_json::Result<serde_json::Value> {
     }
 }
 
-/// The smallest number of digits that may need more than 64 bits.
+/// The shortest length of a number without an exponent that may not fit.
 const MANY: usize = 19;
 
-/// Returns the ranges of numbers that may not fit: long ones, and those with an exponent.
+/// Returns the ranges of numbers that may not fit: those with at least [`MANY`] characters, and those with an exponent.
 fn numbers(text: &[u8]) -> Vec<(usize, usize)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < text.len() {
@@ -93,7 +94,8 @@ const fn is_of_number(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
 }
 
-/// Whether a number fits into 64 bits. Invalid numbers count as fitting, so that the JSON parser reports them.
+/// Whether a number fits into 64 bits or a finite `f64`. Invalid numbers count as fitting, so that the JSON parser
+/// reports them.
 fn fits(number: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(number) else { return true };
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -106,8 +108,8 @@ fn fits(number: &[u8]) -> bool {
     }
 }
 
-/// Appends `text` as the inside of a JSON string. The text was checked to be UTF-8 when it was stored. A piece may end
-/// inside a character, because bytes above 0x7f are copied unchanged.
+/// Appends `text` as the inside of a JSON string. `text` must be UTF-8, or a piece of UTF-8: it may end inside a
+/// character, because bytes above 0x7f are copied unchanged.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     let rest = push_blocks(out, text);
     for block in rest.chunks(BLOCK) {
@@ -124,9 +126,9 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Appends the whole blocks of the text that are followed by another block; returns the rest. Each piece between two escapes is
-/// copied as a full block, and the next piece overwrites the excess. Copies of a fixed length take a quarter of the time of
-/// copies of the exact length.
+/// Appends the whole blocks of the text that are followed by another block; returns the rest. Each piece between two
+/// escapes is copied as a full block, and the next piece overwrites the excess. Copies of a fixed length take a quarter
+/// of the time of copies of the exact length.
 fn push_blocks<'t>(out: &mut Vec<u8>, text: &'t [u8]) -> &'t [u8] {
     const ZEROED_AT_ONCE: usize = 8 << 10;
     let (mut rest, mut end) = (text, out.len());
@@ -200,7 +202,7 @@ pub fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
     out.push(b'"');
 }
 
-/// Appends a member of an object if there is a text. `head` precedes it: `,"key":`.
+/// Appends a member of an object if there is a text. `head` is what precedes the text: `,"key":`.
 pub fn push_member(out: &mut Vec<u8>, head: &str, text: Option<impl AsRef<[u8]>>) {
     if let Some(text) = text {
         out.extend_from_slice(head.as_bytes());
@@ -238,8 +240,8 @@ impl Base64 {
     }
 }
 
-/// How many bytes are encoded at once. The buffer is zeroed first, and this size keeps it in the cache until it is
-/// written.
+/// How many bytes are encoded at once. The buffer is zeroed before it is filled, and this size keeps it in the
+/// processor's cache in between.
 const ENCODED_AT_ONCE: usize = 24 << 10;
 
 fn encode(out: &mut Vec<u8>, bytes: &[u8]) {

@@ -1,5 +1,5 @@
 //! Provides the basics for all other crates: errors and their codes, the clock, redaction, files and folders,
-//! processes, git and HTTP. No other crate starts programs or contacts other hosts.
+//! processes, git and HTTP. No other crate starts programs. Only `store` also contacts other hosts: PostgreSQL servers.
 
 pub mod approved;
 pub mod cache;

@@ -1,6 +1,6 @@
 //! Identifies this machine.
 
-/// Returns the machine's id: `given`, or else the id in the environment, or else the host name.
+/// Returns the machine's id: `given`, or else the id in the environment, or else the host name, or else `unknown`.
 pub fn id(given: Option<&str>) -> String {
     let environment = ["AGENTPACK_MACHINE_ID", "HOSTNAME", "COMPUTERNAME"];
     let mut said = given.map(str::to_owned).into_iter().chain(environment.iter().filter_map(|v| std::env::var(v).ok()));
@@ -8,7 +8,8 @@ pub fn id(given: Option<&str>) -> String {
     id.or_else(|| host().map(|host| normal(&host)).filter(|id| !id.is_empty())).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Normalizes a machine's id: lowercase, with a `-` for each run of characters other than letters, digits, `_` and `-`.
+/// Normalizes a machine's id: lowercase, with a `-` for each run of characters other than ASCII letters, digits, `_`
+/// and `-`, and no `-` at either end.
 pub fn normal(id: &str) -> String {
     let mut normal = String::new();
     for c in id.trim().chars().flat_map(char::to_lowercase) {
@@ -27,7 +28,7 @@ fn host() -> Option<String> {
     Some(rustix::system::uname().nodename().to_string_lossy().into_owned())
 }
 
-/// Returns nothing: on this system the environment has the name.
+/// Returns nothing. On Windows the environment has the name: `COMPUTERNAME`.
 #[cfg(not(unix))]
 fn host() -> Option<String> {
     None

@@ -1,7 +1,8 @@
 //! Replaces characters that are invisible, or that move other text, with visible marks.
 //!
-//! Names, descriptions, diffs and arguments come from other people and from agents. A terminal would execute their
-//! escape sequences, reverse lines, and show nothing for zero-width, filler and tag characters.
+//! Names, descriptions, diffs and arguments come from other people and from agents. If a terminal printed them
+//! unchanged, it would execute escape sequences in them, reverse lines, and show nothing for zero-width, filler and tag
+//! characters.
 
 use std::borrow::Cow;
 use std::fmt::Write;

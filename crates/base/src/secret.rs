@@ -3,7 +3,7 @@
 //! `env:NAME` is an environment variable, `file:PATH` a file that only this user may read, `command:ARGV...` the output
 //! of a program. The value never appears in a row, log, error or argument. [`Secret`] prints nothing, and only
 //! [`Secret::expose`] returns the value, for a request's header, a program's variable or its standard input. Once a
-//! value has been read, [`crate::redact`] removes it from everything that comes back.
+//! value has been read, [`crate::redact`] removes it from mcpkg's output.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -24,7 +24,8 @@ use crate::shell;
 /// The longest secret, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// How long the program of a `command:` reference may take. It cannot prompt, because its standard input is empty.
+/// How long the program of a `command:` reference may take. Its standard input is empty, so it cannot ask for anything
+/// there.
 const COMMAND: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
@@ -68,7 +69,7 @@ impl fmt::Debug for Secret {
 /// The place where a secret is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// A variable of this process.
+    /// An environment variable of this process.
     Environment(String),
     /// A file; `~/` is the home folder.
     File(PathBuf),
@@ -120,7 +121,8 @@ impl Reference {
     /// Reads the secret.
     ///
     /// # Errors
-    /// `E_SECRET_MISSING` if it does not exist, if others may read its file, or if its program fails.
+    /// `E_SECRET_MISSING` if it does not exist or is invalid, if others may read its file, or if its program fails;
+    /// `E_CANCELLED`.
     pub fn resolve(&self, cancelled: &CancellationToken) -> Result<Secret> {
         let value = match self {
             Self::Environment(name) => std::env::var(name).map_err(|error| match error {
@@ -171,7 +173,7 @@ impl Reference {
     }
 }
 
-/// Whether `name` is a valid name of a variable.
+/// Whether `name` is a valid name of an environment variable.
 pub fn is_variable(name: &str) -> bool {
     let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
     begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -1,7 +1,7 @@
 //! Reads YAML 1.2 that people and other programs wrote: front matter, manifests, configuration, API documents.
 //!
-//! A type says where its values stand by `serde_saphyr::Spanned`. Workflows have a reader of their own, in their crate:
-//! it keeps the place of everything, and refuses what parsers disagree about.
+//! A type that must know where a value stands in the text wraps it in `serde_saphyr::Spanned`. The workflow crate has
+//! its own reader, which records the position of everything and refuses text that YAML parsers read differently.
 
 use std::fmt;
 
@@ -26,17 +26,17 @@ pub struct Malformed {
     /// The parser's message, without the position and the excerpt that it adds.
     pub why: String,
     pub at: Option<Location>,
-    /// For a value that is not one of an enum's: the value, and the expected ones.
+    /// If a value is not a variant of its enum: the value, and the variants.
     pub unknown: Option<(String, Vec<&'static str>)>,
 }
 
 impl Malformed {
-    /// Returns the line, from 1. If the place is unknown, it is the first.
+    /// Returns the line, counted from 1; 1 if the position is unknown.
     pub fn line(&self) -> usize {
         self.at.map_or(1, |at| usize::try_from(at.line()).unwrap_or(1).max(1))
     }
 
-    /// Returns the column, from 1. If the place is unknown, it is the first.
+    /// Returns the column, counted from 1; 1 if the position is unknown.
     pub fn column(&self) -> usize {
         self.at.map_or(1, |at| usize::try_from(at.column()).unwrap_or(1).max(1))
     }

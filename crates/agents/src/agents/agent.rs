@@ -20,7 +20,7 @@ pub struct Agent {
     pub id: &'static str,
     /// The name for people.
     pub title: &'static str,
-    /// Whether contract 000 knows the agent. The contract's tools and config repos accept no other agents.
+    /// Whether contract 000 (agentpack) knows the agent. The contract's tools and config repos accept no other agents.
     pub in_contract: bool,
     /// Ids of other agents that read the same files.
     pub also_called: &'static [&'static str],
@@ -44,11 +44,12 @@ pub struct Agent {
     pub reading: Reading,
     /// Whether the agent runs the lines of a command that begin with `!`.
     pub runs_shell_lines: bool,
-    /// The places below the agent's own folder that contract 000's original writes to (`scope: user`), in its order.
+    /// The places below the agent's own folder that agentpack, the original of contract 000, writes to with `scope:
+    /// user`, in agentpack's order.
     pub original_user: &'static [OriginalPlace],
-    /// The places below the deploy root that contract 000's original writes to (`scope: project`), in its order.
+    /// The places below the deploy root that agentpack writes to with `scope: project`, in agentpack's order.
     pub original_project: &'static [OriginalPlace],
-    /// The last parts of the original's folders that the agent no longer reads (November 2026).
+    /// Folders of agentpack that the agent no longer reads (November 2026), each by the last part of its path.
     pub no_longer_read: &'static [&'static str],
     /// Further places that import reads.
     pub imports: Imports,
@@ -191,7 +192,7 @@ pub fn in_home(homes: &Homes, _: &Path) -> PathBuf {
     homes.home.clone()
 }
 
-/// Returns the folder that the agent itself was started in.
+/// Returns the folder that the agent itself was started in, or the home folder if that folder does not exist.
 pub fn in_working_folder(homes: &Homes, here: &Path) -> PathBuf {
     if here.is_dir() { here.to_owned() } else { homes.home.clone() }
 }

@@ -12,7 +12,7 @@ use crate::servers::dialect::Dialect;
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 
-/// In a project, Copilot CLI also reads everything that VS Code reads.
+/// In a project, Copilot CLI reads nearly all files that VS Code reads, and some that VS Code does not.
 pub(super) static AGENT: Agent = Agent {
     name: "copilot",
     id: "copilot",

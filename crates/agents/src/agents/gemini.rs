@@ -13,7 +13,7 @@ use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 use mcpkg_store::servers::Transport;
 
-/// Gemini reads only GEMINI.md, which can import AGENTS.md.
+/// The only file of instructions that Gemini reads by itself is GEMINI.md, which can import AGENTS.md.
 pub(super) static AGENT: Agent = Agent {
     name: "gemini",
     id: "gemini",

@@ -11,7 +11,7 @@ pub struct Homes {
     pub home: PathBuf,
     /// The system's folder for applications' configuration.
     pub config: PathBuf,
-    /// The folder in `XDG_CONFIG_HOME`, which some agents use on every system.
+    /// The folder in `XDG_CONFIG_HOME`, or else `.config` in the home folder. Some agents use it on every system.
     pub xdg: PathBuf,
 }
 

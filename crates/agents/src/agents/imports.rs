@@ -56,7 +56,7 @@ pub struct Imports {
 }
 
 impl Imports {
-    /// For an agent without files of its own in a project.
+    /// Nothing, for an agent without files of its own in a project. Other agents list only what differs from this.
     pub const NONE: Self = Self {
         folders: &[],
         plugins: &[],

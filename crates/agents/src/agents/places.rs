@@ -173,7 +173,8 @@ impl ProjectPlaces {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentsMd {
     Always,
-    /// If none of these files is in the same folder or one above. Such a file has no effect if it is empty or imports AGENTS.md.
+    /// Unless one of these files is in the same folder or in a folder above it. Such a file has no effect if it is
+    /// empty or imports AGENTS.md.
     UnlessHiddenBy(&'static [&'static str]),
     /// Only if this file, which the agent does read, imports it.
     ImportedBy(&'static str),
@@ -278,7 +279,7 @@ pub struct Subagents {
     pub listed: bool,
 }
 
-/// A place that contract 000's original (version 0.9.1) writes to.
+/// A place that agentpack 0.9.1, the original of contract 000, writes to.
 pub struct OriginalPlace {
     /// The option that turns this place on or off.
     pub option: &'static str,
@@ -289,7 +290,7 @@ pub struct OriginalPlace {
     pub form: OriginalForm,
 }
 
-/// The content that contract 000's original writes to a place.
+/// The content that agentpack, the original of contract 000, writes to a place.
 #[derive(Clone, Copy, Debug)]
 pub enum OriginalForm {
     /// All instructions in one file with this name.

@@ -51,7 +51,8 @@ impl ConfigFile {
     /// Finds an agent's file.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if the agent has no such scope, `E_ROOT_REQUIRED`, `E_NOT_FOUND` for `--root`.
+    /// `E_INVALID_ARGUMENT` if the agent has no such scope, `E_ROOT_REQUIRED`, `E_NOT_FOUND` if the folder of `--root`
+    /// does not exist.
     pub fn find(context: &Context, agent: &'static Agent, scope: Scope, root: Option<&Path>) -> Result<Self> {
         let homes = Homes::find()?;
         if scope == Scope::User {

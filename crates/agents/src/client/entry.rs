@@ -34,12 +34,12 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Returns the entry that starts this binary on this database as `identity`. For a workspace server, the entry names a
-    /// workspace instead of a project.
+    /// Returns the entry that starts this binary on this database as `identity`. The entry of a workspace server
+    /// ([`Identity::Smctl`]) names a workspace instead of a project.
     ///
     /// # Errors
-    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project in the entry; `E_INVALID_ARGUMENT` if the address of the database
-    /// contains a password, which is never written.
+    /// `E_NO_PROJECT` and `E_NOT_FOUND` if the project that the entry must name is not selected or does not exist;
+    /// `E_INVALID_ARGUMENT` if the address of the database contains a password, which is never written.
     pub fn start(context: &Context, scope: Scope, identity: Identity) -> Result<Self> {
         if context.store.location().has_password() {
             let why = "The database address contains a password, which mcpkg never writes to an agent's configuration";
@@ -71,8 +71,8 @@ impl Wanted {
     /// is named, or if the URL is on another machine.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` if the URL or the variable is invalid, or the URL is of another project; `E_NO_PROJECT` and
-    /// `E_NOT_FOUND` for the project.
+    /// `E_INVALID_ARGUMENT` if the URL or the variable is invalid, or if the URL names another project; `E_NO_PROJECT`
+    /// and `E_NOT_FOUND` if the project that the URL must name is not selected or does not exist.
     pub fn url(context: &Context, scope: Scope, url: &str, key: Option<&str>) -> Result<Self> {
         let address = Address::parse(url)?;
         let url = if is_named(context) {
@@ -169,7 +169,8 @@ fn pinned(url: &str, address: &Address, project: &str) -> Result<String> {
     })
 }
 
-/// Checks the name of an environment variable. Text that may be a key is neither written nor shown.
+/// Checks the name of an environment variable. A text that may be a key is never written, and at most its start is
+/// shown.
 fn variable(name: &str) -> Result<&str> {
     let no_name = |what: String| {
         Err(Error::new(Code::InvalidArgument, what)

@@ -43,7 +43,7 @@ impl Clock {
         }
     }
 
-    /// Returns a new version 7 UUID. These sort by time.
+    /// Returns a new version 7 UUID. UUIDs of this version sort by time.
     pub fn uuid(&self) -> Uuid {
         match &self.fixed {
             Some(_) => {
@@ -70,7 +70,7 @@ impl Clock {
     }
 }
 
-/// The times that can be formatted: from the year -9999 to the end of 9999.
+/// The times that can be formatted: from the start of the year -9999 to the end of 9999, each less one or two days.
 const WRITABLE: std::ops::RangeInclusive<Millis> = -377_705_023_201_000..=253_402_207_199_999;
 
 /// Returns the system's time. If its clock is outside the range that can be formatted, returns the closest time in the
@@ -99,7 +99,8 @@ pub fn unique() -> Uuid {
 /// Returns a new id of 12 random hex digits, for people to copy.
 pub fn short_id() -> String {
     let mut bytes = [0; 6];
-    // Without randomness, all ids are equal. They only group rows of the trail.
+    // Without randomness, all ids are equal. That does little harm, because they only group rows of the audit trail
+    // (`events`).
     let _ = getrandom::fill(&mut bytes);
     crate::hex::encode(&bytes)
 }
@@ -111,7 +112,8 @@ fn uuid_at(millis: u64) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid()
 }
 
-/// Formats `millis` as RFC 3339 in UTC, in whole seconds: `2026-11-21T10:00:00Z`.
+/// Formats `millis` as RFC 3339 in UTC, in whole seconds: `2026-11-21T10:00:00Z`. A time out of range is formatted as
+/// its number.
 pub fn rfc3339(millis: Millis) -> String {
     jiff::Timestamp::from_second(millis.div_euclid(1000))
         .map(|time| time.to_string())

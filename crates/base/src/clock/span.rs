@@ -18,9 +18,9 @@ pub const HINT: &str = "give a whole number and a unit: 90m (minutes), 12h (hour
 
 /// A notation for durations.
 pub struct Notation {
-    /// The units, each with its length. If one of them is empty, numbers need no unit.
+    /// The units, each with its length. If a unit's name is empty, numbers need no unit.
     pub units: &'static [(&'static str, Millis)],
-    /// Whether numbers may have fractions and several parts follow each other, as in `1.5h` and `1h30m`.
+    /// Whether a duration may have fractions and several parts, as in `1.5h` and `1h30m`.
     pub is_compound: bool,
 }
 
@@ -34,7 +34,8 @@ pub enum Fault<'t> {
 }
 
 impl Notation {
-    /// Reads a duration in this notation, as a multiple of its smallest length.
+    /// Reads a duration in this notation. The result is in whatever unit the lengths in `units` are: milliseconds in
+    /// [`parse`].
     pub fn read<'t>(&self, text: &'t str) -> Result<u128, Fault<'t>> {
         let (mut sum, mut rest) = (0_u128, text);
         if text.is_empty() {
@@ -52,7 +53,7 @@ impl Notation {
             let (_, length) = self.units.iter().find(|(name, _)| *name == unit).ok_or(Fault::Unit(unit))?;
             let length = u128::try_from(*length).unwrap_or_default();
             let whole = whole.parse::<u128>().ok().and_then(|whole| whole.checked_mul(length));
-            // Nineteen digits of a fraction are more than any length can show.
+            // Further digits of a fraction make no difference.
             let fraction = &fraction[..fraction.len().min(19)];
             let part = fraction.parse().unwrap_or(0_u128) * length / 10_u128.pow(fraction.len() as u32);
             let part = whole.and_then(|whole| whole.checked_add(part));
@@ -77,7 +78,7 @@ pub fn parse(text: &str) -> Result<Millis, &'static str> {
     }
 }
 
-/// Formats a duration with the largest unit that gives a whole number. Durations below a minute become `0m`.
+/// Formats a duration with the largest unit that gives a whole number. Parts of a minute are dropped.
 pub fn shown(span: Millis) -> String {
     let (name, unit) = UNITS.into_iter().find(|(_, unit)| span >= *unit && span % unit == 0).unwrap_or(("m", MINUTE));
     format!("{}{name}", span / unit)

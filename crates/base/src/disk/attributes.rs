@@ -37,7 +37,7 @@ impl Attributes {
         serde_json::to_string(self).ok()
     }
 
-    /// Drops the modification time. A file that replaces another one gets the rest of its attributes.
+    /// Drops the modification time, for a file that replaces another one: it gets all other attributes of the old file.
     #[must_use]
     pub fn without_time(self) -> Self {
         Self { modified: None, ..self }
@@ -111,7 +111,8 @@ fn is_of(file: &File, user: u32, group: u32) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.uid() == user && metadata.gid() == group)
 }
 
-/// Returns the names of a file's extended attributes, without those that only the system can set.
+/// Returns the names of a file's extended attributes that mcpkg keeps: `user.*`, and access control lists
+/// (`system.posix_acl*`).
 #[cfg(unix)]
 fn extended_names(file: &File) -> Vec<String> {
     let mut names = Vec::with_capacity(MAX_EXTENDED);

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The name prefix of these folders.
+/// The name prefix of the temporary folders.
 const PREFIX: &str = ".fetching-";
 
-/// This lock is held while a folder is created and locked, and while old folders are swept, so that a sweep never finds
-/// a folder without its lock.
+/// The name of the lock file in the cache. The lock is held while a folder is created and locked, and while old folders
+/// are swept, so that a sweep never finds a folder without its lock.
 const MAKING: &str = ".fetching.lock";
 
 /// A temporary folder, removed when dropped.
@@ -58,8 +58,8 @@ fn open_lock(path: &Path) -> Result<File> {
     opened.map_err(|error| Error::file("lock", path, error))
 }
 
-/// Removes the folders of fetches that have ended, with their locks. Those that cannot be removed are left to the next
-/// fetch.
+/// Removes the folders of fetches that have ended, with their locks. The next fetch tries again to remove folders that
+/// cannot be removed now.
 fn sweep(cache: &Path) {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     for path in entries(cache).filter(|path| path.is_dir()).flat_map(|of_url| entries(&of_url)) {

@@ -48,8 +48,8 @@ impl Folders {
         }
     }
 
-    /// Like [`Folders::inside`], but also allows parents of a root. Those may only be created, checked, and removed
-    /// while empty.
+    /// Like [`Folders::inside`], but also allows parents of a root. These may only be created, checked, synced, and
+    /// removed while empty.
     fn inside_or_above(&mut self, path: &Path) -> Result<PathBuf> {
         let real = self.real.of(path);
         match self.roots.iter().any(|root| root.starts_with(&real)) {
@@ -205,7 +205,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(moved[0].now, Some(top.join("away")));
         }
-        // In a second request, the link is refused if it leads out of the roots, and followed otherwise.
+        // A new `Folders` refuses the link if it leads out of the roots, and follows it otherwise.
         let error = Folders::below(vec![top.join("in")]).holding(&path).err().expect("a link");
         assert_eq!(error.code(), Code::InvalidPath);
         let to = top.join("outside/deep").display().to_string();

@@ -26,7 +26,7 @@ impl Listings {
         listing
     }
 
-    /// Whether the folder's cached listing lacks this name.
+    /// Whether the folder's cached listing lacks this name; false if no listing is cached.
     pub fn lacks(&self, folder: &Path, name: &str) -> bool {
         let listing = self.known(folder).flatten();
         listing.is_some_and(|listing| !listing.iter().any(|(found, _)| found == name))

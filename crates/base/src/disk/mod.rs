@@ -33,7 +33,7 @@ pub enum Found {
     },
     /// A symbolic link with its target text.
     Link(String),
-    /// A folder, or something else that is not a regular file.
+    /// A folder, a link whose target is not UTF-8, or something else that is not a regular file.
     Other,
 }
 
@@ -130,14 +130,14 @@ pub fn stat(metadata: &Metadata) -> Option<Stat> {
     })
 }
 
-/// Returns nothing on this system, so every file is read.
+/// Returns nothing on this system, so callers read every file again.
 #[cfg(not(unix))]
 pub fn stat(_: &Metadata) -> Option<Stat> {
     None
 }
 
-/// Whether a later change to the file is sure to change its times. For that, they must be further in the past than the resolution
-/// of the file system's clock. `now` is in milliseconds.
+/// Whether a later change to the file is sure to change its times. For that, the times must be further in the past than
+/// the resolution of the file system's clock. `now` is in milliseconds.
 pub fn tells_changes(stat: &Stat, now: i64) -> bool {
     let age = now.saturating_mul(1_000_000).saturating_sub(stat.ctime.max(stat.mtime));
     // Times in whole seconds reveal a file system with that resolution.
@@ -277,7 +277,7 @@ pub fn sync_folder(path: &Path) {
     }
 }
 
-/// Locks a folder until it is dropped or the process ends.
+/// A lock on a folder, until the lock is dropped or the process ends.
 #[derive(Debug)]
 pub struct FolderLock {
     folder: Option<fs::File>,
@@ -314,7 +314,7 @@ pub fn lock_folder(path: &Path) -> Option<FolderLock> {
     }
 }
 
-/// Returns the error for failing to read or write a user's file, with the code that contract 000 requires.
+/// Returns the error for failing to read or write a user's file, with the code that contract 000 (agentpack) requires.
 pub fn failed(verb: &str, path: &Path, source: std::io::Error) -> Error {
     let (code, hint) = match source.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {

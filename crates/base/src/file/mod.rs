@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 pub use network::{network_in, network_of};
 
-/// The largest text that is read as a whole, in bytes: manifests, lock files, configuration files, certificates.
+/// The largest text that is read as a whole, in bytes, such as a manifest, a configuration file or a certificate.
 pub const TEXT: u64 = 16 << 20;
 
-/// The largest file that is read into memory, in bytes: existing files at a deploy's target.
+/// The largest file that is read into memory, in bytes, such as an existing file at a deploy's target.
 pub const WHOLE: u64 = 256 << 20;
 
 /// The largest file that is read in pieces, in bytes.
@@ -124,7 +124,7 @@ fn checked(file: File) -> Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Whether an open file has been deleted.
+/// Whether an open file has been deleted. Always false on systems other than Unix.
 pub fn is_gone(file: &File) -> bool {
     #[cfg(unix)]
     {
@@ -147,8 +147,8 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_sized(file, metadata.len(), limit)
 }
 
-/// Like [`read`], for folders that only this user can write to. They contain no devices, which opening could affect, so
-/// the kind is not checked first.
+/// Like [`read`], for folders that only this user can write to. These contain no devices, which opening could affect,
+/// so the kind is only checked after opening.
 pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, metadata) = open_checked(OpenOptions::new().read(true), path)?;
     read_sized(file, metadata.len(), limit)
@@ -242,7 +242,7 @@ pub fn check_size(size: u64, limit: u64) -> Result<()> {
     Err(Error::new(ErrorKind::FileTooLarge, format!("it is larger than the limit of {} MiB", limit >> 20)))
 }
 
-/// Whether a path names a file descriptor of this process, such as a shell's `<(command)`. Those are read as pipes.
+/// Whether a path names a file descriptor of this process, such as a shell's `<(command)`.
 pub fn is_own_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
@@ -329,7 +329,8 @@ mod tests {
             let (file, metadata) = files.open(&at(name))?;
             read_sized(file, metadata.len(), TEXT).map(|bytes| String::from_utf8(bytes).unwrap())
         };
-        // The first two calls open the folder. Later calls find their files in it.
+        // The first call opens its file by its path, and the second one opens the folder. Later calls find their files
+        // in it.
         for (name, content) in
             [("a", "a"), ("b", "b"), ("link", "other/a"), ("other/a", "other/a"), ("b", "b"), ("a", "a")]
         {

@@ -68,7 +68,7 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Allows the repository's hooks. Pushing large files with Git LFS needs one.
+    /// Allows the repository's hooks. Git LFS, for example, pushes large files with a hook.
     #[must_use]
     pub fn with_hooks(mut self) -> Self {
         self.runs_hooks = true;
@@ -95,8 +95,8 @@ impl<'a> Git<'a> {
     /// Runs git and returns its output.
     ///
     /// # Errors
-    /// `E_GIT_FAILED` with git's message and the details cwd, args, status and stderr. The same code if the time limit
-    /// is exceeded.
+    /// `E_GIT_FAILED` with git's message; the details have `cwd`, `args`, `status` and `stderr`. The same code, without
+    /// `status` and `stderr`, if the time limit is exceeded.
     pub fn run<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         self.feed(args, &[])
     }

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::process::{Failure, Limits, Output, Printed};
 use crate::redact::{redact, redact_at_cut};
 
-/// Returns the error for a git process that produced no output.
+/// Returns the error for a git process that could not be started, was lost, or was stopped.
 pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>, failure: Failure) -> Error {
     match failure {
         Failure::NotStarted(error) => not_started(folder, args, error),
@@ -33,7 +33,7 @@ pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<
     }
 }
 
-/// Returns the whole output of git.
+/// Returns the whole output of git. Fails if the output is larger than the part that was captured.
 pub(super) fn printed<A: AsRef<OsStr>>(args: &[A], output: Output) -> Result<Vec<u8>> {
     output.stdout.whole().ok_or_else(|| {
         Error::new(Code::GitFailed, format!("git {}: its output is larger than mcpkg can read", subcommand(args)))

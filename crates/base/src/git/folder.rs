@@ -34,7 +34,7 @@ impl Kept {
         Some(Self { own, shared, top, is_submodule: false })
     }
 
-    /// Returns the repository whose work tree may be at `top`.
+    /// Returns the repository with a work tree at `top`, if there seems to be one.
     pub(super) fn below(top: &Path) -> Option<Self> {
         let git = top.join(".git");
         if git.is_dir() {
@@ -44,7 +44,7 @@ impl Kept {
         Self::at(top.join(named(bytes.strip_prefix(b"gitdir: ")?)), Some(top.to_owned()))
     }
 
-    /// Returns the submodule whose git folder may be `own`.
+    /// Returns the submodule with the git folder `own`, if there seems to be one.
     pub(super) fn of_submodule(own: &Path) -> Option<Self> {
         Self::at(own.to_owned(), None).map(|kept| Self { is_submodule: true, ..kept })
     }
@@ -66,7 +66,7 @@ impl Kept {
         found
     }
 
-    /// Whether git probably accepts this as a repository. If git rejects it, the result is always false.
+    /// True only if git accepts this as a repository. May be false although git accepts it.
     fn is_whole(&self) -> bool {
         // The dot checks that the folder may be entered.
         is_head(&self.own.join("HEAD")) && ["objects/.", "refs/."].iter().all(|name| self.shared.join(name).exists())
@@ -109,7 +109,7 @@ pub fn own_folder(toplevel: &Path) -> Option<PathBuf> {
 }
 
 /// Reads the branch from HEAD. `own` is the [`own_folder`] of a work tree. `None` means that only git can tell, for
-/// example because refs are not stored as files.
+/// example because HEAD is detached or refs are not stored as files.
 pub fn head_branch(own: &Path) -> Option<String> {
     let head = own.join("HEAD");
     // Very old versions of git made HEAD a link.

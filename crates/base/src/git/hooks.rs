@@ -14,10 +14,11 @@ pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
     Ok(MERGE.into_iter().filter(|hook| is_program(&Path::new(&folder).join(hook))).collect())
 }
 
-/// Runs the hooks that precede a merge commit, on an index of the merged files; returns the message as edited by them.
+/// Runs the hooks that precede a merge commit, on an index of the merged files. Returns the message as the hooks edited
+/// it.
 ///
 /// # Errors
-/// `E_UNAPPROVED` if the user has not trusted them.
+/// `E_UNAPPROVED` if the user has not trusted the hooks.
 pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
     let scratch =
         tempfile::tempdir().map_err(|error| Error::file("create a folder in", &std::env::temp_dir(), error))?;

@@ -48,7 +48,7 @@ impl Ref {
     }
 }
 
-/// Returns the refs that match a pattern, such as `refs/heads/` or `refs/tags/v1`, sorted by name.
+/// Returns the refs that match any of the patterns, such as `refs/heads/` or `refs/tags/v1`, sorted by name.
 pub fn list(git: &Git<'_>, patterns: &[&str]) -> Result<Vec<Ref>> {
     let mut refs = read(git, patterns, "")?;
     refs.iter_mut().for_each(|found| found.track = None);
@@ -112,7 +112,7 @@ fn record(fields: &[&[u8]]) -> Option<Ref> {
     let some = |field: &[u8]| (!field.is_empty()).then(|| text(field));
     let upstream = some(upstream);
     Some(Ref {
-        // Every line except the first starts with the previous line's line break.
+        // Every record except the first begins with the line break that ends the previous record.
         name: text(name.strip_prefix(b"\n").unwrap_or(name)),
         id: text(id),
         peeled: some(peeled),

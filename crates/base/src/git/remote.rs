@@ -134,7 +134,7 @@ fn parse(printed: &str) -> Vec<Pushed> {
     pushed
 }
 
-/// Makes ssh fail instead of asking for a password.
+/// Makes OpenSSH fail instead of asking for a password. Other ssh programs have no such option.
 fn without_questions<'a>(git: Git<'a>) -> Result<Git<'a>> {
     let command = match std::env::var("GIT_SSH_COMMAND") {
         Ok(command) => Some(command),

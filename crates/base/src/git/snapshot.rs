@@ -1,7 +1,7 @@
 //! Stores all files of a work tree as a commit, including untracked ones, without changing its index or refs.
 //!
-//! The files are added to a copy of the index, so that this works even during a merge with conflicts. Filters and line
-//! end conversion are off, so that the files are restored byte for byte.
+//! The files are added to a copy of the index, so that this works even during a merge with conflicts. As far as the
+//! installed git allows, filters and line end conversion are off, so that the files are restored byte for byte.
 
 use std::path::{Path, PathBuf};
 

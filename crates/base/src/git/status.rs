@@ -28,8 +28,7 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub state: State,
-    /// The path relative to the work tree. A folder in which all files are untracked or ignored is listed as one entry,
-    /// ending in `/`.
+    /// The path relative to the work tree. A folder that is listed as one entry ends in `/`; see [`Extra`].
     pub path: PathBuf,
     /// The old path, if the file was renamed or copied.
     pub from: Option<PathBuf>,
@@ -58,7 +57,7 @@ impl Status {
         self.entries.iter().all(|entry| entry.state == State::Ignored)
     }
 
-    /// Returns the paths of changed tracked files, including the old paths of renamed ones.
+    /// Returns the paths of changed and conflicted tracked files, including the old paths of renamed ones.
     pub fn changed_paths(&self) -> impl Iterator<Item = &Path> {
         let changed = self.entries.iter().filter(|entry| matches!(entry.state, State::Changed | State::Conflicted));
         changed.flat_map(|entry| std::iter::once(entry.path.as_path()).chain(entry.from.as_deref()))
@@ -147,7 +146,7 @@ fn head(status: &mut Status, line: &str) {
 /// Parses an entry in which the path follows `fields` fields.
 fn entry(state: State, line: &[u8], fields: usize) -> Option<Entry> {
     let mut words = line.splitn(fields + 1, |byte| *byte == b' ');
-    // The fields are XY, then the submodule state, which is `N...` for a file.
+    // The fields are the two status letters, then the submodule state, which is `N...` for a file.
     let is_submodule = fields > 0 && words.nth(1)?.starts_with(b"S");
     let rest = if fields > 0 { words.nth(fields - 2)? } else { words.next()? };
     Some(Entry { state, path: path(rest), from: None, is_submodule })

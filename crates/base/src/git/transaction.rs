@@ -2,7 +2,7 @@
 //!
 //! [`Transaction::prepare`] holds the locks until [`Transaction::commit`], or until the value is dropped. So the refs
 //! of several repositories can all be prepared before any is committed. git releases the locks when its input ends: if
-//! this process is killed, nothing has moved and no lock stays.
+//! this process is killed before the commit, nothing has moved and no lock stays.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::ChildStdin;

@@ -102,7 +102,7 @@ pub fn read(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Vec<u8>>> {
 /// Returns the id of `tree` with the file at `path` added or replaced. An existing file keeps its mode.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if a parent of `path` is a file or link in the tree.
+/// `E_INVALID_ARGUMENT` if a parent of `path` is a file or link in the tree, or `path` is a folder.
 pub fn with_file(git: &Git<'_>, tree: &str, path: &Path, bytes: &[u8]) -> Result<String> {
     let blob = text(git.feed(&["hash-object", "-w", "--stdin"], bytes)?.trim_ascii());
     let names: Vec<_> = path.iter().collect();

@@ -16,7 +16,8 @@ use crate::file;
 const LARGEST: u64 = 64 << 20;
 
 /// Restores files of the checked-out commit `from` that an interrupted checkout of `to` wrote or removed. Returns the
-/// paths that match neither commit: somebody has edited them, so they are left unchanged.
+/// paths that are left unchanged: files that match neither commit, because somebody has edited them, and files whose
+/// place a folder has taken.
 pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to, "--"])?;
     let words: Vec<&[u8]> = parts(&printed).collect();
@@ -43,7 +44,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
         }
     }
     if written.is_empty() && !stay.is_empty() {
-        // No checkout has started: git refuses one that would overwrite these changes, so they are older.
+        // No checkout has started: git refuses to start one that would overwrite these edits. So the edits are older.
         return Ok(Vec::new());
     }
     for place in written {

@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 pub struct Worktree {
     /// The folder, which may be missing.
     pub path: PathBuf,
-    /// The commit that is checked out; `None` in a bare repository.
+    /// The commit that is checked out; `None` in a bare repository, or before the first commit.
     pub head: Option<String>,
     /// The full name of the checked-out branch; `None` if HEAD is detached.
     pub branch: Option<String>,
@@ -68,7 +68,7 @@ pub fn add(git: &Git<'_>, path: &Path, checkout: Checkout<'_>) -> Result<()> {
     git.change(&args).map(drop)
 }
 
-/// Removes a work tree with its folder and all uncommitted changes. Callers must save those first.
+/// Removes a work tree with its folder and all uncommitted changes. Callers must save the changes first.
 pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
     let args = ["worktree", "remove", "--force", "--"].map(OsStr::new);
     git.change(&[&args[..], &[path.as_os_str()]].concat()).map(drop)
@@ -83,8 +83,8 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     // commit. The branch name may contain `=`, so `-c` cannot override it.
     let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
     let mut said = vec!["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
-    // With this setting, git runs a program to verify signatures. `change` checks only the arguments, so pass the setting as one.
-    // Then `change` can refuse before the merge.
+    // With this setting, git runs a program to verify signatures. `change` checks only the arguments, so pass the
+    // setting as an argument. Then `change` can refuse before the merge.
     if says(git, "merge.verifySignatures")? {
         said.push("--verify-signatures");
     }

@@ -53,19 +53,20 @@ pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// How many times the request was sent, without redirects.
+    /// How many times the request was sent, not counting redirects.
     pub attempts: u32,
 }
 
 /// Sends a request and returns the whole answer.
 ///
 /// Redirects are only followed for GET and HEAD, at most five times, and only within the same origin. If a busy host
-/// (429, 503) asks for a pause and the request may be repeated, it is sent again, at most three times, after at most 60
-/// seconds each. At most ten calls to a host start per second, or twenty after a pause; further calls wait.
+/// (429, 503) asks for a pause and the request may be repeated, it is sent again after the pause, at most three times.
+/// It is not sent again if the pause is longer than 60 seconds or ends after the deadline. At most ten calls to a host
+/// start per second, or twenty after a pause; further calls wait. Calls to this machine are not limited.
 ///
 /// # Errors
-/// See [`Failure`]. [`Failure::Refused`] or [`Failure::Redirected`] if the request or a redirect would go to a
-/// forbidden address.
+/// See [`Failure`]. [`Failure::Refused`] if the request would go to a forbidden address; [`Failure::Redirected`] if a
+/// redirect is not followed.
 pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
     let client = super::client()?;
     let mut attempts = 0;

@@ -1,4 +1,5 @@
-//! Makes HTTP requests to other hosts. No other module opens a connection to one.
+//! Makes HTTP requests to other hosts. Apart from `store`, which connects to PostgreSQL servers, nothing else opens a
+//! connection to another host.
 //!
 //! Calls block their thread. They end at their deadline or when they are cancelled, whatever the other host does: the
 //! request runs on this module's own async runtime, and dropping the request ends it. Only [`exchange`] follows
@@ -64,7 +65,7 @@ pub enum Failure {
     Broken(String),
     /// The request would have gone to a forbidden address; the text names the host.
     Refused(String),
-    /// The request was sent, and was redirected to a forbidden address; the text names both hosts.
+    /// The request was sent, but a redirect in the answer is not followed; the text says why and names the host.
     Redirected(String),
 }
 
@@ -124,7 +125,7 @@ pub fn for_library(url: &Url, reach: Reach) -> Result<reqwest::Client, Failure> 
     Ok(client()?.of(reach).clone())
 }
 
-/// The error type of that client's requests.
+/// The error type of requests by a client from [`for_library`].
 pub type RequestError = reqwest::Error;
 
 /// Finds the failed request, if there is one, among the causes of a library's error.
@@ -162,7 +163,7 @@ pub struct Body {
 }
 
 impl io::Read for Body {
-    /// Reads what has arrived, or waits for more. The inner error of an error is a [`Failure`].
+    /// Reads what has arrived, or waits for more. An error wraps a [`Failure`], which [`read_failure`] returns.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() {
             let piece = self.client.within(&self.limits, self.answer.chunk()).map_err(io::Error::other)?;
@@ -379,7 +380,7 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
         assert!(connect("127.0.0.1", address.port(), &limits()).is_ok());
-        // Use port 1, which is never assigned. A port that was just released could already belong to another test.
+        // Use port 1, on which nothing listens. A port that was just released could already belong to another test.
         let failure = connect("127.0.0.1", 1, &limits()).expect_err("nobody");
         assert!(matches!(&failure, Failure::NotConnected(why) if why.contains("refused")), "{failure:?}");
         let failure = get("http://127.0.0.1:1/", limits()).expect_err("nobody");

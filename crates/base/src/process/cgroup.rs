@@ -44,7 +44,8 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 static SWEPT: Once = Once::new();
 
 impl Cgroup {
-    /// Creates a control group; `None` if this process is not permitted to.
+    /// Creates a control group; `None` if the system has no usable control groups, or does not permit this process to
+    /// create one.
     pub fn new(together: Together) -> Option<Self> {
         let own = proc::read(Path::new("/proc/self/cgroup")).ok()?;
         let mounts = proc::read(Path::new("/proc/self/mountinfo")).ok()?;
@@ -60,7 +61,7 @@ impl Cgroup {
         fs::create_dir(folder)?;
         set(folder, "memory.max", together.memory)?;
         set(folder, "pids.max", together.processes)?;
-        // These files do not exist in kernels without swap, so ignore errors.
+        // Not every kernel has these files, so ignore errors.
         let _ = set(folder, "memory.swap.max", 0);
         let _ = set(folder, "memory.oom.group", 1);
         Ok(group)
@@ -104,8 +105,8 @@ impl Drop for Cgroup {
     }
 }
 
-/// Returns the folders of groups left by killed processes: their creator has ended, and they contain no processes.
-/// mcpkg removes them before it creates its next group.
+/// Returns the folders of groups left by killed processes: their creator has ended, and they contain no processes. Each
+/// process of mcpkg removes such groups before it creates its first one.
 pub fn abandoned() -> Vec<PathBuf> {
     let read = |path: &str| proc::read(Path::new(path)).unwrap_or_default();
     abandoned_below(&parents(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo")))

@@ -1,4 +1,4 @@
-//! Lists the signals that ask this process to end.
+//! Lists the signals that ask this process to end, and suspends this process.
 
 use std::path::Path;
 

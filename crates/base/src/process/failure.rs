@@ -1,4 +1,4 @@
-//! Defines the reasons why a program gave no output.
+//! Defines the reasons why a program did not run to its end.
 
 use std::io;
 

@@ -104,8 +104,8 @@ impl Running {
         Reading::end(self.stderr.take())
     }
 
-    /// Waits until the program exits, at most until `until`; returns `None` if it is still running. When the program exits,
-    /// processes that it left running are ended too.
+    /// Waits until the program exits, at most until `until`; returns `None` if it is still running. When the program
+    /// exits, processes that it left running are ended too, unless they are allowed to stay.
     ///
     /// # Errors
     /// [`Failure::Lost`], [`Failure::Cancelled`]. The program keeps running.
@@ -166,8 +166,8 @@ impl Running {
         }
     }
 
-    /// Ends the processes that the exited program left running, and then waits for the program. Until that wait, the id of the
-    /// group cannot be reused.
+    /// Ends the processes that the exited program left running, unless they are allowed to stay, and then waits for the
+    /// program. Until that wait, the id of the group cannot be reused.
     fn reap(&mut self) -> Result<(), Failure> {
         if !self.leaves_children {
             group::end(&mut self.child, End::Forced);

@@ -8,7 +8,8 @@ use super::proc;
 /// The number of ticks per second in Linux's process statistics.
 const TICKS: u64 = 100;
 
-/// The positions of the two times, user mode and kernel, after the process's name.
+/// The positions of the CPU times of children, in user mode and in the kernel, among the fields after the process's
+/// name.
 const PLACES: std::ops::Range<usize> = 13..15;
 
 /// Returns the CPU time of all programs that have exited; `None` if the system does not report it.

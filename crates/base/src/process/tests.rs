@@ -68,7 +68,7 @@ fn keeps_the_beginning_and_the_end_of_a_long_output() {
 
 #[test]
 fn a_program_gets_the_variables_that_it_is_to_have() {
-    // cargo sets these variables for tests.
+    // cargo sets the variables that start with `CARGO_` for tests.
     assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok() && std::env::var("PATH").is_ok());
     let names = |program: Program| {
         let mut names: Vec<String> = printed(program).lines().map(|line| line.replace('=', " ")).collect();

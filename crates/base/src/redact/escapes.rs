@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The ways an escape sequence can start: the real one, and its spellings in JSON, shells and source code.
+/// The ways a control sequence (ESC `[`) can start: the real one, and its spellings in JSON, shells and source code.
 const BEGINNINGS: [&str; 6] = ["\u{1b}[", "\\u001b[", "\\u001B[", "\\x1b[", "\\033[", "\\e["];
 
 /// The most characters between the start of a sequence and its last letter.

@@ -33,12 +33,14 @@ pub fn redact_at_cut(head: &str, tail: &str) -> (String, String) {
     (shapes::hidden_in_beginning(&addressed(&head)), shapes::hidden_in_end(&addressed(&tail)))
 }
 
-/// Like [`redact`], for a URL that will still be used: hides only the name and password before the host.
+/// Like [`redact`], for a URL that will still be used: hides only names and passwords before a host, secrets of access
+/// keys, and values of secrets that this process has read.
 pub fn without_password(address: &str) -> String {
     addressed(&resolved::hidden_in(address)).into_owned()
 }
 
-/// Hides the secrets in all strings of `value`, and all strings in fields with names like `password`.
+/// Hides the secrets in all strings of `value`, and the strings and lists of strings in fields with names like
+/// `password`.
 pub fn hide_in(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -144,7 +146,7 @@ fn host_end(address: &str) -> usize {
     }
 }
 
-/// Keeps the id of each key, so that a reader knows which key to revoke.
+/// Hides the secrets of access keys. Keeps the id of each key, so that a reader knows which key to revoke.
 fn keys(text: &str) -> Cow<'_, str> {
     let mut parts = text.split(KEY);
     let first = parts.next().unwrap_or_default();
@@ -182,8 +184,7 @@ pub fn holds_token(text: &str) -> bool {
     })
 }
 
-/// Whether a text contains a password, an access key, or a token of a well-known service. Such texts are redacted on
-/// display, and never stored.
+/// Whether a text contains a secret that [`redact`] would hide, or a token of a well-known service.
 pub fn holds_secret(text: &str) -> bool {
     redacted(text) != text || known_tokens(text).next().is_some()
 }

@@ -1,8 +1,9 @@
 //! Keeps a folder open, so that files are written into that very folder even if its path changes meanwhile.
 //!
-//! Every system call resolves its path again. If someone replaces a folder with a link between two calls, the second
-//! call goes elsewhere. Here a folder is opened once, from its parent and without following links. Every later call
-//! names a file relative to the open folder. [`Folders`](super::folders::Folders) opens such folders.
+//! A system call that takes a path resolves it from the start. If someone replaces a folder with a link between two
+//! calls, the second call goes elsewhere. Here a folder is opened once, without following links, and every later call
+//! names a file relative to the open folder. [`Folders`](super::folders::Folders) opens such folders. Only Unix has
+//! these calls; elsewhere each operation uses the path.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Write};
@@ -124,7 +125,7 @@ impl Folder {
 
     /// Returns the attributes of the file `name`; `None` if it does not exist or cannot be read.
     pub fn attributes(&self, name: &OsStr) -> Option<Attributes> {
-        // Check the kind first: a link must not be followed, nor a device opened.
+        // Check the kind first: a link must not be followed, and a device must not be opened.
         self.entry(name).ok()?.filter(|entry| entry.kind == Kind::File)?;
         Some(Attributes::of(&system::open_file(&self.handle, &self.path, name).ok()?))
     }
@@ -145,7 +146,7 @@ impl Folder {
             super::set_mode(&file, mode)?;
             if let Some(attributes) = attributes {
                 attributes.give(&file);
-                // `sync_data` would not include names and times.
+                // `sync_data` would not include the attributes.
                 return file.sync_all();
             }
             file.sync_data()
@@ -204,7 +205,7 @@ impl Folder {
         }
     }
 
-    /// Gives the file `name` the second name `other`. Does nothing on a disk without hard links.
+    /// Gives the file `name` the second name `other`. Ignores failures, because some disks have no hard links.
     pub fn link_beside(&self, name: &OsStr, other: &OsStr) {
         let _ = system::link(&self.handle, &self.path, name, other);
     }
@@ -261,7 +262,7 @@ impl Folder {
         failed(verb, &self.path.join(name), error)
     }
 
-    /// Returns the folder's current path if its original path no longer leads to it.
+    /// Returns where the folder is now if its original path no longer leads to it.
     pub(super) fn moved(&self) -> Option<Moved> {
         let own = system::own_entry(&self.handle, &self.path).ok().map(|entry| entry.identity);
         let there = system::entry_at(&self.path).ok().filter(|entry| entry.kind == Kind::Folder);
@@ -289,7 +290,7 @@ impl std::fmt::Display for Moved {
     }
 }
 
-/// Returns the error for a path that cannot be opened as a folder.
+/// Returns the error for a path that mcpkg does not write to. `what` completes the sentence "it is ...".
 pub(super) fn in_the_way(path: &Path, what: &str) -> Error {
     Error::new(Code::InvalidPath, format!("Cannot write files in `{}`: it is {what}", path.display()))
         .with_details(serde_json::json!({ "path": path.display().to_string(), "path_posix": super::posix(path) }))

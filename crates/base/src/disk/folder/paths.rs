@@ -1,5 +1,5 @@
-//! Implements the folder operations by path, for systems without calls relative to an open folder. On these systems, mcpkg does
-//! not notice if a folder is replaced.
+//! Implements the folder operations by path, for systems without calls relative to an open folder. On these systems,
+//! mcpkg does not notice if a folder is replaced.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};

@@ -56,7 +56,7 @@ pub(super) fn entry_at(path: &Path) -> Result<Entry> {
     Ok(of(&rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-/// Opens a regular file for reading. Refuses files that would block the caller, such as named pipes.
+/// Opens a regular file for reading. Refuses links, and files that would block the caller, such as named pipes.
 pub(super) fn open_file(folder: &Handle, _: &Path, name: &OsStr) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
@@ -85,7 +85,8 @@ pub(super) fn rename(folder: &Handle, _: &Path, from: &OsStr, to: &OsStr) -> Res
     Ok(rustix::fs::renameat(folder, from, folder, to)?)
 }
 
-/// Renames without replacing, if the system can. Otherwise an empty folder at the target is replaced.
+/// Renames without replacing. Where the system cannot guarantee that, this checks first, so a target that is created
+/// between the check and the rename may be replaced.
 pub(super) fn move_new(from: (&Handle, &Path, &OsStr), to: (&Handle, &Path, &OsStr)) -> Result<()> {
     #[cfg(target_os = "linux")]
     {

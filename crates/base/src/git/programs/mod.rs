@@ -2,7 +2,7 @@
 //!
 //! You may get a repository as a folder whose `.git` was written by somebody else. git runs the programs in its
 //! configuration: filters when it reads files, `uploadpack` when it fetches, `gpg.program` when it signs. So mcpkg
-//! first reads that configuration ([`read`], [`submodules`]) without running git inside the repository. Commands that
+//! first reads that configuration in a way that runs none of the programs ([`read`], [`submodules`]). Commands that
 //! only read then run with the filters disabled. Commands that would run such a program are refused until you trust
 //! exactly these settings ([`decide`], [`trust`]). Your own git configuration needs no approval.
 

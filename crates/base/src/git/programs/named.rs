@@ -45,7 +45,7 @@ impl Named {
         Ok(named)
     }
 
-    /// Adds the hooks that exist in the repository.
+    /// Adds those of the hooks `names` that exist in the repository.
     fn hooks(&mut self, section: &str, shared: &Path, names: &[&str]) {
         for name in names {
             let hook = shared.join("hooks").join(name);

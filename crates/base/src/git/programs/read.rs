@@ -62,7 +62,7 @@ fn is_elsewhere(kept: &Kept, value: &str) -> bool {
     !same(top, &kept.own.join(value))
 }
 
-/// Reads the settings of a file and of all files that it includes, even conditionally.
+/// Reads the settings of a file and of all files that it includes, even those that it includes under a condition.
 fn take(path: &Path, depth: usize, limits: &Limits<'_>, found: &mut Vec<Setting>) -> Result<()> {
     let bytes = match file::read(path, LARGEST) {
         Ok(bytes) => bytes,
@@ -99,7 +99,7 @@ fn included(path: &Path, value: &str) -> Result<PathBuf> {
     })
 }
 
-/// Parses a file's settings with git itself. It runs outside any repository, where it executes nothing.
+/// Parses a file's settings with git itself. git runs outside any repository, where it executes nothing.
 fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>> {
     static KNOWN: Cache<Sha, Vec<Setting>> = Cache::new(1_000);
     let digest = sha256::of(bytes);

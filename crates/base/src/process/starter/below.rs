@@ -1,4 +1,5 @@
-//! Watches and ends the processes below the starter when there is no sandbox.
+//! Ends the starter when nobody listens to it any more, and kills the processes below it if no sandbox or container
+//! does so.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -16,7 +17,8 @@ use crate::process::proc;
 /// How many times to search for processes to kill, because a process may start another one before it is killed.
 const ROUNDS: usize = 1_000;
 
-/// Starts watching whether the other side still listens to the starter, and whether the starter is asked to end.
+/// Starts watching whether the other side still listens to the starter, and whether the starter is asked to end. Does
+/// nothing in a sandbox, which takes care of both.
 ///
 /// # Errors
 /// The system's error if a thread cannot be started, or if this process cannot become the parent of orphans.

@@ -10,7 +10,7 @@ use super::{own, protocol};
 use crate::process::cgroup::{self, Cgroup};
 use crate::process::{Program, found};
 
-/// Returns `program` so that it enters a control group before it starts.
+/// Returns the command that enters the control group, if there is one, and then becomes `program`.
 ///
 /// # Errors
 /// The system's error if the path of mcpkg's own program is unknown.
@@ -22,8 +22,8 @@ pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
     Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([found(program.as_ref())]))
 }
 
-/// Enters the groups, and then replaces this process with the program. This must run on the only thread. Returns the
-/// exit status if it fails.
+/// Enters the groups, and then replaces this process with the program. Only call this while the process has a single
+/// thread. Returns the exit status if it fails.
 pub(super) fn run(arguments: &[OsString]) -> u8 {
     let error = become_program(arguments);
     let _ = writeln!(io::stderr(), "mcpkg: cannot start a sandbox: {error}");

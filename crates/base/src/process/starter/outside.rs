@@ -74,7 +74,7 @@ pub struct Finished {
 }
 
 /// Runs `sandbox`. Inside it, mcpkg's own program starts the program in `request`, once `before` allows it. On failure,
-/// none of its processes keeps running.
+/// no process of the sandbox keeps running.
 pub fn run(
     sandbox: Program,
     request: Request,
@@ -185,8 +185,8 @@ struct Report {
     ran_out_of_memory: bool,
 }
 
-/// Reads the frames of the other side. A tool may have taken over its socket, so the number and size of each kind are
-/// limited.
+/// Reads the frames of the other side. A tool may have taken over the starter's socket, so the number and size of each
+/// kind of frame are limited.
 fn listen(mut channel: &UnixStream, request: &Request, report: &mut Report) -> io::Result<()> {
     request.write(&mut channel)?;
     let mut allowed = Allowance::of(request.output.as_ref());

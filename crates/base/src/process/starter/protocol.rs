@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 /// is the socket.
 pub(super) const WORD: &str = "__start-in-sandbox";
 
-/// The first argument of mcpkg when it enters control groups. The names of the groups and the program to become follow.
+/// The first argument of mcpkg when it enters control groups. The number of groups, their folders, and the program with
+/// its arguments follow.
 pub(super) const ENTER: &str = "__enter-cgroup";
 
 /// The exit status if mcpkg itself failed. Shells use the same status for commands that cannot be run.

@@ -16,7 +16,7 @@ const DEEPEST: usize = 32;
 /// Sends the files of a folder.
 ///
 /// # Errors
-/// The system's error if the other side cannot be reached.
+/// The system's error if a file cannot be read or the other side cannot be reached.
 pub(super) fn take(channel: &mut UnixStream, output: &Output) -> io::Result<()> {
     let (allowed, most) = (Allowance::of(Some(output)), output.files + 8 * MOST_LEFT_OUT);
     Taken { channel, allowed, links: output.links, most }.take(output)
@@ -85,7 +85,7 @@ impl Taken<'_> {
         }
         let begin = if mode & 0o111 == 0 { Frame::File } else { Frame::Program };
         begin(path.to_owned()).write(self.channel)?;
-        // Send at most the announced size: the file may still grow.
+        // Send at most the size that was checked against the limit: the file may still grow.
         let mut left = size;
         let mut piece = vec![0; PIECE as usize];
         while left > 0 {

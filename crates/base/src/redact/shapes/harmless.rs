@@ -97,14 +97,15 @@ pub fn is_harmless(value: &str) -> bool {
         || (word.len() <= 12 && WORDS.binary_search(&word.to_ascii_lowercase().as_str()).is_ok())
 }
 
-/// Whether a string in a list is not a secret: such lists also contain names of secrets, and types.
+/// Whether a string in a list after a secret's name is not a secret. Such lists also contain names of secrets, and
+/// types.
 pub fn is_harmless_in_list(value: &str) -> bool {
     let is_in_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let is_name = value.starts_with(|c: char| c.is_ascii_uppercase()) && value.bytes().all(is_in_name);
     value.is_empty() || is_name || is_harmless(value)
 }
 
-/// Whether the start of a text already shows that it is not a secret's value. Its end may be far away.
+/// Whether the start of a text already shows that it is not a secret's value. The end of the text may be far away.
 pub fn is_harmless_beginning(text: &str) -> bool {
     text.starts_with(HIDDEN)
         || REFERENCES.iter().any(|reference| text.starts_with(reference))
@@ -132,7 +133,8 @@ fn is_variable(value: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether the text after a secret's name starts with a type or a call, as in source code. Its end may be far away.
+/// Whether the text after a secret's name starts with a type or a call, as in source code. The end of the text may be
+/// far away.
 pub fn is_code(text: &str, has_blank: bool) -> bool {
     let count = |is: fn(&u8) -> bool| text.bytes().take(LONGEST).take_while(is).count();
     let name = count(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':'));

@@ -10,7 +10,8 @@ use crate::redact::names::{is_secret_name, may_be_secret};
 /// Options of `curl` that take a name and password.
 const USERS: [&str; 3] = ["-u ", "--user ", "--proxy-user "];
 
-/// How far before an option of `curl` to search for the command's name.
+/// How many bytes before an option of `curl`, or before the password in a `.netrc`, to search for the words that must
+/// precede it.
 const COMMAND: usize = 400;
 
 /// Finds the secret values of options.

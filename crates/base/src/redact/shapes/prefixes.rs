@@ -83,7 +83,7 @@ pub const VAGUE: &[&str] = &[
     "secret_", "sk-", "tvly-", "xai-",
 ];
 
-/// Marks the bytes that start one of these prefixes.
+/// Marks the bytes that start a prefix in [`CLEAR`] or [`VAGUE`].
 pub const FIRST: [bool; 256] = {
     let mut first = [false; 256];
     let mut n = 0;

@@ -48,8 +48,8 @@ impl Quote {
     }
 
     /// Returns the end of the quoted text that starts at a position. The closing quote must have the same number of
-    /// backslashes as the opening one. If the line has no such quote, the text ends at the first other quote: the
-    /// opening one was an apostrophe.
+    /// backslashes as the opening one. If the line has no such quote, the opening one was probably an apostrophe: the
+    /// text ends at the first `"` or at the end of the line.
     pub fn end(&self, text: &str, start: usize, slashes: usize) -> usize {
         let bytes = text.as_bytes();
         let quote = match self {
@@ -60,8 +60,8 @@ impl Quote {
             }
         };
         let mut at = start;
-        // Search for both at once. The quote is usually near, while the end of the line may be far: JSON on one line
-        // has many values.
+        // Search for the quote and the line end at once. The quote is usually near, while the line end may be far: JSON
+        // on one line has many values.
         let line = loop {
             let Some(next) = memchr2(quote, b'\n', &bytes[at..]) else { break bytes.len() };
             at += next;

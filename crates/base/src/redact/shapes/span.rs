@@ -25,7 +25,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Hides a part of the text.
+    /// Adds a part of the text to hide.
     pub fn hide(&mut self, range: Range<usize>) {
         self.spans.push(range.into());
     }
