@@ -87,7 +87,8 @@ impl FileText {
         self.text.as_deref().unwrap_or_default()
     }
 
-    /// Replaces the text of the file, or deletes the file for `None`. Returns the folders that were created for it.
+    /// Replaces the text of the file, or deletes the file for `None`. Returns the folders that were created for the
+    /// file.
     ///
     /// # Errors
     /// `E_PLAN_CHANGED` if it was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`,
@@ -145,7 +146,8 @@ impl FileText {
         .hint("run the command again")
     }
 
-    /// Saves a copy of the file in `folder`, named after the hash of its content. Returns the path of the copy.
+    /// Saves a copy of the file in `folder`, named after the hash of its content. Returns the path of the copy; `None`
+    /// if there is no file to copy.
     pub fn back_up(&self, folder: &Path) -> Result<Option<PathBuf>> {
         let Some(text) = &self.text else { return Ok(None) };
         make_folders(folder, Modes::PRIVATE)?;

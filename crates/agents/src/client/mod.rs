@@ -21,7 +21,7 @@ mod trail;
 
 use mcpkg_core::op::Domain;
 
-/// The group of this domain. Its operations are not tools for agents.
+/// The group of this domain's operations, which are not tools for agents.
 pub const GROUP: &str = "client";
 
 pub const DOMAIN: Domain = Domain {

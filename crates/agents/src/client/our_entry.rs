@@ -11,7 +11,7 @@ use super::runs::Runs;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-/// An entry in an agent's file that starts mcpkg or connects to it.
+/// An entry in an agent's file that starts mcpkg, or that mcpkg wrote.
 pub struct OurEntry {
     pub config: ConfigFile,
     pub name: String,
@@ -51,7 +51,7 @@ impl OurEntry {
     }
 }
 
-/// Returns the entries for mcpkg in a file.
+/// Returns the entries in a file that start mcpkg, or that are exactly what mcpkg wrote.
 pub fn our_entries(context: &Context, config: &ConfigFile) -> Result<Vec<OurEntry>> {
     let read = FileText::of(config)?;
     let document = config.agent.document();

@@ -48,7 +48,7 @@ impl Record {
     /// Returns the record of a change from `before` to `after`.
     ///
     /// # Errors
-    /// A fault if one of the texts is malformed.
+    /// A [`Fault`] if one of the texts is malformed.
     pub fn between(
         document: Document,
         file: &Path,
@@ -75,7 +75,7 @@ impl Record {
     /// Returns the text that `current` would have if the entry had not been written; `None` if there would be no file.
     ///
     /// # Errors
-    /// A fault if the text is malformed, or cannot be edited without changing something else.
+    /// A [`Fault`] if the text is malformed, or cannot be edited without changing something else.
     pub fn undo(&self, document: Document, current: &str) -> Result<Option<String>, Fault> {
         let back = self.splice.reversed();
         if hash(current) == self.after {

@@ -71,7 +71,7 @@ impl Events {
     }
 }
 
-/// A stream that ends if nothing more arrives in time.
+/// A stream that ends at the first read error, such as a timeout.
 pub(super) struct UntilQuiet<R>(R);
 
 impl<R> UntilQuiet<R> {

@@ -14,7 +14,7 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 /// How long an agent waits for an answer to server/discover before it sends initialize.
 const DISCOVER: Duration = Duration::from_secs(3);
 
-/// The revision without a handshake.
+/// The protocol revision without a handshake.
 const MODERN: &str = "2026-07-28";
 
 /// A session with a server.
@@ -62,7 +62,8 @@ impl<'w> Session<'w> {
         Ok(format!("{}, {agreed}", server(&result["serverInfo"])))
     }
 
-    /// Counts the items of a kind, such as tools; `None` if the server does not offer that kind.
+    /// Counts the items of a kind, such as tools; `None` if the server does not offer that kind. Requests no further
+    /// pages after ten seconds.
     pub(super) fn count(&mut self, kind: &str) -> Result<Option<usize>, StepError> {
         if self.capabilities.get(kind).is_none() {
             return Ok(None);

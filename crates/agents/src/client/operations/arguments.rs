@@ -42,7 +42,8 @@ impl Entry {
         ConfigFile::find(context, agents::named(&self.agent)?, self.scope, self.root.as_deref())
     }
 
-    /// Returns the entry's name for the trail; `default` applies if no name is given.
+    /// Returns the entry as the audit trail (`events`) names it, such as `codex:user:mcpkg`. `default` applies if no
+    /// name is given.
     pub fn subject(&self, default: &str) -> String {
         format!("{}:{}:{}", self.agent, self.scope.name(), self.name.as_deref().unwrap_or(default))
     }

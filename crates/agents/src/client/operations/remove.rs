@@ -80,7 +80,7 @@ impl Operation for Remove {
     }
 }
 
-/// Returns the error for a missing entry, with hints that name the entries that mcpkg does have.
+/// Returns the error for a missing entry. Its hint names another entry of mcpkg for the agent, if there is one.
 fn absent(context: &Context, standing: &Standing) -> Result<Error> {
     let Standing { config, name, .. } = standing;
     let title = config.agent.title;
