@@ -26,7 +26,8 @@ pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option
             Placeholder::Nothing => {}
         }
     }
-    // Claude Code appends the typed text if a command has a hint but no placeholder.
+    // Claude Code appends the typed text to a command without placeholders. A hint shows that the command expects such
+    // text.
     if places.is_empty() && names.0.is_empty() && hint.is_some() {
         add(LINE.to_owned(), hint);
     }

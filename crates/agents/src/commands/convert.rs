@@ -1,4 +1,5 @@
-//! Converts a prompt's text to Claude Code's syntax. A deploy writes that text, and the forms for other agents are made from it.
+//! Converts a prompt's text to Claude Code's syntax. A deploy writes that text, and makes the files for other agents
+//! from it.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ pub fn to_claude(name: &str, attributes: &Attributes, text: &str, names: &[Strin
     })
 }
 
-/// Converts OpenCode's placeholders to Claude Code's. OpenCode's highest number stands for all remaining words. Claude Code can
-/// only express that as `$ARGUMENTS`, so it works only for a command with a single number.
+/// Converts OpenCode's placeholders to Claude Code's. OpenCode's highest number stands for all remaining words. Claude
+/// Code can only express that as `$ARGUMENTS`, so the last words are lost unless `$1` is the only number.
 fn from_opencode(text: &str, names: &[String]) -> String {
     let mut pieces = dialect::pieces(Dialect::OpenCode, text, &[]);
     if pieces.iter().filter_map(Piece::word).max() == Some(0) {
@@ -71,8 +72,8 @@ fn unused(text: &str) -> char {
     ('\u{e000}'..'\u{f8ff}').find(|mark| !text.contains(*mark)).unwrap_or('\u{f8ff}')
 }
 
-/// Returns the names of a prompt's words for Claude Code. The only argument of a Jinja template needs no name, because it is the
-/// whole typed line.
+/// Returns the names of a Jinja template's words for Claude Code; empty for other prompts. A template's only argument
+/// needs no name, because it is the whole typed line.
 pub fn names(attributes: &Attributes) -> Vec<String> {
     let is_jinja = attributes.template && attributes.dialect.is_none();
     let several = attributes.arguments.len() > 1;

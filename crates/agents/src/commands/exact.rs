@@ -12,11 +12,11 @@ pub fn exact(name: &str, attributes: &Attributes, text: &str) -> Option<String> 
     (read.content == text && is_same(&read.attributes, attributes)).then_some(file)
 }
 
-/// Marks a file that contains only the text. Without the mark, the text alone would be read differently.
+/// The front matter of a file that contains only the text. It is needed if the text alone would be read differently.
 const ALONE: &str = "---\n# The text follows as it is; mcpkg.export.json says the rest.\n---\n";
 
-/// Returns the file of a prompt for an export: the file that the prompt was imported from if [`listed`] reads that as this
-/// prompt, otherwise only the text.
+/// Returns the file of a prompt for an export: the file that the prompt was imported from if [`listed`] reads that as
+/// this prompt, otherwise only the text, after [`ALONE`] if necessary.
 pub fn to_list(name: &str, attributes: &Attributes, text: &str) -> String {
     let reads_back = |file: &String| {
         let (read, content) = listed(file, attributes);

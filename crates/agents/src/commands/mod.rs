@@ -147,7 +147,8 @@ pub fn refresh(attributes: &mut Attributes, text: &str) {
     }
 }
 
-/// Returns a file that [`read`] reads as this prompt. For an imported command, this is the imported file.
+/// Returns a file that [`read`] reads as this prompt. For an imported command that has not changed, this is the
+/// imported file.
 pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame)
         && let Some(file) = toml_file::source(attributes, text)
@@ -162,8 +163,8 @@ pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String>
     }
 }
 
-/// Returns the prompt's file for Claude Code. For a command that was imported from there, it has the same bytes as the imported
-/// file.
+/// Returns the prompt's file for Claude Code. For an unchanged command that was imported from there, it has the same
+/// bytes as the imported file.
 pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     let front = front_of(attributes, text);
     let names = names_of(&front);
@@ -188,7 +189,8 @@ pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attribu
             return Ok((kept, content));
         }
     }
-    // An export may have generated the front matter. Try without it first, and keep it only if that does not read back.
+    // An export may have generated the front matter. Try without it first, and keep it only if the prompt would
+    // otherwise give another file.
     let front = split(file).ok().map(|parts| parts.front.to_owned());
     let kept = Attributes { front_matter: front, ..attributes.clone() };
     let mut readings = vec![(attributes.clone(), content.clone()), (kept, content.clone())];

@@ -1,6 +1,7 @@
 //! Converts shell code that a command runs before a model sees its text: `` !`date` `` in Claude Code, `!{date}` in Gemini.
 
-/// Converts shell code from Claude Code's syntax to Gemini's: `` !`date` `` -> `!{date}`.
+/// Converts shell code from Claude Code's syntax to Gemini's: `` !`date` `` -> `!{date}`. Code with line breaks or
+/// unbalanced braces stays unchanged.
 pub fn shell_to_gemini(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
