@@ -1,5 +1,7 @@
-//! Writes commands for agents that do not fill in arguments. Each placeholder becomes a name in braces, and a list above the text
-//! explains the names. VS Code gets `${input:...}` instead, and asks the user for the value.
+//! Writes the arguments of a command as another agent reads them. For agents that do not fill in arguments, each
+//! placeholder becomes a name in braces, and a list above the text explains the names. VS Code gets `${input:...}`
+//! instead, and asks the user for the value. OpenCode gets numbers, and Gemini gets `{{args}}` for the whole typed
+//! line.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -163,7 +165,8 @@ impl<'f> Command<'f> {
         }
     }
 
-    /// Returns the description of an argument, or its position in the user's input if there is none.
+    /// Returns the description of an argument; without one, the position of an unnamed word in the user's input, and
+    /// `None` for a named word.
     fn meaning(&self, place: Placeholder) -> Option<String> {
         let known = self.known.iter().find(|argument| argument.name == self.name(place));
         let described =

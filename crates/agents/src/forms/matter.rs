@@ -64,12 +64,12 @@ pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
 pub struct Keys {
     /// The values by key, in their original order.
     pub map: Map<String, Value>,
-    /// If it is not valid YAML and was read leniently: the reason, and the line within the YAML.
+    /// If the front matter is not valid YAML and was read leniently: the reason, and the line within the YAML.
     pub odd: Option<(String, usize)>,
 }
 
-/// Parses front matter as leniently as agents do: `argument-hint: [pr] [priority]` and `globs: *.ts` are common, but not valid
-/// YAML. If it is malformed even so, the error's details contain the line.
+/// Parses front matter as leniently as agents do: `argument-hint: [pr] [priority]` and `globs: *.ts` are common, but
+/// not valid YAML. If even that fails, the error's details have `line` if the position is known.
 pub fn keys(yaml: &str) -> Result<Keys> {
     // Fast path: most files have no front matter.
     if yaml.is_empty() {
@@ -185,7 +185,8 @@ pub fn replace(matter: &str, key: &str, lines: &str) -> String {
     [&old[..from_or_first].concat(), &lines, &old[from_or_first + length..].concat()].map(String::as_str).concat()
 }
 
-/// Removes a key and returns its value as text. If YAML reads it as a list or a number, returns the line as written.
+/// Removes a key and returns its value as text. If YAML reads the value as a list or a number, returns the value as
+/// written.
 fn scalar(map: &mut Map<String, Value>, yaml: &str, key: &str) -> Option<String> {
     match map.shift_remove(key)? {
         Value::Null => None,

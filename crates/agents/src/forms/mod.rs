@@ -25,7 +25,7 @@ pub fn stem(name: &str) -> &str {
     ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
-/// Replaces the characters of a name that a deploy does not use in file names with `_`.
+/// Replaces every character except ASCII letters, digits, `_` and `-` with `_`, as a deploy does in file names.
 pub fn file_letters(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect()
 }

@@ -29,7 +29,8 @@ impl Scope {
         self.notes.push((line.into(), text.into()));
     }
 
-    /// Narrows the scope to a folder of the project; an empty path means the whole project.
+    /// Narrows a rule that applies always or for globs to a folder of the project; an empty path means the whole
+    /// project.
     pub fn within(mut self, folder: &str) -> Self {
         if !folder.is_empty() {
             self.applies = match self.applies {
@@ -94,8 +95,8 @@ fn claude(text: &str) -> Scope {
     scope
 }
 
-/// Reads a rule of Copilot and VS Code: `applyTo`. Without it, Copilot always loads the file and VS Code never does on its
-/// own. mcpkg then uses the narrower scope, manual.
+/// Reads a rule of Copilot and VS Code: `applyTo`. Without that key, Copilot always loads the file and VS Code never
+/// does on its own. mcpkg then follows VS Code: the rule applies by its description, or manually if it has none.
 fn copilot(text: &str) -> Scope {
     let mut scope = Scope { applies: Applies::Manual, ..Scope::default() };
     let front = front(text, &mut scope, "and applies only when you add it manually");

@@ -23,14 +23,15 @@ pub enum GlobList {
     Yaml,
     /// One quoted text with commas between the globs.
     Quoted,
-    /// The rest of the line, split at commas. The agent does not parse YAML.
+    /// The rest of the line, without quotes and with commas between the globs.
     Bare,
 }
 
 /// How a rule without globs expresses when it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// No key expresses it. Depending on `else_always`, a rule without globs always applies, or mcpkg refuses to write it.
+    /// No key expresses it. A rule without globs always applies if `else_always`; otherwise mcpkg writes the glob `**`
+    /// for a rule that always applies. mcpkg refuses to write a rule that applies by its description or manually.
     Globs {
         /// Whether rules without globs always apply.
         else_always: bool,

@@ -138,7 +138,7 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// The keys that mcpkg converts. Others are specific to one agent.
+/// The keys that mcpkg converts. All other keys are specific to one agent.
 const SAID: [&str; 4] = ["name", "description", "tools", INSTRUCTIONS];
 
 /// A parsed subagent.
@@ -148,7 +148,7 @@ pub struct Subagent {
     description: Option<String>,
     /// The allowed tools. `None` means all tools.
     tools: Option<Vec<String>>,
-    /// The keys that only the original agent understands.
+    /// The keys that only the agent of the file understands.
     others: Vec<String>,
     /// The text, if the file is TOML.
     text: Option<String>,
@@ -185,7 +185,7 @@ impl Subagent {
         }
     }
 
-    /// Returns the keys that only the original agent understands.
+    /// Returns the keys that only the agent of the file understands.
     pub fn others(&self) -> &[String] {
         &self.others
     }
@@ -195,8 +195,8 @@ impl Subagent {
         self.text.as_deref()
     }
 
-    /// Whether an agent knows all tools of the subagent under the names in the file. Claude Code refuses to start a subagent if
-    /// it knows none of the tools.
+    /// Whether the subagent has a description, and an agent knows all of its tools under the names in the file. Claude
+    /// Code refuses to start a subagent if it knows none of the tools.
     pub fn is_in(&self, form: &SubagentForm) -> bool {
         let SubagentForm::Markdown { tools: names, .. } = form else { return false };
         let known = |tool: &String| names.named(tool);
@@ -330,8 +330,8 @@ impl ToolNames {
     }
 }
 
-/// Finds a tool by the name that any agent uses for it. Does not find restricted names such as `Bash(git:*)`, because only one
-/// agent understands those.
+/// Finds a tool by the name that any agent uses for it. Does not find restricted names such as `Bash(git:*)`, because
+/// only one agent understands such a name.
 fn tool(name: &str) -> Option<&'static Tool> {
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     TOOLS.iter().find(|tool| {

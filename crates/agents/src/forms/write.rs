@@ -82,7 +82,8 @@ fn globs_lines(format: &RuleFormat, globs: &[String]) -> Result<String, Unsayabl
     let globs: Vec<&str> = globs.iter().map(|glob| glob.strip_prefix("./").unwrap_or(glob)).collect();
     let everything = globs.contains(&"**");
     let says_always = matches!(format.switch, Switch::Globs { .. });
-    // If an agent has no key for "always", the glob `**` makes a rule always apply, so such globs cannot be written as globs.
+    // If an agent has no key for "always", the glob `**` makes a rule always apply. So a list of globs that contains
+    // `**` cannot be written.
     if globs.is_empty() || globs.iter().any(|glob| !is_plain(glob)) || (everything && says_always) {
         return Err(Unsayable::Globs);
     }

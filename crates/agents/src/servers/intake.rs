@@ -13,7 +13,7 @@ use mcpkg_base::redact::holds_token;
 pub struct Taken {
     /// The servers, by the names of their entries.
     pub servers: Vec<(String, Read)>,
-    /// The text with the imported entries. It is unchanged if nothing had to be removed.
+    /// The text with the imported entries. It is unchanged if nothing had to be removed or replaced.
     pub text: String,
     /// Notes for people, one per line.
     pub notes: Vec<String>,
@@ -84,8 +84,8 @@ impl Dialect {
         Ok(taken)
     }
 
-    /// Returns an entry's fields, in their original order, with the server's new values. `None` if the agent's format cannot
-    /// express those.
+    /// Returns an entry's fields, in their original order, with the server's new values. `None` if the agent's format
+    /// cannot express the new values.
     fn rewritten(&self, entry: &Value, read: &Read) -> Option<Vec<(String, Value)>> {
         let written: Map<String, Value> = self.write(&read.definition, true).ok()?.fields.into_iter().collect();
         let entry = entry.as_object()?;
@@ -115,7 +115,8 @@ impl Dialect {
         Ok(text)
     }
 
-    /// Returns the fields of the entry for a server. If the server is disabled, they include the switch.
+    /// Returns the fields of the entry for a server. If the server is disabled, they include the switch. `None` if the
+    /// agent's format cannot express the server.
     pub fn entry(&self, definition: &mcpkg_store::servers::Definition, enabled: bool) -> Option<Vec<(String, Value)>> {
         let mut fields = self.write(definition, true).ok()?.fields;
         if let Some((key, on)) = self.switch.filter(|_| !enabled) {
@@ -125,7 +126,7 @@ impl Dialect {
     }
 }
 
-/// Whether a comment contains text that looks like a token.
+/// Whether a line that begins with a comment contains text that looks like a token.
 fn holds_token_outside(text: &str) -> bool {
     text.lines().any(|line| {
         let comment = line.trim_start();

@@ -1,8 +1,9 @@
 //! Replaces possible secrets with references before a server is stored.
 //!
-//! The values of variables and headers are not stored, because mcpkg cannot tell which of them are secret. The user can name the
-//! ones to store. Elsewhere, only text that looks like a secret is replaced: passwords and keys in URLs, and tokens among the
-//! arguments.
+//! The values of variables and headers are not stored, because mcpkg cannot tell which of them are secret. The user can
+//! name the variables and headers to store. Elsewhere, only text that looks like a secret is replaced: passwords and
+//! keys in URLs, and tokens among the arguments. Keys that only one agent understands are removed if their value may be
+//! secret.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -39,7 +40,7 @@ pub struct TakenOut {
 }
 
 impl Secrets {
-    /// Creates a value that leaves the values of these variables and headers unchanged.
+    /// Creates a value that leaves these variables and headers unchanged.
     pub fn keeping(keep: &[String]) -> Self {
         Self { keep: keep.to_vec(), taken: BTreeMap::new() }
     }
@@ -220,7 +221,8 @@ impl Taking<'_, '_> {
         if holds_token(plain) { self.variable(what, plain, wanted) } else { Part::Text(plain.to_owned()) }
     }
 
-    /// Returns the variable that replaces a secret. Its name is `wanted`, or starts with the server's name if `wanted` is taken.
+    /// Returns the variable that replaces a secret. An environment variable keeps its own name unless that name already
+    /// stands for another secret. All other names start with the server's name.
     fn variable(&mut self, what: &str, secret: &str, wanted: &str) -> Part {
         let mut hasher = DefaultHasher::new();
         secret.hash(&mut hasher);

@@ -6,7 +6,8 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 pub struct Change {
     pub fields: Vec<(String, Value)>,
-    /// Whether the change replaces an existing entry completely. Otherwise, it changes only the fields named here.
+    /// Whether the change replaces an existing entry completely. Otherwise, it sets `fields` and removes the unwanted
+    /// ones.
     pub replaces: bool,
     /// The fields that belong to the writer of the entry. Those that `fields` lacks are removed. All other fields belong to the
     /// user and stay.
