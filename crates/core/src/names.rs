@@ -11,7 +11,7 @@ pub const MAX_DESCRIPTION: usize = 64 << 10;
 /// Checks a name: `[A-Za-z0-9._-]{1,255}`, and neither `.` nor `..`. `what` begins the error message, such as `Prompt`.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` with contract 001's sentence.
+/// `E_INVALID_ARGUMENT`, worded as in contract 001 (prompts and resources).
 pub fn check(what: &str, name: &str) -> Result<()> {
     let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
     if name.is_empty() {

@@ -14,8 +14,8 @@ pub fn generate<T: JsonSchema>() -> Schema {
 
 /// Returns the schema in the contracts' form: `type`, `properties` (even if there are none) and `required`.
 ///
-/// A field is optional if it is not in `required`. The contracts mention neither null nor Rust's integer formats, so both are
-/// removed.
+/// A field is optional if it is not in `required`. The contracts mention neither null nor titles, defaults, limits and
+/// Rust's integer formats, so all of these are removed.
 pub fn contract_form(schema: Schema) -> Map<String, Value> {
     let mut schema = schema.to_value();
     tidy(&mut schema);

@@ -51,8 +51,8 @@ pub fn parses(source: &str) -> bool {
     guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
 }
 
-/// Checks declared arguments: their number, that no name occurs twice, that a template can use the names, and that the
-/// descriptions can be displayed.
+/// Checks declared arguments: their number, the total length of their descriptions, that no name occurs twice, and that
+/// a template can use each name.
 pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     if arguments.len() > MAX_ARGUMENTS {
         let why = format!("{} arguments are declared; the limit is {MAX_ARGUMENTS}", arguments.len());
@@ -91,9 +91,9 @@ pub fn check_arguments(arguments: &[Argument]) -> Result<()> {
     Ok(())
 }
 
-/// Renders a template. An optional argument without a value is an empty string. The result has at most `limit` bytes and
-/// at most 2 MiB. Fails with `E_INVALID_ARGUMENT` if a required argument is missing or the values are too large, and with
-/// `E_TEMPLATE_FAILED` and the line for other errors.
+/// Renders a template. An optional argument without a value is an empty string. The result has at most `limit` bytes
+/// and at most 2 MiB; a larger one fails with `E_TOO_LARGE`. Fails with `E_INVALID_ARGUMENT` if a required argument is
+/// missing or the values are too large, and with `E_TEMPLATE_FAILED` and the line for other errors.
 pub fn render(
     prompt: &str,
     source: &str,
@@ -152,7 +152,8 @@ pub fn variables(source: &str) -> Result<Vec<String>> {
 }
 
 /// Checks that each name in a template is declared, or has a fallback through `default` or `is defined`. Fails with
-/// `E_TEMPLATE_FAILED`; the error lists the undeclared names and suggests similar declared ones.
+/// `E_TEMPLATE_FAILED`; the error lists the undeclared names, and suggests a declared name that is similar to the first
+/// one.
 pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
     let known = |name: &str| declared.iter().any(|argument| argument.name == name);
     let mut unknown: Vec<String> = variables(source)?.into_iter().filter(|name| !known(name)).collect();

@@ -85,8 +85,8 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
     }))
 }
 
-/// Whether a key still allows what `grant` says: it is still valid, and its project still has the same name. Servers check
-/// this for streams that stay open.
+/// Whether a key still allows what `grant` says: the key is still valid, its rights are the same, and its project still
+/// has the same name. Servers check this for streams that stay open.
 pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     let key = match access::get(db, &grant.key) {
         Ok(key) => key,

@@ -1,9 +1,9 @@
 //! Consent: how a plan is approved after it was shown. An approval is valid once, and only for that plan.
 //!
-//! There are two ways. A caller *confirms* a plan with the token that came with it ([`token`], for contract 000's writing
-//! tools). A person *consents* to a stored request ([`request`]): at a terminal, with `mcpkg consent approve`, or by answering
-//! an elicitation of a client that is trusted with it. Nothing that an agent can send counts as consent: no argument, no
-//! prompt, no token.
+//! There are two ways. A caller *confirms* a plan with the token that came with it ([`token`], for the writing tools of
+//! contract 000, agentpack). A person *consents* to a stored request ([`request`]): at a terminal, with `mcpkg consent
+//! approve`, or by answering a question (an MCP elicitation) of a client whose access key allows that. Nothing that an
+//! agent can send counts as consent: no argument, no prompt, no token.
 //!
 //! If a request comes with a nonce ([`nonce`]), only the asker can use the approval, and the nonce is worthless until a person
 //! approves. A person may widen an approval ([`widened`]): for a limited time, the same asker's plans that only read from one
@@ -51,7 +51,7 @@ const fn in_time(asked_at: Millis, expires_at: Millis, now: Millis) -> bool {
     now >= asked_at.saturating_sub(SLACK) && now < expires_at
 }
 
-/// Appends an event for a request to the trail.
+/// Appends an event for a request to the audit trail (`events`).
 fn event(context: &Context, db: &Db<'_>, kind: &str, project: &str, subject: &str) -> Result<()> {
     let project = Some(project).filter(|project| !project.is_empty());
     context.event(db, context.author(), project, kind, subject)

@@ -44,8 +44,9 @@ pub enum Held<'a> {
 /// holds nothing gets an error with a request and its nonce.
 ///
 /// # Errors
-/// `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_MISMATCH` with the `mismatch_kind` `unknown`,
-/// `session_differs`, `plan_changed` or `consumed`.
+/// `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_PENDING` or `E_CONSENT_DENIED` for the
+/// request that the nonce belongs to; `E_CONSENT_MISMATCH` with the `mismatch_kind` `unknown`, `session_differs`,
+/// `plan_changed` or `consumed`.
 pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);
@@ -142,7 +143,7 @@ fn issue(context: &Context, db: &Db<'_>, request: &Request) -> Result<String> {
     Ok(format!("{}.{secret}", request.uuid.simple()))
 }
 
-/// Waits for a person to approve the request that a nonce belongs to, and returns the consent.
+/// Waits up to `wait` for a person to approve the request that a nonce belongs to, and returns the consent.
 fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Result<Consent> {
     let unknown = || mismatch("unknown", "is unknown");
     let (id, secret) = nonce.trim().split_once('.').ok_or_else(unknown)?;

@@ -108,7 +108,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
 /// Shows the plan to the person at the caller's terminal, and asks for consent.
 ///
 /// # Errors
-/// `E_CONFIRM_REQUIRED` if they say no.
+/// `E_CONFIRM_REQUIRED` if the person says no.
 pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent> {
     (context.ask)(Body::lines(&need.effects), &format!("{}?", need.summary))?;
     Ok(Consent(Given::AtTerminal))

@@ -11,13 +11,13 @@ use mcpkg_base::sha256::{self, Sha};
 use mcpkg_store::Db;
 use mcpkg_store::consents::{self, Binding, New, Request, State};
 
-/// How long a token is valid: ten minutes (contract 000, two-stage confirmation).
+/// How long a token is valid: ten minutes, as in the two-stage confirmation of contract 000 (agentpack).
 pub const LIFE: Millis = 10 * 60_000;
 
 /// A token that was issued to a caller.
 #[derive(Debug)]
 pub struct Issued {
-    /// The token: 64 hex digits. It is not stored anywhere.
+    /// The token: 64 hex digits. mcpkg stores only its SHA-256.
     pub token: String,
     pub expires_at: Millis,
 }
