@@ -2,8 +2,8 @@
 //!
 //! There are two ways. A caller *confirms* a plan with the token that came with it ([`token`], for the writing tools of
 //! contract 000, agentpack). A person *consents* to a stored request ([`request`]): at a terminal, with `mcpkg consent
-//! approve`, or by answering a question (an MCP elicitation) of a client whose access key allows that. Nothing that an
-//! agent can send counts as consent: no argument, no prompt, no token.
+//! approve`, or by answering a question (an MCP elicitation) of a client that has the right to pass on consent
+//! (`Rights::consent`). Nothing that an agent can send counts as consent: no argument, no prompt, no token.
 //!
 //! If a request comes with a nonce ([`nonce`]), only the asker can use the approval, and the nonce is worthless until a person
 //! approves. A person may widen an approval ([`widened`]): for a limited time, the same asker's plans that only read from one

@@ -1,4 +1,4 @@
-//! `mcpkg events`: shows the trail, which records every change.
+//! `mcpkg events`: shows the audit trail, which records every change.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -83,7 +83,7 @@ impl Operation for Events {
             std::thread::sleep(POLL);
             let filter = Filter { after: Some(newest), ..filter };
             events = match context.store.read(|db| named(db, &filter, BATCH)) {
-                // The server may come back, or a standby may take over, so keep trying.
+                // The database server may come back, or a standby may take over, so keep trying.
                 Err(error) if error.code() == Code::Unavailable && context.store.location().file().is_none() => {
                     tracing::warn!(%error, "cannot read the trail; trying again");
                     Vec::new()
@@ -106,8 +106,8 @@ pub(super) fn since(context: &Context, text: &str) -> Result<Millis> {
     })
 }
 
-/// Returns the project of `--project`. A project selected in any other way, such as by the current folder, does not filter
-/// the trail.
+/// Returns the project of `--project`. A project selected in any other way, such as by the current folder, does not
+/// filter the audit trail.
 pub(super) fn project(context: &Context) -> Option<&str> {
     context.selection.named.as_deref().filter(|_| context.selection.named_by == "--project")
 }

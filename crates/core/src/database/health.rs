@@ -16,13 +16,14 @@ const QUICK: u64 = 64 << 20;
 /// `doctor` suggests compacting if this many bytes are free, and if they are a quarter of the file.
 const WORTH_COMPACTING: u64 = 16 << 20;
 
-/// `doctor` reports a table without limits if it has at least this many rows.
+/// `doctor` reports an audit trail without limits if it has at least this many events.
 const MANY: i64 = 1_000_000;
 
 /// `doctor` suggests pruning if this many rows are beyond a table's limits.
 const WORTH_PRUNING: u64 = 10_000;
 
-/// Checks the file, the selected project, tables that have grown, and free space.
+/// Checks the file, the selected project, tables that have grown, free space, and whether the file is on another
+/// machine.
 pub fn health(context: &Context) -> Vec<Finding> {
     let mut findings = vec![file(context), selection(context)];
     // Ignore errors here: if the database cannot be read, the finding about the file already says so.
@@ -32,7 +33,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
     findings
 }
 
-/// Reports tables that have grown.
+/// Reports tables that exceed their limits, or a long audit trail without limits.
 fn grown(context: &Context) -> Result<Option<Finding>> {
     context.store.read(|db| {
         let mut beyond = 0;

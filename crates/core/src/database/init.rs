@@ -32,7 +32,7 @@ impl Operation for Init {
     fn run(self, context: &Context) -> Result<Reply> {
         let database = context.store.location().to_string();
         let binary = std::env::current_exe().map_or_else(|_| "mcpkg".to_owned(), |path| path.display().to_string());
-        // The client finds a database in the default place by itself. Any other database has to be named.
+        // `mcpkg serve` finds the default database by itself. Any other database has to be named.
         let default =
             crate::database::default_path().is_some_and(|path| Some(&*path) == context.store.location().file());
         let mut arguments = vec![];

@@ -1,4 +1,5 @@
-//! Operations on the database itself, such as init, backup, restore, check and the trail. Only the shell offers them.
+//! Operations on the database itself, such as init, backup, restore, check and the audit trail. Only the shell offers
+//! these operations.
 
 pub mod address;
 

@@ -33,7 +33,7 @@ impl Operation for Prune {
         `mcpkg compact --keep-revisions N`, `mcpkg snapshot prune` or `mcpkg tool prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prune --dry-run", "mcpkg prune --yes"];
     const EFFECT: Effect = Effect::Write;
-    // Pruning the trail changes what readers of it see, in every project.
+    // Pruning the audit trail (`events`) changes what its readers see, in every project.
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::NO_LIST };
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

@@ -1,4 +1,4 @@
-//! The resource `mcpkg://events`: the newest rows of the trail.
+//! The resource `mcpkg://events`: the newest rows of the audit trail.
 
 use serde_json::Map;
 

@@ -17,6 +17,6 @@ pub struct Audience<'a> {
     pub key: Option<&'a str>,
     /// The tools that the session installed for itself, if any.
     pub session: Option<&'a Arc<SessionInstalls>>,
-    /// The toolset that the server was started with. It replaces the active one.
+    /// The toolset that the server was started with. It replaces the toolset that is active in the database.
     pub toolset: Option<&'a str>,
 }

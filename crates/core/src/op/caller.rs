@@ -17,7 +17,7 @@ pub enum Caller {
 /// A client of a server that speaks MCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// The access key that its request came with.
+    /// What the access key of the request allows; `None` without a key.
     pub key: Option<Grant>,
     pub connection: Connection,
     /// The contract that the server implements (`serve --as`).
@@ -87,7 +87,7 @@ pub struct Grant {
     pub consent: bool,
     /// The namespaces in which the holder may publish tools on a server's registry.
     pub publish: Vec<Namespace>,
-    /// Whether the holder may post attestations to that registry.
+    /// Whether the holder may post attestations to a server's registry.
     pub attest: bool,
     /// Whether the holder may run commands, if a person consents.
     pub execute: bool,
@@ -110,7 +110,7 @@ pub struct Rights {
 impl Caller {
     /// Returns a client that calls itself `name`.
     ///
-    /// If the client has a key, the trail names the key as well, because a client may claim any name.
+    /// If the client has a key, the audit trail (`events`) names the key as well, because a client may claim any name.
     pub fn client(name: Option<&str>, key: Option<Grant>, connection: Connection, identity: Identity) -> Self {
         let name = name.unwrap_or("unknown");
         let actor = match &key {
@@ -120,7 +120,7 @@ impl Caller {
         Caller::Client(Client { key, connection, identity, actor })
     }
 
-    /// Returns the caller's name in the trail: `shell`, `mcp:CLIENT` or `key:KEY:CLIENT`.
+    /// Returns the caller's name in the audit trail (`events`): `shell`, `mcp:CLIENT` or `key:KEY:CLIENT`.
     pub fn actor(&self) -> &str {
         match self {
             Caller::Shell => "shell",

@@ -18,7 +18,7 @@ pub struct Changes {
 pub enum Reach {
     /// The clients of the event's project.
     Project,
-    /// All clients, because the operation may select or rename a project.
+    /// All clients, for example because the operation may select or rename a project.
     Everybody,
 }
 
@@ -30,7 +30,7 @@ impl Changes {
     /// operation.
     pub const PROJECT: Self = Self { prompts: true, resources: true, tools: true, skills: true, reach: Reach::Project };
 
-    /// All lists of all clients, because another project is selected.
+    /// All lists of all clients, for an operation that may select another project.
     pub const SELECTION: Self = Self { reach: Reach::Everybody, ..Self::PROJECT };
 
     /// The project's prompts, and the skills made from them.

@@ -45,7 +45,7 @@ pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 /// Shows something and asks a person for a line of text. Fails without a person at a terminal.
 pub type Line = dyn Fn(Body, &str) -> Result<String> + Send + Sync;
 
-/// Takes the id of a request for consent. The caller's client asks its user about it once the call has ended.
+/// Takes the id of a request for consent. Once the call has ended, the caller's client asks its user about the request.
 pub type Elicit = dyn Fn(Uuid) + Send + Sync;
 
 /// The context of an operation.
@@ -59,9 +59,11 @@ pub struct Context {
     pub surface: Arc<Surface>,
     /// How the call selects its project.
     pub selection: Selection,
-    /// The toolset that limits which installed tools are visible and callable. It replaces the active toolset.
+    /// The toolset that limits which installed tools are visible and callable. It replaces the toolset that is active
+    /// in the database.
     pub toolset: Option<String>,
-    /// The id of the client's connection or of the shell command, for the trail. Empty if nothing will be written.
+    /// The id of the client's connection or of the shell command, for the audit trail (`events`). Empty if nothing will
+    /// be written.
     pub connection: Arc<str>,
     /// The tools that the session installed for itself, if any.
     pub session: Option<Arc<SessionInstalls>>,
@@ -86,7 +88,7 @@ pub struct Context {
     pub confirmation: Confirmation,
     /// What this user approved on this machine. It is stored outside the database.
     pub approved: Approved,
-    /// Cancelled when the user gives up. Long work checks it, and waiting ends when it is cancelled.
+    /// Cancelled when the user gives up. Long work checks this token, and every wait ends when it is cancelled.
     pub cancelled: CancellationToken,
     /// Takes the ids of consent requests that the client should ask its user about. `None` if the client cannot do that or is
     /// not trusted with it.
@@ -95,7 +97,8 @@ pub struct Context {
     pub answered: Option<Uuid>,
     /// The notes of the consents that the call used. The caller gets them with the result.
     pub notes: Arc<Mutex<Vec<String>>>,
-    /// Called before waiting for another host, to release locks that other calls of the same server may need.
+    /// Called before a long wait, such as for another host, to release locks that other calls of the same server may
+    /// need.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, in addition to their own (`serve --allow-outside`).
     pub allow_outside: Vec<PathBuf>,
@@ -223,7 +226,7 @@ impl Context {
         Author { actor: self.caller.actor(), now: self.clock.now() }
     }
 
-    /// Appends an event to the trail.
+    /// Appends an event to the audit trail.
     pub fn event(
         &self,
         db: &Db<'_>,

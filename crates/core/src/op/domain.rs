@@ -62,8 +62,8 @@ pub struct Domain {
     pub growing: &'static [Growing],
     /// Repairs what an earlier process left unfinished, before a command or a server starts.
     pub recover: fn(&Context),
-    /// The files of the original program whose contract the domain implements. A server that presents itself as that program
-    /// follows them.
+    /// The files of the original program whose contract the domain implements. A server that presents itself as that
+    /// program takes over changes in these files.
     pub original: Option<&'static Original>,
     /// Finds the folder that a server deploys into if the caller does not name one. Only the domain that deploys has this.
     pub deploy_root: Option<DeployRoot>,
@@ -103,8 +103,8 @@ impl Domain {
 /// Finds a deploy root from the database and from the folder in which the server was started.
 pub type DeployRoot = fn(&Db<'_>, &Selection) -> Result<Option<PathBuf>>;
 
-/// The files that a contract's original program keeps on this machine. A server that presents itself as the original follows
-/// these files while it runs.
+/// The files that a contract's original program keeps on this machine. A server that presents itself as the original
+/// takes over changes in these files while it runs.
 pub struct Original {
     /// The program that such a server presents itself as.
     pub identity: Identity,

@@ -168,12 +168,12 @@ impl Entry {
         }
     }
 
-    /// Returns the operation's name in the trail and the log, such as `prompt.create`.
+    /// Returns the operation's name in the audit trail and the log, such as `prompt.create`.
     pub fn kind(&self) -> String {
         self.cli.join(".")
     }
 
-    /// Whether `kind` is the operation's name in the trail.
+    /// Whether `kind` is the operation's name in the audit trail.
     pub fn is_kind(&self, kind: &str) -> bool {
         self.cli.iter().copied().eq(kind.split('.'))
     }
@@ -388,7 +388,7 @@ impl Call {
         self.missing_database
     }
 
-    /// Runs the operation, and records a refused change in the trail.
+    /// Runs the operation, and records a refused change in the audit trail.
     pub fn run(self, context: &Context) -> Result<Reply> {
         let (entry, subject) = (self.entry, self.subject);
         let result = match entry.effect.reads() {

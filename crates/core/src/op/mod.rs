@@ -50,8 +50,8 @@ pub use surface::Surface;
 pub use undoable::{Alone, Undo, Undoable};
 pub use watching::{Ring, Watch, Watching};
 
-/// An experimental MCP capability. When mcpkg connects to a plugin, it announces here which database it serves. If the plugin
-/// is a server of the same database, it refuses, because it would be its own plugin.
+/// An experimental MCP capability. When mcpkg connects to a plugin, it announces here which database it serves. A
+/// plugin that is a server of the same database refuses the connection, because mcpkg would be its own plugin.
 pub const PLUGIN_OF: &str = "mcpkg/pluginOf";
 
 /// Where an operation is offered.
@@ -113,8 +113,8 @@ impl Effect {
         }
     }
 
-    /// Whether the operation changes data that the database serves. Callers that may only read cannot call it, and the trail
-    /// records it.
+    /// Whether the operation changes data that the database serves. Callers that may only read cannot call such an
+    /// operation, and the audit trail (`events`) records it.
     pub const fn changes(self) -> bool {
         matches!(self, Effect::Create | Effect::Write | Effect::Destroy)
     }
@@ -123,15 +123,15 @@ impl Effect {
 /// The format of an operation's replies and errors. Each has a writer in `present`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A sentence, as in contract 001.
+    /// A sentence, as in contract 001 (prompts and resources).
     Sentence,
-    /// The envelope of contract 000.
+    /// The envelope of contract 000 (agentpack).
     Envelope,
     /// One JSON object, as text and as structuredContent, and a typed error object for a failure (contracts 002 to 004). Each
     /// object begins with this `schema_version`, if there is one.
     Json(Option<&'static str>),
-    /// Like `Json` for a success. A failure is a JSON-RPC error of contract 003, if the protocol revision allows that for
-    /// tools.
+    /// Like `Json` for a success. A failure is a JSON-RPC error of contract 003 (smctl), if the protocol revision
+    /// allows that for tools.
     Rpc,
     /// The output of a projected tool: text and files as content blocks, data unchanged as structuredContent, and facts about
     /// the run in `_meta`.
@@ -257,7 +257,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         Self::CLI.join(" ")
     }
 
-    /// Returns the name of the thing that the call changes, for the trail.
+    /// Returns the name of the thing that the call changes, for the audit trail (`events`).
     fn subject(&self) -> String {
         String::new()
     }
@@ -270,7 +270,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     /// Fails if the thing to change does not exist. Called before a terminal asks about an [`Effect::Destroy`].
     ///
     /// # Errors
-    /// `E_NOT_FOUND`, or another reason why it cannot be done.
+    /// `E_NOT_FOUND`, or another reason why the change cannot be made.
     fn look(&self, _context: &Context) -> Result<()> {
         Ok(())
     }
@@ -280,7 +280,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     /// call runs, the person is asked again.
     ///
     /// # Errors
-    /// The reason why it cannot be done.
+    /// The reason why the call cannot do that.
     fn foresee(&self, _context: &Context) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -309,7 +309,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         error
     }
 
-    /// Runs the operation. Errors have a code of `error.rs` and a message that names the thing.
+    /// Runs the operation. Errors have a [`Code`](mcpkg_base::error::Code) and a message that names the thing.
     fn run(self, context: &Context) -> Result<Reply>;
 }
 
@@ -332,7 +332,7 @@ pub struct Reply {
     pub warnings: Vec<String>,
     /// Further details. The shell prints them to stderr with `-v`, and then omits [`LISTED_BY_VERBOSE`] from the hints.
     pub details: Vec<String>,
-    /// Whether `--check` found differences. If so, the shell exits with status 3.
+    /// Whether `--check` found differences, or an undo left some. If so, the shell exits with status 3.
     pub differs: bool,
     /// Whether a check found a problem. If so, the shell exits with status 1.
     pub failed: bool,

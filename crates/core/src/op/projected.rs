@@ -13,8 +13,8 @@ use mcpkg_store::Db;
 pub struct Projected {
     /// The name for calls: at most 64 characters of `[A-Za-z0-9_-]`, and different from the names of all operations.
     pub name: String,
-    /// The tool's id as a command without the prefix `tool:`. It consists of the tool's own name and, if there are several,
-    /// the action.
+    /// The tool's id as a command without the prefix `tool:`. It consists of the tool's own name and, if the tool has
+    /// several actions, the action.
     pub command: String,
     /// A title for people.
     pub title: Option<String>,

@@ -174,8 +174,8 @@ fn decode(part: &str) -> Option<Cow<'_, str>> {
     percent_encoding::percent_decode_str(part).decode_utf8().ok()
 }
 
-/// Adds a page of rows to an object: as many of the first rows as fit into an answer of `limit` bytes, and whether there are
-/// more.
+/// Adds a page of rows to an object: the first rows, at most [`PAGE`] and only as many as fit into an answer of `limit`
+/// bytes, and whether there are more.
 ///
 /// # Errors
 /// `E_INTERNAL` if a row cannot be written as JSON.

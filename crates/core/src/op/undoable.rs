@@ -24,10 +24,10 @@ impl Undo {
     pub const NOTHING: Self = Self { items: &[], alone: &[], lasting: &[] };
 }
 
-/// A kind of item whose states the trail records (see [`mcpkg_store::Change`]). The empty state means that the item
-/// does not exist.
+/// A kind of item whose states the audit trail records (see [`mcpkg_store::Change`]). The empty state means that the
+/// item does not exist.
 pub trait Undoable: Sync {
-    /// Returns the kind as the trail records it.
+    /// Returns the kind as the audit trail records it.
     fn kind(&self) -> &'static str;
 
     /// Returns the current state of an item.

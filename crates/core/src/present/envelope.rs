@@ -1,4 +1,5 @@
-//! Contract 000's envelope: one object for every answer, success or failure. Keys may be added, but never change.
+//! The envelope of contract 000 (agentpack): one object for every answer, success or failure. Keys may be added, but
+//! never change.
 
 use serde_json::{Map, Value, json};
 

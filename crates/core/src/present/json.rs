@@ -93,8 +93,9 @@ pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
     Value::Object(object)
 }
 
-/// Returns a failure: `code`, `message`, `category` and, if known, `hint` (the first of `hints`), `next_step`, `details` and
-/// `retry_after_ms`, which is taken from the error's details.
+/// Returns a failure: `code`, `message`, `category` and, if known, `hint` (the first of `hints`), `next_step`,
+/// `details` and `retry_after_ms`. The error's details may contain `next_step` and `retry_after_ms`; otherwise the next
+/// step is the code's.
 pub(super) fn failure(version: Option<&str>, error: &Error) -> Value {
     let code = error.code();
     let mut failed = json!({

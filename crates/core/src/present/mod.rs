@@ -1,4 +1,4 @@
-//! Formats replies and errors for the shell and for MCP. It depends on neither of them.
+//! Formats replies and errors for the shell and for MCP. This module depends on neither of them.
 
 mod columns;
 mod envelope;
@@ -101,7 +101,7 @@ pub fn sentence_with_hints(error: &Error) -> String {
     error.hints().iter().fold(sentence(error), |text, hint| format!("{text}\nhint: {hint}"))
 }
 
-/// Returns a failure for an agent, which uses its category to decide what to do next.
+/// Returns a failure for an agent. Its `category` helps the agent decide what to do next.
 pub fn error_for_agent(failed: &Error) -> Value {
     let mut object = error(failed);
     object["error"]["category"] = json!(json::category(failed.code()));

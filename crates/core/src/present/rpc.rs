@@ -1,4 +1,4 @@
-//! Contract 003's format for a failure: a JSON-RPC error. Many clients show only its message.
+//! The format of a failure in contract 003 (smctl): a JSON-RPC error. Many clients show only its message.
 
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ impl Rpc {
     }
 }
 
-/// Returns a failure in contract 003's format.
+/// Returns a failure as a JSON-RPC error of contract 003 (smctl).
 ///
 /// If the details contain a `suggestion`, the message is the error's own, unchanged. Otherwise the first hint is appended to it
 /// and also becomes the suggestion.

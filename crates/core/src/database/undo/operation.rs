@@ -1,4 +1,4 @@
-//! `mcpkg undo`: reverts changes that the trail records.
+//! `mcpkg undo`: reverts changes that the audit trail records.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

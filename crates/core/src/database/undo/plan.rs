@@ -45,7 +45,7 @@ pub struct Line {
     pub status: Status,
     /// What the undo does with the item, or the reason why it skips it.
     pub undo: String,
-    /// The last change of the same item by somebody else.
+    /// The latest change of the same item that the undo does not cover.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
 }
