@@ -332,7 +332,7 @@ pub struct Reply {
     pub warnings: Vec<String>,
     /// Further details. The shell prints them to stderr with `-v`, and then omits [`LISTED_BY_VERBOSE`] from the hints.
     pub details: Vec<String>,
-    /// Whether `--check` found differences, or an undo left some. If so, the shell exits with status 3.
+    /// Whether `--check` found differences, or the operation left some. If so, the shell exits with status 3.
     pub differs: bool,
     /// Whether a check found a problem. If so, the shell exits with status 1.
     pub failed: bool,
