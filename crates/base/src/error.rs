@@ -10,7 +10,7 @@ use crate::redact::redacted;
 /// A result whose error is [`Error`] unless another type is given.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Who caused a failure. This decides how much of it users and agents see.
+/// Who caused a failure. Decides how much of its message users and agents see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The caller. Users and agents see the same message.

@@ -39,7 +39,7 @@ pub struct ListedCommands {
 pub struct SkillReading {
     /// The name that the agent uses for a skill.
     pub called_by: Option<CalledBy>,
-    /// Whether `$NAME` in a prompt calls a skill. This does not work if two skills have the name, or if it contains a dot.
+    /// Whether `$NAME` in a prompt calls a skill. Never works for a name that two skills share or that contains a dot.
     pub called_by_dollar: bool,
     /// Whether the agent finds skills inside the folder of another skill.
     pub finds_nested: Option<bool>,

@@ -84,7 +84,7 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
     Ok((attributes, body.to_owned()))
 }
 
-/// Returns the attributes of a file whose front matter is missing or unreadable. They come only from placeholders in the text.
+/// Returns the attributes of a file whose front matter is missing or unreadable: only what its placeholders tell.
 fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     let pieces = dialect::pieces(dialect, file, &[]);
     let is_plain = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);

@@ -1,5 +1,5 @@
-//! Safely opens files that a user named or that others may have put there. It accepts only a regular file of limited
-//! size. A named pipe would block, a device may be endless, and a sparse file can be larger than memory.
+//! Safely opens files that a user named or that others may have put there: only regular files of limited size. A named
+//! pipe would block, a device may be endless, and a sparse file can be larger than memory.
 
 mod network;
 

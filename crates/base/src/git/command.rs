@@ -40,8 +40,8 @@ impl<'a> Git<'a> {
         Self { folder, limits, lock: None, variables: Vec::new(), is_repository: false, runs_hooks: false }
     }
 
-    /// Runs git in the top folder of a repository, with the time limit [`LOCAL`]. It never falls back to a repository
-    /// around that folder. Commits are signed if the configuration says so.
+    /// Runs git in the top folder of a repository, with the time limit [`LOCAL`]. If the folder is not a repository,
+    /// git fails, even inside another repository. Commits are signed if the configuration says so.
     pub fn of(folder: &'a Path, cancelled: &'a CancellationToken) -> Self {
         Self { is_repository: true, ..Self::new(folder, Limits::new(LOCAL, cancelled)) }
     }

@@ -22,8 +22,8 @@ pub const ORIGIN: &str = "origin";
 /// The environment variable that passes the header with name and password to git.
 const HEADER: &str = "MCPKG_GIT_HEADER";
 
-/// Clones a repository into `place`, which must be missing or empty. `secret` is `NAME:PASSWORD` for the URL's host. It
-/// is passed in the environment, because every user of the machine can see arguments.
+/// Clones a repository into `place`, which must be missing or empty. `secret` is `NAME:PASSWORD` for the URL's host.
+/// git gets the secret in the environment, because every user of the machine can see arguments.
 pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>, tell: Tell) -> Result<()> {
     let parent = place.parent().unwrap_or(place);
     let mut git = without_questions(Git::new(parent, *limits).within(REMOTE))?;

@@ -85,7 +85,7 @@ pub fn read(git: &Git<'_>, extra: Extra) -> Result<Status> {
     parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git status: cannot parse its output"))
 }
 
-/// Returns the conflicted files below git's folder, relative to it. This does not examine any other files.
+/// Returns the conflicted files below git's folder, relative to it. Reads only the index, no other files.
 pub fn unmerged(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
     let printed = git.run(&["ls-files", "--unmerged", "-z"])?;
     // Each line is for one side of the conflict: mode, id, stage number, a tab, and the path.

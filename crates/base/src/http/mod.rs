@@ -1,7 +1,7 @@
 //! Makes HTTP requests to other hosts. Apart from `store`, which connects to PostgreSQL servers, nothing else opens a
 //! connection to another host.
 //!
-//! Calls block their thread. They end at their deadline or when they are cancelled, whatever the other host does: the
+//! Calls block their thread. A call ends at its deadline or when it is cancelled, whatever the other host does: the
 //! request runs on this module's own async runtime, and dropping the request ends it. Only [`exchange`] follows
 //! redirects. Proxies in the environment are ignored, and connections are not kept open between requests. The runtime
 //! starts with the first request.

@@ -129,8 +129,8 @@ impl Program {
         self
     }
 
-    /// Ends the program by asking only its children to end. This is for a sandbox program that would end everything at once if it
-    /// were asked itself.
+    /// Ends the program by asking the process groups that its children lead, or its own group if there are none. A
+    /// sandbox program needs this if it would end everything at once when asked itself.
     #[must_use]
     pub fn asks_below(mut self) -> Self {
         self.asks_below = true;

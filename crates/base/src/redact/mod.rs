@@ -121,8 +121,8 @@ fn urls(text: &str) -> String {
     safe
 }
 
-/// Whether a single word before the host in a URL is a user name. It is one for ssh and databases; for other schemes it is
-/// just as often a token. `before` is the text up to `://`.
+/// Whether a single word before the host in a URL is a user name, as for ssh and databases. For other schemes, the word
+/// may just as well be a token. `before` is the text up to `://`.
 pub fn names_user(before: &str) -> bool {
     ["ssh", "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv"]
         .iter()

@@ -1,7 +1,8 @@
 //! Widened approvals: for a limited time, a caller may read from one catalog without a new request for each plan.
 //!
-//! Like every approval, a widened one is stored outside the database. It is never the default. It is bound to the caller, the
-//! project, and the catalog with its address. If the catalog moves to another address, mcpkg asks again.
+//! Like every approval, a widened one is stored outside the database. A person must choose to widen. The approval is
+//! bound to the caller, the project, and the catalog with its address. If the catalog moves to another address, mcpkg
+//! asks again.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -7,8 +7,8 @@ use mcpkg_store::{events, projects};
 
 pub(super) const RESOURCES: &[Resource] = &[EVENTS];
 
-/// The newest changes in the project. It is listed as a template although it has no variable, because resources/list contains
-/// only what the user stored (contract 001).
+/// The newest changes in the project. Listed as a template although it has no variable: by contract 001 (prompts and
+/// resources), `resources/list` contains only what the user stored.
 const EVENTS: Resource = Resource {
     uri: "mcpkg://events",
     name: "events",

@@ -35,19 +35,20 @@ pub enum Connection {
     Stdio,
 }
 
-/// The program that a server presents itself as (`serve --as`). A client that was configured for one of the original programs
-/// then finds the tools it knows.
+/// The program that a server presents itself as (`serve --as`). A client that was configured for one of the original
+/// programs then finds the tools it knows. Unless `--groups` names other groups, the server has only the tools named
+/// below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
     #[default]
     Mcpkg,
-    /// Contract 000: the deploy tools only.
+    /// The deploy tools of contract 000 (agentpack).
     Agentpack,
-    /// Contract 002: the tools of registries only.
+    /// The `enact__*` tools of contract 002, and the installed tools.
     Enact,
-    /// Contract 003: the tools and resources of workspaces only.
+    /// The tools and resources of contract 003 (smctl).
     Smctl,
-    /// Contract 004: its own tools only.
+    /// The tools of contract 004 (commands and workflows).
     Assistant,
 }
 
@@ -168,7 +169,7 @@ impl Caller {
         self.grant().is_some_and(|grant| grant.attest)
     }
 
-    /// Whether the caller sees private versions of this tool. This user does, and so does everyone who may publish the tool.
+    /// Whether the caller sees private versions of this tool: only this user and callers who may publish the tool.
     pub fn sees_private(&self, tool: &str) -> bool {
         self.is_on_this_machine() || self.publishes(tool)
     }

@@ -62,8 +62,8 @@ pub struct Domain {
     pub growing: &'static [Growing],
     /// Repairs what an earlier process left unfinished, before a command or a server starts.
     pub recover: fn(&Context),
-    /// The files of the original program whose contract the domain implements. A server that presents itself as that
-    /// program takes over changes in these files.
+    /// The files of the program whose contract the domain implements, such as Enact. A server that presents itself as
+    /// that program takes over changes in these files.
     pub original: Option<&'static Original>,
     /// Finds the folder that a server deploys into if the caller does not name one. Only the domain that deploys has this.
     pub deploy_root: Option<DeployRoot>,

@@ -184,7 +184,7 @@ impl Entry {
         (self.unprinted)(context, data, error)
     }
 
-    /// Adds the arguments to a shell command. This is done lazily, because a program run uses only one of its many commands.
+    /// Adds the arguments to a shell command, lazily: a run of mcpkg uses only one of its many commands.
     pub fn augment(&self, command: clap::Command) -> clap::Command {
         command.defer(self.arguments)
     }
@@ -323,7 +323,7 @@ impl Entry {
         given.keys().find(|name| is_closed && !is_known(name)).cloned()
     }
 
-    /// Returns the arguments that the tool accepts. Its schema is read only once.
+    /// Returns the arguments that the tool accepts. The tool's schema is read only once.
     fn takes(&self) -> Arc<Takes> {
         static READ: LazyLock<Mutex<HashMap<&'static str, Arc<Takes>>>> = LazyLock::new(Mutex::default);
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);

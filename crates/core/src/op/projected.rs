@@ -67,7 +67,7 @@ impl Projected {
     }
 }
 
-/// Runs a projected tool. It fails with the same errors as an operation.
+/// Runs a projected tool, which fails with the same errors as an operation.
 pub type Run = dyn Fn(&Context, Value) -> Result<Reply> + Send + Sync;
 
 /// Lists and finds the projected tools of one domain.

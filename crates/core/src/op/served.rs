@@ -1,7 +1,7 @@
 //! Describes what a domain serves over HTTP in addition to MCP, below its own path.
 //!
-//! A server works with the table of all domains, and depends on no single domain. It identifies the caller, applies its
-//! limits, reads the body, and passes everything to the functions of [`Served`].
+//! A server works with the table of all domains, and depends on no single domain. The server identifies the caller,
+//! applies its limits, reads the body, and passes everything to the functions of [`Served`].
 
 use std::io::Read;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! The format of contracts 002 to 004: one JSON object for every answer, and a typed error object for a failure.
+//! The format of contracts 002 (`enact__*`), 003 (smctl) and 004 (workflows): one JSON object for every answer, and a
+//! typed error object for a failure.
 
 use serde_json::{Map, Value, json};
 

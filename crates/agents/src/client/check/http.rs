@@ -249,7 +249,7 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Returns a header of the entry. Its value is never printed.
+/// Returns a header of the entry, with its value marked as sensitive, so that the value is never printed.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), StepError> {
     let wrong = || StepError::new(format!("the header `{name}` cannot be sent"), "fix the entry");
     let name = HeaderName::try_from(name).map_err(|_| wrong())?;

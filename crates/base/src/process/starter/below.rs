@@ -29,8 +29,8 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
     if within == Within::Container {
         let mut signals = Signals::new([SIGTERM])?;
         thread::Builder::new().name("asked-to-end".to_owned()).spawn(move || {
-            // Only the first process of a container gets the request to end, so it passes the request on to its group. It belongs
-            // to that group too and gets the request again, so it must handle only the first one.
+            // Only the first process of a container gets the request to end, so this process passes the request on to
+            // its group. It belongs to that group too and gets the request again, so it handles only the first request.
             if signals.forever().next().is_some() {
                 let _ = rustix::process::kill_current_process_group(Signal::TERM);
             }

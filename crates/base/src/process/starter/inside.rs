@@ -40,8 +40,8 @@ pub(super) fn run(socket: Option<&Path>) -> u8 {
     }
 }
 
-/// Protects this process from the tool. Both run as the same user, so the tool could read its memory and take over its
-/// socket (`pidfd_getfd`).
+/// Protects this process from the tool. Both run as the same user, so the tool could read the memory of this process
+/// and take over its socket (`pidfd_getfd`).
 #[cfg(target_os = "linux")]
 fn shut_off() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;

@@ -1,9 +1,10 @@
 //! Starts a program from inside a sandbox, where limits count only the sandbox's own processes.
 //!
-//! A process can only set limits on itself, and the limit on processes counts those in its user namespace. So the sandbox starts
-//! mcpkg itself, which limits itself, starts the program and waits for it. Both sides share a socket, which is either standard
-//! input or at a path. The request with the program's variables arrives on the socket, so that the sandbox's arguments and
-//! variables contain no secrets. mcpkg then sends back the result and the files that the program left.
+//! A process can only set limits on itself, and the limit on the number of processes counts all processes in a user
+//! namespace. So the sandbox starts mcpkg itself, which limits itself, starts the program and waits for it. Both sides
+//! share a socket, which is either standard input or at a path. The request with the program's variables arrives on the
+//! socket, so that the sandbox's arguments and variables contain no secrets. mcpkg then sends back the result and the
+//! files that the program left.
 
 mod below;
 mod enter;

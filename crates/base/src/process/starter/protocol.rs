@@ -58,8 +58,8 @@ pub struct Request {
 pub enum Within {
     /// A sandbox that ends with the process that started it. A request to end reaches its whole process group.
     Sandbox,
-    /// A container whose first process is the starter. It passes on a request to end, and exits when nobody listens to
-    /// it. Everything else in the container ends with it.
+    /// A container whose first process is the starter. The starter passes on a request to end, and exits when nobody
+    /// listens to it. Everything else in the container ends with the starter.
     Container,
     /// Nothing. The starter exits when nobody listens to it, and first kills all processes below it.
     Nothing,

@@ -5,8 +5,8 @@ use super::span::Found;
 /// The minimum width of a line that counts as wrapped.
 const NARROWEST: usize = 60;
 
-/// The minimum length of a secret's part at the end of a line. Its rest on the next line may be shorter if it does not look like
-/// an ordinary word.
+/// The minimum length of a secret's part at the end of a line. The part on the next line may be shorter if it does not
+/// look like an ordinary word.
 const SHORTEST: usize = 16;
 
 /// The most lines that one secret may take up.
