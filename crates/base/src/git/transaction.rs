@@ -89,7 +89,7 @@ impl<'a> Transaction<'a> {
         self.hear("prepare", true)
     }
 
-    /// Moves all refs. Waits for git even if the call is cancelled.
+    /// Moves all refs. Waits for git, up to its time limit, even if the call is cancelled.
     pub fn commit(mut self) -> Result<()> {
         self.say(b"commit\0")?;
         self.hear("commit", false)?;
@@ -148,7 +148,7 @@ impl<'a> Transaction<'a> {
 }
 
 impl Drop for Transaction<'_> {
-    /// Closes git's input and waits until it exits, which releases all locks.
+    /// Closes git's input and waits until git exits, which releases all locks.
     fn drop(&mut self) {
         self.stdin = None;
         let never = tokio_util::sync::CancellationToken::new();

@@ -7,8 +7,8 @@ pub enum Failure {
     NotStarted(io::Error),
     /// The program was started, but then communication with it failed.
     Lost(io::Error),
-    /// The program exceeded its time limit and was ended.
+    /// The program exceeded its time limit. `Program::run` has ended it.
     TimedOut,
-    /// The call was cancelled, and the program was ended.
+    /// The call was cancelled. `Program::run` has ended the program; [`super::Running::wait`] leaves it running.
     Cancelled,
 }

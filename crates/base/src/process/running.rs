@@ -83,7 +83,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Sets whether to ask the program's children to end instead of the program itself.
+    /// Sets whether to ask the program's children, if there are any, to end instead of the program itself.
     pub(super) fn asking_below(mut self, asks_below: bool) -> Self {
         self.asks_below = asks_below;
         self
@@ -108,7 +108,7 @@ impl Running {
     /// exits, processes that it left running are ended too, unless they are allowed to stay.
     ///
     /// # Errors
-    /// [`Failure::Lost`], [`Failure::Cancelled`]. The program keeps running.
+    /// [`Failure::Cancelled`] if the call is cancelled; the program keeps running. [`Failure::Lost`].
     pub fn wait(&mut self, until: Instant, cancelled: &CancellationToken) -> Result<Option<ExitStatus>, Failure> {
         match self.wait_for(Some(until), Some(cancelled))? {
             Woken::Ended(status) => Ok(Some(status)),
@@ -128,7 +128,8 @@ impl Running {
         Err(failure)
     }
 
-    /// Asks the program and its group to end, and kills whatever is left after `grace`.
+    /// Asks the program and its group to end, or only its children ([`super::Program::asks_below`]), and kills whatever
+    /// is left after `grace`.
     pub fn end(&mut self, grace: Duration) {
         if self.status.is_some() {
             return;

@@ -50,10 +50,11 @@ const QUIET: &[&str] = &[
 /// git commands that contact another host.
 const REMOTE: &[&str] = &["clone", "fetch", "ls-remote", "pull", "push", "submodule"];
 
-/// The commands in [`QUIET`] that change something. For these, git may run a hook that is set in the configuration.
+/// The commands in [`QUIET`] during which git may run a hook that is set in the configuration.
 const CHANGES: &[&str] = &["diff", "fetch", "hook", "push", "symbolic-ref", "tag", "update-ref"];
 
-/// Arguments that make a command sign or verify signatures. Callers pass one if the configuration requires it.
+/// Arguments that make a command sign or verify signatures. Callers pass such an argument if the configuration requires
+/// it.
 const SIGNING: &[&str] = &["-S", "--sign", "--signed=true", "--signed=if-asked", "--verify-signatures"];
 
 /// Arguments that make a push also push submodules, each with its own configuration.
@@ -144,8 +145,8 @@ fn without_programs(program: Program, named: &Named) -> Program {
     if names(Runs::Signing) {
         configuration.push(("log.showSignature".to_owned(), "false"));
     }
-    // To fetch a missing object, git could run a program that the repository names. Old releases of git only know the second
-    // variable.
+    // To fetch a missing object, git could run a program that the repository names. Old releases of git only know
+    // `GIT_ALLOW_PROTOCOL`.
     if names(Runs::Remotes) {
         program = program.variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
     }

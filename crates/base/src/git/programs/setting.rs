@@ -11,8 +11,8 @@ pub(super) enum Runs {
     Signing,
     /// Commands for which hooks are allowed.
     Hooks,
-    /// All commands that change something. New releases of git then run hooks from the configuration, and no option prevents
-    /// that.
+    /// Commands that change something in a way that runs hooks. New releases of git run the hooks that are set in the
+    /// configuration (`hook.NAME.command`), and no option prevents that.
     Changes,
 }
 

@@ -13,10 +13,10 @@ use super::protocol::{Allowance, Frame, MOST_LEFT_OUT, Output, PIECE};
 /// The maximum depth of nested folders that are searched.
 const DEEPEST: usize = 32;
 
-/// Sends the files of a folder.
+/// Sends the files of a folder. Does nothing if the folder cannot be opened.
 ///
 /// # Errors
-/// The system's error if a file cannot be read or the other side cannot be reached.
+/// The system's error if reading an opened file fails or the other side cannot be reached.
 pub(super) fn take(channel: &mut UnixStream, output: &Output) -> io::Result<()> {
     let (allowed, most) = (Allowance::of(Some(output)), output.files + 8 * MOST_LEFT_OUT);
     Taken { channel, allowed, links: output.links, most }.take(output)
@@ -27,7 +27,7 @@ struct Taken<'a> {
     channel: &'a mut UnixStream,
     allowed: Allowance,
     links: bool,
-    /// The most names that are examined.
+    /// The most names that are examined in one folder.
     most: usize,
 }
 
