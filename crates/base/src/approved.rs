@@ -173,7 +173,7 @@ impl Approved {
         }
     }
 
-    /// Returns the note of a record, if the record exists.
+    /// Returns the note of a record, if the record exists and is not damaged.
     pub fn get(&self, kind: Kind, sha256: &str) -> Result<Option<Value>> {
         match &self.folder {
             Some(folder) => read(&folder.join(kind.folder()).join(sha256)),
@@ -189,7 +189,7 @@ impl Approved {
         }
     }
 
-    /// Returns all records of a kind with their notes, in no particular order.
+    /// Returns all undamaged records of a kind with their notes, in no particular order.
     pub fn all(&self, kind: Kind) -> Result<Vec<(String, Value)>> {
         let Some(folder) = self.folder.as_ref().map(|folder| folder.join(kind.folder())) else { return Ok(Vec::new()) };
         let entries = match fs::read_dir(&folder) {
@@ -208,7 +208,7 @@ impl Approved {
     }
 }
 
-/// Removes unfinished files from a folder of records. It ignores failures, because these files never count as records.
+/// Removes unfinished files from a folder of records. Ignores failures, because these files never count as records.
 fn remove_begun(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(BEGUN) {

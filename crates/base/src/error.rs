@@ -228,7 +228,8 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// Redacts passwords in URLs. Callers sometimes pass a URL where a name is expected.
+/// Hides the secrets in a text, as [`redacted`] does. Callers sometimes pass a URL with a password where a name is
+/// expected.
 fn safe(text: String) -> String {
     let safe = match redacted(&text) {
         Cow::Borrowed(_) => None,

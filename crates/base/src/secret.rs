@@ -121,8 +121,8 @@ impl Reference {
     /// Reads the secret.
     ///
     /// # Errors
-    /// `E_SECRET_MISSING` if it does not exist or is invalid, if others may read its file, or if its program fails;
-    /// `E_CANCELLED`.
+    /// `E_SECRET_MISSING` if the secret does not exist or is invalid, if others may read its file, or if its program
+    /// fails; `E_CANCELLED`; `E_ROOT_REQUIRED` if the path begins with `~/` and HOME is not set.
     pub fn resolve(&self, cancelled: &CancellationToken) -> Result<Secret> {
         let value = match self {
             Self::Environment(name) => std::env::var(name).map_err(|error| match error {

@@ -6,7 +6,7 @@ use mcpkg_base::quote;
 /// The maximum length of a note, in bytes.
 const MOST: usize = 1_000;
 
-/// Trims a note; `None` if nothing is left.
+/// Trims a note; `None` if nothing is left. Refuses a note that is longer than 1,000 bytes or contains U+0000.
 pub fn checked(note: Option<&str>) -> Result<Option<&str>> {
     let Some(note) = note.map(str::trim).filter(|note| !note.is_empty()) else { return Ok(None) };
     if note.len() > MOST {

@@ -22,7 +22,7 @@ pub struct Agent {
     pub title: &'static str,
     /// Whether contract 000 (agentpack) knows the agent. The contract's tools and config repos accept no other agents.
     pub in_contract: bool,
-    /// Ids of other agents that read the same files.
+    /// Other names for the agent, such as an earlier name, and ids of agents that read the same files.
     pub also_called: &'static [&'static str],
     /// How the agent behaves as a client of mcpkg.
     pub client: Client,

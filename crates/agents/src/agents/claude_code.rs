@@ -12,7 +12,7 @@ use crate::servers::dialect::Dialect;
 use crate::servers::expansion::Expansion;
 use mcpkg_store::agent_files::Kind;
 
-/// The environment variable that moves Claude Code's folder. `.claude.json` is then in that folder too.
+/// The environment variable that moves Claude Code's folder. If it is set, `.claude.json` is in that folder too.
 const HOME: &str = "CLAUDE_CONFIG_DIR";
 
 /// Files that make Claude Code ignore AGENTS.md.

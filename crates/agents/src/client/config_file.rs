@@ -87,8 +87,9 @@ impl ConfigFile {
     }
 }
 
-/// Returns the folder of a project's entry, the first of these that exists: the named folder; the folder bound to the current
-/// project, if the working directory is in it; the git repository around the working directory; the working directory.
+/// Returns the folder of a project's entry: the named folder, if one is named; else the folder around the working
+/// directory that is bound to the current project; else the git repository around the working directory; else the
+/// working directory.
 fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Result<PathBuf> {
     if let Some(root) = named {
         let root = match root.strip_prefix("~") {

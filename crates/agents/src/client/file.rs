@@ -51,7 +51,8 @@ impl FileText {
     /// Reads an agent's file. Follows links.
     ///
     /// # Errors
-    /// `E_CLIENT_CONFIG_INVALID` if it is not UTF-8 text, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
+    /// `E_CLIENT_CONFIG_INVALID` if it is not a regular file or not UTF-8 text, `E_IO_PERMISSION_DENIED`,
+    /// `E_IO_INVALID_PATH`, `E_FILE_FAILED`.
     pub fn of(config: &ConfigFile) -> Result<Self> {
         let path = config.path.as_path();
         let real = follow(path)?;
@@ -91,7 +92,7 @@ impl FileText {
     /// file.
     ///
     /// # Errors
-    /// `E_PLAN_CHANGED` if it was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`,
+    /// `E_PLAN_CHANGED` if the file was changed since it was read, `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH`,
     /// `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn replace(&self, text: Option<&str>) -> Result<Vec<PathBuf>> {
         if self.read_only {

@@ -17,7 +17,7 @@ pub struct OurEntry {
     pub name: String,
     pub entry: Value,
     pub runs: Runs,
-    /// Whether the entry's program is the running mcpkg, another program, or missing.
+    /// Whether the entry's program is the running mcpkg, another program, or missing, or whether there is none.
     pub binary: Binary,
 }
 

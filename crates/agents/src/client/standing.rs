@@ -20,7 +20,7 @@ pub struct Standing {
     pub read: FileText,
     /// The entry, if it exists.
     pub entry: Option<Value>,
-    /// The record of mcpkg's last change to the entry.
+    /// The record of mcpkg's changes to the entry, if there is one.
     pub record: Option<Record>,
     document: Document,
 }

@@ -3,7 +3,7 @@
 //! The file begins with the imported front matter, if any, updated where the prompt's attributes differ. An imported command
 //! keeps its text and the placeholders of the agent it came from ([`dialect`]), and they are filled in as that agent does
 //! ([`fill`]). A deploy writes a Claude Code file ([`convert`]); the files for other agents are made from that one
-//! ([`words`], [`skill`]).
+//! ([`convert_to`], [`words`], [`skill`]).
 
 pub mod convert_to;
 pub mod dialect;
@@ -163,8 +163,8 @@ pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String>
     }
 }
 
-/// Returns the prompt's file for Claude Code. For an unchanged command that was imported from there, it has the same
-/// bytes as the imported file.
+/// Returns the prompt's file for Claude Code. For an unchanged command that was imported from Claude Code, this is the
+/// imported file.
 pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
     let front = front_of(attributes, text);
     let names = names_of(&front);

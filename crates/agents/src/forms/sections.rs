@@ -83,7 +83,8 @@ pub fn is_only_between(outside: &[u8]) -> bool {
 /// The line that imports AGENTS.md, for agents that read a different file.
 pub const IMPORT: &[u8] = b"@AGENTS.md";
 
-/// Returns a managed block with the text `inner`. The block's first line names the module, if there is only one.
+/// Returns a managed block with the text `inner`. The block's first line names the module, if `module` is given and its
+/// id cannot be misread there.
 pub fn block(inner: &[u8], module: Option<&str>) -> Vec<u8> {
     let id = module.filter(|id| !id.contains("--") && !id.contains(": ") && !id.contains(char::is_control));
     let id = id.map_or(String::new(), |id| format!(" {id}"));

@@ -297,8 +297,8 @@ pub fn holds_secret(server: &str, definition: &Definition) -> bool {
     !out.texts.is_empty() || safe.extra.len() != extra
 }
 
-/// Returns the path of keys to a text in a file of MCP servers that may be secret. A deploy that changes the file would store a
-/// copy of that text.
+/// Returns the path of keys to the first text that may be secret in a file of MCP servers. `refers` tells whether a
+/// text is only a reference. A deploy that changes the file would store a copy of the secret.
 pub fn secret_in(value: &Value, refers: &dyn Fn(&str) -> bool) -> Option<String> {
     match value {
         Value::Object(fields) => fields.iter().find_map(|(key, value)| {

@@ -1,4 +1,4 @@
-//! Provides time, ids and randomness. Everything gets them from here, so that tests can fix the time.
+//! Provides time, ids and randomness. Code that takes the time from a [`Clock`] can be tested at a fixed time.
 
 pub mod since;
 pub mod span;

@@ -1,4 +1,5 @@
-//! Inspects paths on the user's disk, and writes files so that each is either complete or absent.
+//! Inspects paths on the user's disk, and writes files so that each is either complete or absent. The exception is
+//! [`write_unsynced`].
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -271,7 +272,7 @@ pub fn remove(path: &Path) -> Result<()> {
 
 /// Syncs the names in a folder to disk.
 pub fn sync_folder(path: &Path) {
-    // Some file systems cannot do this. The files themselves are synced.
+    // Ignore failures: some file systems cannot sync folders, and the files themselves are synced.
     if let Ok(folder) = fs::File::open(path) {
         let _ = folder.sync_all();
     }

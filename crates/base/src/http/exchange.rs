@@ -60,8 +60,8 @@ pub struct Answer {
 /// Sends a request and returns the whole answer.
 ///
 /// Redirects are only followed for GET and HEAD, at most five times, and only within the same origin. If a busy host
-/// (429, 503) asks for a pause and the request may be repeated, it is sent again after the pause, at most three times.
-/// It is not sent again if the pause is longer than 60 seconds or ends after the deadline. At most ten calls to a host
+/// (429, 503) asks for a pause and the request may be repeated, the request is sent again after the pause, at most
+/// three times, unless the pause is longer than 60 seconds or ends after the deadline. At most ten calls to a host
 /// start per second, or twenty after a pause; further calls wait. Calls to this machine are not limited.
 ///
 /// # Errors

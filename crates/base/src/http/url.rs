@@ -1,4 +1,4 @@
-//! Represents URLs of other hosts.
+//! Represents http and https URLs.
 
 use std::net::IpAddr;
 

@@ -130,7 +130,8 @@ fn parents(own: &str, mounts: &str) -> Vec<PathBuf> {
     of_two.chain(one(own, mounts).into_iter().flatten()).collect()
 }
 
-/// Moves this thread into the groups, together with everything it starts and the program that it becomes.
+/// Moves this thread (version 1) or this process (version 2) into the groups, together with everything that it starts
+/// and the program that it becomes.
 ///
 /// Writing to `cgroup.procs` moves the whole process and waits for all CPUs, which takes about 10 ms. Moving only this
 /// thread is faster, but only version 1 has the `tasks` file for it.

@@ -130,7 +130,8 @@ impl Program {
     }
 
     /// Ends the program by asking the process groups that its children lead, or its own group if there are none. A
-    /// sandbox program needs this if it would end everything at once when asked itself.
+    /// sandbox program needs this if it would end everything at once when asked itself. Applies only to
+    /// [`Program::run`] and [`Program::run_fed`].
     #[must_use]
     pub fn asks_below(mut self) -> Self {
         self.asks_below = true;

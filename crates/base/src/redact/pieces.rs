@@ -39,7 +39,7 @@ impl Pieces {
     }
 }
 
-/// Returns the position from which the redaction depends on more text. It is the start of a line.
+/// Returns the position from which the redaction depends on more text. The position is the start of a line.
 fn settled(text: &str) -> usize {
     let plain = escapes::plain(text);
     let open = [resolved::open_in(&plain), shapes::open_in(&plain)].into_iter().flatten().min();

@@ -1,4 +1,5 @@
-//! Consent: how a plan is approved after it was shown. An approval is valid once, and only for that plan.
+//! Consent: how a plan is approved after it was shown. Except for widened approvals, an approval is valid once, and
+//! only for that plan.
 //!
 //! There are two ways. A caller *confirms* a plan with the token that came with it ([`token`], for the writing tools of
 //! contract 000, agentpack). A person *consents* to a stored request ([`request`]): at a terminal, with `mcpkg consent

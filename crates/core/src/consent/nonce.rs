@@ -45,8 +45,9 @@ pub enum Held<'a> {
 ///
 /// # Errors
 /// `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_PENDING` or `E_CONSENT_DENIED` for the
-/// request that the nonce belongs to; `E_CONSENT_MISMATCH` with the `mismatch_kind` `unknown`, `session_differs`,
-/// `plan_changed` or `consumed`.
+/// request that the nonce belongs to; `E_CONSENT_EXPIRED`; `E_TOO_MANY`; `E_CONSENT_MISMATCH` with the `mismatch_kind`
+/// `unknown`, `session_differs`, `plan_changed` or `consumed`; `E_CONFIRM_REQUIRED` if the person at the terminal says
+/// no.
 pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);

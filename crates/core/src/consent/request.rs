@@ -54,7 +54,7 @@ pub struct Need<'a> {
     pub effect: Effect,
 }
 
-/// A person's consent. It can be used once.
+/// A person's consent. Consent to a stored request can be used only once.
 #[derive(Debug)]
 #[must_use = "it is used up in the transaction of what it allows"]
 pub struct Consent(Given);
@@ -203,7 +203,8 @@ fn too_many() -> Error {
 /// The asker gets the note with the answer of its call.
 ///
 /// # Errors
-/// `E_TERMINAL_REQUIRED` if no such person is calling; `E_UNAPPROVED` if the user has no home directory.
+/// `E_TERMINAL_REQUIRED` if no such person is calling; `E_CONSENT_EXPIRED`; `E_UNAPPROVED` if the user has no home
+/// directory.
 pub fn approve(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Request> {
     let note = note::checked(note)?;
     let may = match context.caller {

@@ -1,4 +1,4 @@
-//! `mcpkg check`: verifies the database file and every stored content.
+//! `mcpkg check`: verifies the structure of the database and, with `--deep`, every stored content.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

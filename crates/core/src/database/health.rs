@@ -13,7 +13,7 @@ use mcpkg_store::{Access, check, events};
 /// The largest file, in bytes, that `doctor` checks without being asked to.
 const QUICK: u64 = 64 << 20;
 
-/// `doctor` suggests compacting if this many bytes are free, and if they are a quarter of the file.
+/// `doctor` suggests compacting if at least this many bytes, and at least a quarter of the file, are free.
 const WORTH_COMPACTING: u64 = 16 << 20;
 
 /// `doctor` reports an audit trail without limits if it has at least this many events.

@@ -9,7 +9,7 @@ use mcpkg_store::tools::session::SessionInstalls;
 /// The caller for whom projected tools are listed or looked up.
 #[derive(Clone, Copy)]
 pub struct Audience<'a> {
-    /// The contract that the server implements (`serve --as`).
+    /// The program that the server presents itself as (`serve --as`).
     pub identity: Identity,
     /// How the call selects its project.
     pub selection: &'a Selection,

@@ -20,7 +20,7 @@ pub struct Client {
     /// What the access key of the request allows; `None` without a key.
     pub key: Option<Grant>,
     pub connection: Connection,
-    /// The contract that the server implements (`serve --as`).
+    /// The program that the server presents itself as (`serve --as`).
     pub identity: Identity,
     actor: String,
 }

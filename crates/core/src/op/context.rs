@@ -287,8 +287,8 @@ impl Context {
         }
     }
 
-    /// Appends the event of a refused change. If the event cannot be stored, because the disk is full or the caller may only
-    /// read, writes a line to the log instead.
+    /// Appends the event of a refused change. If the event cannot be stored, for example because the disk is full or
+    /// the caller may only read, writes a line to the log instead.
     pub(super) fn refused(&self, kind: &str, subject: &str, error: &Error) {
         // Redact the subject: the caller may have put an address with a password where a name belongs.
         let subject = &*redacted(subject);

@@ -189,7 +189,7 @@ impl Entry {
         command.defer(self.arguments)
     }
 
-    /// Returns the JSON Schema of the arguments, in the contracts' form.
+    /// Returns the JSON Schema of the arguments, including mcpkg's additions to a contract.
     pub fn input_schema(&self) -> Map<String, Value> {
         let mut schema = self.contract_schema();
         let added: Map<String, Value> = serde_json::from_str(self.added).unwrap_or_default();
@@ -227,7 +227,7 @@ impl Entry {
     /// Parses the arguments of a tool call.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` with the mistake and the arguments that the tool accepts.
+    /// `E_INVALID_ARGUMENT` with the mistake and the arguments that the tool accepts; `E_SCHEMA_VERSION`.
     pub fn from_agent(&self, arguments: Value) -> Result<Call> {
         let invalid = |why: String| {
             let schema = self.input_schema();
@@ -304,9 +304,10 @@ impl Entry {
         mcpkg_base::error::nearest(unknown, known.keys().map(String::as_str)).map(str::to_owned)
     }
 
-    /// Returns the first argument that the tool does not know and must refuse. Contract 003's tools refuse all unknown
-    /// arguments, although their schemas do not say so: a mistyped `no_delete` must not delete. The tools of contracts 002
-    /// and 004 do the same if they take any arguments: `arguments` instead of `args` would run a tool without its arguments.
+    /// Returns the first argument that the tool does not know and must refuse. The tools of contract 003 (smctl) refuse
+    /// all unknown arguments, although their schemas do not say so: a mistyped `no_delete` must not delete. The tools
+    /// of contracts 002 (`enact__*`) and 004 (workflows) do the same if they take any arguments: `arguments` instead of
+    /// `args` would run a tool without its arguments.
     fn unknown(&self, arguments: &Value) -> Option<String> {
         let given = arguments.as_object().filter(|given| !given.is_empty())?;
         if self.schema.is_none() && !matches!(self.shape, Shape::Json(_)) {
@@ -337,7 +338,7 @@ impl Entry {
         Arc::clone(takes)
     }
 
-    /// Appends the event of a call whose arguments were invalid.
+    /// Appends the event of a call whose arguments were invalid, if the operation changes something.
     pub fn refused(&self, context: &Context, error: &Error) {
         if self.effect.changes() {
             context.refused(&self.kind(), "", error);

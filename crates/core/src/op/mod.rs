@@ -1,4 +1,5 @@
-//! Operations: each is one thing that a user can do. It is defined once, and offered both in the shell and as an MCP tool.
+//! Operations: each is one thing that a user can do. It is defined once, and offered in the shell, as an MCP tool, or
+//! both.
 //!
 //! A struct whose fields are the arguments implements [`Operation`]. [`Entry::of`] erases its type, so that the shell, the
 //! servers, the reference pages and the tests can all read one table ([`Domains::operations`]).

@@ -10,7 +10,7 @@ pub struct Rpc {
     pub code: i32,
     /// What failed, and what to do about it.
     pub message: String,
-    /// The details, plus the error's name under `code` and what to do under `suggestion`.
+    /// The details, plus `code` (the error's name), `category` and, if there are hints, `hints` and `suggestion`.
     pub data: Value,
 }
 
@@ -22,8 +22,8 @@ impl Rpc {
 
 /// Returns a failure as a JSON-RPC error of contract 003 (smctl).
 ///
-/// If the details contain a `suggestion`, the message is the error's own, unchanged. Otherwise the first hint is appended to it
-/// and also becomes the suggestion.
+/// If the details contain a `suggestion`, the message is the error's own, unchanged. Otherwise the first hint is
+/// appended to the message and also becomes the suggestion.
 pub fn rpc(error: &Error) -> Rpc {
     let code = error.code();
     let mut data = match error.details() {

@@ -22,7 +22,7 @@ use mcpkg_base::redact::{redact, redact_at_cut};
 /// The maximum length of a line in bytes.
 const LINE: u64 = 64 << 20;
 
-/// Returns the environment in which an agent starts the entry's program. It lacks mcpkg's own variables unless the
+/// Returns the environment in which an agent starts the entry's program. mcpkg's own variables are left out unless the
 /// entry names them, because the agent may be started from another shell.
 pub(super) fn environment(agent: &Agent, entry: &Value) -> BTreeMap<OsString, OsString> {
     let named = entry["env_vars"].as_array().map(|names| names.iter().filter_map(Value::as_str).collect::<Vec<_>>());

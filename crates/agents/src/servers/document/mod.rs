@@ -1,4 +1,4 @@
-//! Edits an agent's file so that only the bytes of one entry change.
+//! Edits an agent's file so that only the bytes of the edited entry, list item or keys change.
 
 mod change;
 mod fault;

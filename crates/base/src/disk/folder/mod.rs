@@ -210,7 +210,7 @@ impl Folder {
         let _ = system::link(&self.handle, &self.path, name, other);
     }
 
-    /// Renames `from` to `to`, replacing it.
+    /// Renames `from` to `to`. Replaces an existing `to`.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> Result<()> {
         system::rename(&self.handle, &self.path, from, to).map_err(|error| self.failed("put back", to, error))
     }
@@ -254,7 +254,7 @@ impl Folder {
 
     /// Syncs the names in the folder to disk.
     pub fn sync(&self) {
-        // Some file systems cannot do this. The files themselves are synced.
+        // Ignore failures: some file systems cannot sync folders, and the files themselves are synced.
         let _ = system::sync(&self.handle, &self.path);
     }
 

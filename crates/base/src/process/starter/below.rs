@@ -45,7 +45,7 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
                 kill_all();
             }
         })?;
-        // A process that detaches itself then becomes a child of this one, so that it can be found.
+        // With this, a process that detaches itself becomes a child of this one and can be found.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     }
     let mut channel = channel.try_clone()?;

@@ -128,7 +128,7 @@ fn limit(ceilings: &Ceilings) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a folder into an existing one, and makes its files writable.
+/// Copies a folder into an existing one, and makes the copied files writable.
 fn copy(copied: &Copied) -> io::Result<()> {
     copy_folder(Path::new(&copied.from), Path::new(&copied.to), DEEPEST)
 }
