@@ -16,12 +16,14 @@ use crate::rate::Buckets;
 /// The most redirects that are followed.
 const REDIRECTS: u32 = 5;
 
-/// How many times to wait for a host that asks for a pause, and the longest pause.
+/// How many times to wait for a host that asks for a pause.
 const WAITS: u32 = 3;
+/// The longest pause to wait for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// How many calls to one host may start per second, and how many at once after a pause. Calls to this machine are not limited.
+/// How many calls to one host may start per second. Calls to this machine are not limited.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("ten");
+/// How many calls to one host may start at once after a pause.
 const AT_ONCE: NonZeroU32 = NonZeroU32::new(20).expect("twenty");
 
 /// The rate limiter of this process, keyed by host.

@@ -21,8 +21,9 @@ use mcpkg_base::http::{self as client, Failure, Limits, Response, read_failure};
 use mcpkg_base::redact::redact;
 use mcpkg_base::secret::Reference;
 
-/// The maximum size in bytes of an answer, and of a refusal.
+/// The maximum size of an answer in bytes.
 const ANSWER: u64 = 64 << 20;
+/// The maximum size of a refusal in bytes.
 const REFUSAL: u64 = 16 << 10;
 
 /// How long to listen to a session's stream. A server sends its own messages at once.

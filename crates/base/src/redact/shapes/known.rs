@@ -12,10 +12,11 @@ use super::span::{Found, is_boundary};
 /// The `Authorization` schemes with credentials that are recognized without a preceding `Authorization`.
 const SCHEMES: &[&str] = &["bearer", "basic"];
 
-/// The minimum length of a token after its prefix ([`SHORTEST`]), and of its random-looking part with a digit ([`RANDOM`]) and
-/// without one ([`LONG`]).
+/// The minimum length of a token after its prefix.
 const SHORTEST: usize = 8;
+/// The minimum length of a token's random-looking part that contains a digit.
 const RANDOM: usize = 16;
+/// The minimum length of a token's random-looking part without a digit.
 const LONG: usize = 20;
 
 /// The longest base64 text that is decoded to look for a name and password.

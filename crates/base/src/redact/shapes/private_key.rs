@@ -8,8 +8,9 @@ use memchr::memmem;
 
 use super::span::Found;
 
-/// The start of the line before a key, and of the line after it.
+/// The start of the line before a key.
 const BEGIN: &str = "-----BEGIN ";
+/// The start of the line after a key.
 const END: &str = "-----END ";
 
 /// The end of both lines.
@@ -18,9 +19,9 @@ const DASHES: &str = "-----";
 /// The words in the first line of any private key.
 const PRIVATE: &str = "PRIVATE KEY";
 
-/// [`BEGIN`] in base64. The last characters are missing because they depend on the following bytes. [`ENCODED_LINE`] is how many
-/// characters to decode to see whether the key is private.
+/// [`BEGIN`] in base64. The last characters are missing because they depend on the following bytes.
 const ENCODED: &str = "LS0tLS1CRUdJTi";
+/// How many characters of base64 to decode to see whether the key is private.
 const ENCODED_LINE: usize = 64;
 
 /// The line before the lines of a private key in PuTTY's format.
@@ -32,9 +33,9 @@ const LONGEST: usize = 64 << 10;
 /// The most bytes of a key without an end.
 const MOST: usize = 1 << 20;
 
-/// The minimum length of a word that may be a line of a key without an end: if other words precede it in the line, and if it is
-/// alone.
+/// The minimum length of a word that may be a line of a key without an end, if other words precede it in the line.
 const SHORTEST_LINE: usize = 40;
+/// Like [`SHORTEST_LINE`], for a word that is alone in its line.
 const SHORTEST_WORD: usize = 16;
 
 /// How many bytes of a line are examined at a time.
