@@ -102,7 +102,7 @@ pub fn read(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Vec<u8>>> {
 /// Returns the id of `tree` with the file at `path` added or replaced. An existing file keeps its mode.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if a parent of `path` is a file or link in the tree, or `path` is a folder.
+/// `E_INVALID_ARGUMENT` if a parent of `path` is a file or link in the tree, or `path` is a folder or link.
 pub fn with_file(git: &Git<'_>, tree: &str, path: &Path, bytes: &[u8]) -> Result<String> {
     let blob = text(git.feed(&["hash-object", "-w", "--stdin"], bytes)?.trim_ascii());
     let names: Vec<_> = path.iter().collect();
@@ -115,6 +115,10 @@ pub fn with_file(git: &Git<'_>, tree: &str, path: &Path, bytes: &[u8]) -> Result
         let folder = at(depth);
         let mut entries = children(git, tree, &folder)?;
         match entries.iter_mut().find(|entry| entry.name == made.name) {
+            Some(there) if there.mode == LINK => {
+                let message = format!("`{}` is a link in that commit", folder.join(&made.name).display());
+                return Err(Error::new(Code::InvalidArgument, message));
+            }
             Some(there) if there.kind == made.kind => made.mode.clone_from(&there.mode),
             Some(_) => {
                 let message = format!("`{}` is not a {} in that commit", folder.join(&made.name).display(), made.kind);
@@ -131,6 +135,9 @@ pub fn with_file(git: &Git<'_>, tree: &str, path: &Path, bytes: &[u8]) -> Result
     }
     Ok(made.id)
 }
+
+/// The mode of a link, whose content is the path that it leads to.
+const LINK: &str = "120000";
 
 /// An entry of a tree.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Edits one entry in Codex's config.toml. Everything else stays, including comments.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
 use super::change::Change;
@@ -161,10 +161,27 @@ fn from_toml(value: &toml_edit::Value) -> Value {
     match value {
         toml_edit::Value::String(value) => value.value().as_str().into(),
         toml_edit::Value::Integer(value) => (*value.value()).into(),
-        toml_edit::Value::Float(value) => value.value().to_string().into(),
+        // JSON has no infinite numbers.
+        toml_edit::Value::Float(value) => match Number::from_f64(*value.value()) {
+            Some(number) => number.into(),
+            None => value.value().to_string().into(),
+        },
         toml_edit::Value::Boolean(value) => (*value.value()).into(),
         toml_edit::Value::Datetime(value) => value.value().to_string().into(),
         toml_edit::Value::Array(values) => values.iter().map(from_toml).collect(),
         toml_edit::Value::InlineTable(table) => table_value(table),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_as_they_were() {
+        let document = parse("[server]\ntimeout = 1.5\nretries = 3\nlimit = inf\n").unwrap();
+        let value = table_value(document.as_table());
+        assert_eq!(value, serde_json::json!({ "server": { "timeout": 1.5, "retries": 3, "limit": "inf" } }));
+        assert_eq!(to_toml(&value["server"]["timeout"]).to_string().trim(), "1.5");
     }
 }

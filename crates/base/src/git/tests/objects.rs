@@ -124,6 +124,11 @@ fn a_tree_gets_a_file_and_keeps_all_else() {
     }
     assert!(trees::with_file(&git, &tree, Path::new("a.txt/b"), b"").is_err());
     assert!(trees::with_file(&git, &tree, Path::new("docs"), b"").is_err());
+    std::os::unix::fs::symlink("a.txt", repository.top.join("link.md")).unwrap();
+    repository.run(&["add", "link.md"]);
+    let linked = repository.run(&["write-tree"]).trim().to_owned();
+    let refused = trees::with_file(&git, &linked, Path::new("link.md"), b"new\n").unwrap_err();
+    assert_eq!(refused.to_string(), "`link.md` is a link in that commit");
     assert_eq!(trees::read(&git, &tree, Path::new("docs")).unwrap(), None);
 }
 
