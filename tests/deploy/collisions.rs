@@ -4,36 +4,70 @@ use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
-use crate::deploy::answers::{tool_data, tool_refused, word};
+use crate::deploy::answers::{tool_data, tool_refused};
 use crate::deploy::place::Place;
 
 #[test]
-fn a_collision_of_a_target_that_was_not_asked_for_blocks_nothing() {
+fn a_skill_wins_over_a_command_of_its_name() {
     let place = Place::with_project();
     // A skill already has the folder that the command would have in Codex and VS Code.
     place.prompt("tidy", "Tidy up.\n");
-    for of in [&[][..], &["--target", "codex"], &["--target", "vscode"]] {
-        let error = place.refused(&[&["plan"], of].concat(), "E_DESIRED_STATE_CONFLICT");
-        assert!(word(&error["message"]).contains(".agents/skills/tidy/SKILL.md"), "{error:#}");
-        assert_eq!(error["details"]["target"], if of.is_empty() { "codex" } else { of[1] }, "{error:#}");
-    }
     for command in ["plan", "diff", "preview", "status"] {
-        place.data(&[command, "--target", "claude_code"]);
+        place.data(&[command]);
     }
-    let warnings = place.envelope(&["doctor", "--target", "claude_code"])["warnings"].to_string();
-    assert!(!warnings.contains("E_DESIRED_STATE_CONFLICT"), "{warnings}");
-    place.deploy(&["--target", "claude_code"]);
+    let envelope = place.envelope(&["plan"]);
+    let left_out = json!([
+        { "module_id": "command:tidy", "target": "codex", "reason_code": "skill_taken" },
+        { "module_id": "command:tidy", "target": "vscode", "reason_code": "skill_taken" },
+    ]);
+    assert_eq!(envelope["data"]["left_out"], left_out, "{envelope:#}");
+    let warnings = envelope["warnings"].to_string();
+    let why = "module 'command:tidy' is not written for Codex, VS Code: the agent reads commands as skills, and a skill has \
+        the same name";
+    assert_eq!(warnings.matches(why).count(), 1, "{warnings}");
+    place.deploy(&[]);
+    assert!(place.read("root/.agents/skills/tidy/SKILL.md").contains("Tidies up"));
     assert_eq!(place.read("root/.claude/commands/tidy.md"), "Tidy up.\n");
     // Cursor reads the folder for its skills, and has a place of its own for commands.
-    place.deploy(&["--target", "cursor"]);
-    assert!(place.read("root/.agents/skills/tidy/SKILL.md").contains("Tidies up"));
     assert_eq!(place.read("root/.cursor/commands/tidy.md"), "Tidy up.\n");
-    let mut client = place.server(&["--as", "agentpack"]);
-    assert_eq!(tool_data(&mut client, "plan", json!({ "target": "cursor" }))["changes"], json!([]));
-    tool_refused(&mut client, "plan", json!({}), "E_DESIRED_STATE_CONFLICT");
-    client.finish();
-    place.ok(&["prompt", "delete", "tidy", "--yes"]);
+    assert_eq!(place.data(&["status"])["drift"], json!([]));
+}
+
+#[test]
+fn the_second_rule_of_one_name_gets_a_number() {
+    let place = Place::with_project();
+    let rule = |name: &str, globs: &str, text: &str| {
+        place.scratch.file(&format!("from/{name}"), format!("---\n{globs}\n---\n{text}\n"));
+    };
+    rule(".cursor/rules/ts.mdc", "globs: \"*.ts\"", "Of Cursor");
+    rule(".github/instructions/ts.instructions.md", "applyTo: \"*.ts\"", "Of VS Code");
+    place.ok(&["import", place.scratch.path().join("from").to_str().expect("a path")]);
+    let both = |place: &Place| {
+        let texts = ["ts.md", "ts-2.md"].map(|name| place.read(&format!("root/.claude/rules/{name}")));
+        (texts[0].contains("Of Cursor") && texts[1].contains("Of VS Code"))
+            || (texts[1].contains("Of Cursor") && texts[0].contains("Of VS Code"))
+    };
+    let warnings = place.envelope(&["plan"])["warnings"].to_string();
+    assert_eq!(warnings.matches("written as `ts-2.").count(), 2, "{warnings}");
     place.deploy(&[]);
+    assert!(both(&place));
+    // The rule that came from Cursor keeps its name there.
+    assert!(place.read("root/.cursor/rules/ts.mdc").contains("Of Cursor"));
+    assert!(place.read("root/.cursor/rules/ts-2.mdc").contains("Of VS Code"));
+    // The names stay: nothing is written again.
+    assert_eq!(place.data(&["plan"])["changes"], json!([]));
+    assert_eq!(place.data(&["status"])["drift"], json!([]));
+}
+
+#[test]
+fn agentpack_refuses_a_collision_of_the_targets_that_were_asked_for() {
+    let place = Place::with_project();
+    place.prompt("tidy", "Tidy up.\n");
+    let mut client = place.server(&["--as", "agentpack"]);
+    assert!(tool_data(&mut client, "plan", json!({ "target": "cursor" }))["changes"].is_array());
+    tool_refused(&mut client, "plan", json!({}), "E_DESIRED_STATE_CONFLICT");
+    tool_refused(&mut client, "plan", json!({ "target": "vscode" }), "E_DESIRED_STATE_CONFLICT");
+    client.finish();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use insta::assert_snapshot;
+use mcpkg_deploy::desired::builder::Collisions;
 use mcpkg_deploy::desired::{Form, layout};
 use mcpkg_deploy::module::{About, Kind, Layer, Module, ModuleFile};
 use mcpkg_deploy::targets::bases::Bases;
@@ -394,7 +395,7 @@ proptest! {
             target: *target, user: false, project: true, layout: Layout::Current, options: serde_json::Map::new(),
         };
         let configs: Vec<TargetConfig> = Target::all().iter().map(config).collect();
-        let desired = layout::desired(&modules, &configs, &chosen, &chosen, &bases).expect("a layout");
+        let desired = layout::desired(&modules, &configs, &chosen, &chosen, &bases, Collisions::Refused).expect("a layout");
         let mut given: BTreeSet<(&str, Target)> = BTreeSet::new();
         for output in desired.outputs.values() {
             let path = output.path.strip_prefix(&root).expect("below the root").to_string_lossy().into_owned();

@@ -27,6 +27,8 @@ pub struct Builder {
     desired: Desired,
     /// The chosen targets. Errors and warnings that concern only other targets are suppressed.
     selected: Vec<Target>,
+    /// What happens if two modules want the same path.
+    collisions: Collisions,
     /// The folders that files must stay in: the deploy root, the home folder, and targets' own folders.
     bases: Vec<PathBuf>,
     folders: RealFolders,
@@ -44,11 +46,21 @@ pub struct Builder {
     skills: HashMap<*const ModuleFile, Arc<[u8]>>,
 }
 
+/// What happens if two modules want to write different content to the same path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Collisions {
+    /// The deploy is refused, as agentpack does with a config repo.
+    #[default]
+    Refused,
+    /// A skill wins over a command of the same name. Otherwise the second file gets a number: `ts.md`, `ts-2.md`.
+    Settled,
+}
+
 impl Builder {
     /// Creates a builder. A file must stay in the innermost of the `bases` that contains its root. `selected` are the
     /// chosen targets.
-    pub fn below(bases: Vec<PathBuf>, selected: &[Target]) -> Self {
-        Self { bases, selected: selected.to_vec(), ..Self::default() }
+    pub fn below(bases: Vec<PathBuf>, selected: &[Target], collisions: Collisions) -> Self {
+        Self { bases, selected: selected.to_vec(), collisions, ..Self::default() }
     }
 
     pub fn is_chosen(&self, target: Target) -> bool {
@@ -152,7 +164,7 @@ impl Builder {
     ///
     /// # Errors
     /// `E_IO_INVALID_PATH` if the file would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
-    /// if two chosen targets want different bytes at the same path.
+    /// if two chosen targets want different bytes at the same path, and collisions are refused.
     #[expect(clippy::too_many_arguments, reason = "one call for each way a module lands, each value with its own word")]
     pub fn add(
         &mut self,
@@ -171,43 +183,34 @@ impl Builder {
             Err(_) => return Ok(()),
         };
         let sha256 = self.hash(&bytes);
-        let is_chosen = self.is_any_chosen(targets);
-        let output = |path: PathBuf, parts: Vec<Part>| {
-            let mut targets = targets.to_vec();
-            targets.sort_unstable();
-            Output { path, root: root.to_owned(), targets, parts, bytes, sha256, executable, form }
-        };
-        let there = match self.desired.outputs.entry(path.into()) {
+        let mut targets = targets.to_vec();
+        targets.sort_unstable();
+        self.put(Output { path, root: root.to_owned(), targets, parts, bytes, sha256, executable, form })
+    }
+
+    fn put(&mut self, new: Output) -> Result<()> {
+        let is_chosen = self.is_any_chosen(&new.targets);
+        let there = match self.desired.outputs.entry(new.path.clone().into()) {
             Entry::Vacant(place) => {
-                let path = place.key().into();
-                place.insert(output(path, parts));
+                place.insert(new);
                 return Ok(());
             }
             Entry::Occupied(there) => there.into_mut(),
         };
-        if there.sha256 != sha256 {
-            let is_there_chosen = there.targets.iter().any(|target| self.selected.contains(target));
-            if is_chosen && is_there_chosen {
-                return Err(conflict(targets.first().copied(), there, &sha256, &parts));
-            }
-            if is_chosen {
-                *there = output(there.path.clone(), parts);
-            }
+        if there.sha256 == new.sha256 {
+            there.take_in(new);
             return Ok(());
         }
-        for target in targets {
-            if !there.targets.contains(target) {
-                there.targets.push(*target);
+        if !is_chosen {
+            return Ok(());
+        }
+        match there.targets.iter().any(|target| self.selected.contains(target)) {
+            true => self.settle(new),
+            false => {
+                *there = new;
+                Ok(())
             }
         }
-        there.targets.sort_unstable();
-        for part in parts {
-            if !there.parts.iter().any(|known| known.module_id == part.module_id) {
-                there.parts.push(part);
-            }
-        }
-        there.executable |= executable;
-        Ok(())
     }
 
     /// Returns the real path of a file at `relative` below `root`. Errors name the module `owner`.
@@ -306,6 +309,41 @@ impl Builder {
         self.add(targets, root, relative, Form::Block, parts, bytes.into(), false)
     }
 
+    /// Adds a file although another one has its path: see [`Collisions`].
+    fn settle(&mut self, mut new: Output) -> Result<()> {
+        let key = new.path.as_os_str();
+        let Some(there) = self.desired.outputs.get_mut(key) else { return self.put(new) };
+        if self.collisions == Collisions::Refused {
+            return Err(conflict(there, &new));
+        }
+        let is_command = |output: &Output| output.form == Form::CommandSkill;
+        // The file that has to go: a command, otherwise the one that did not come from this path.
+        if is_command(there) || (!is_command(&new) && new.is_at_home() && !there.is_at_home()) {
+            std::mem::swap(there, &mut new);
+        }
+        if is_command(&new) {
+            let left_out =
+                new.uses().map(|(module_id, target)| LeftOut { module_id, target, reason: Reason::SkillTaken });
+            self.desired.left_out.extend(left_out);
+            return Ok(());
+        }
+        if !new.form.has_a_free_name() {
+            return Err(conflict(there, &new));
+        }
+        let (name, by) = (new.name(), there.module_ids().join(", "));
+        let (stem, ending) = split_ending(&name);
+        let is_free = |path: &PathBuf| {
+            let there = self.desired.outputs.get(path.as_os_str());
+            there.is_none_or(|there| there.sha256 == new.sha256)
+        };
+        let numbered = (2..).map(|number| new.path.with_file_name(format!("{stem}-{number}{ending}"))).find(is_free);
+        new.path = numbered.unwrap_or_default();
+        let said = format!("written as `{}`, because {by} has `{name}`", new.name());
+        let remarks = new.uses().map(|(module_id, target)| Remark { module_id, target, said: said.clone() });
+        self.desired.remarks.extend(remarks);
+        self.put(new)
+    }
+
     fn hash(&mut self, bytes: &Arc<[u8]>) -> Sha {
         let (_, sha256) = self.hashes.entry(bytes.as_ptr()).or_insert_with(|| (Arc::clone(bytes), sha256::of(bytes)));
         *sha256
@@ -336,23 +374,25 @@ fn texts(parts: &[Part]) -> Vec<(&str, &[u8])> {
     parts.iter().map(|part| (part.module_id.as_str(), &*part.bytes)).collect()
 }
 
-fn conflict(target: Option<Target>, there: &Output, sha256: &Sha, parts: &[Part]) -> Error {
+fn conflict(there: &Output, new: &Output) -> Error {
     let path = &there.path;
-    let ids: Vec<&str> = parts.iter().map(|part| part.module_id.as_str()).collect();
+    let (existing, ids) = (there.module_ids(), new.module_ids());
     Error::new(
         Code::DesiredStateConflict,
-        format!(
-            "{} and {} would write different content to `{}`",
-            there.module_ids().join(", "),
-            ids.join(", "),
-            path.display()
-        ),
+        format!("{} and {} would write different content to `{}`", existing.join(", "), ids.join(", "), path.display()),
     )
     .with_details(json!({
-        "target": target.map(Target::name),
+        "target": new.targets.first().map(|target| target.name()),
         "path": path.display().to_string(),
-        "existing": { "sha256": hex::encode(&there.sha256), "module_ids": there.module_ids() },
-        "new": { "sha256": hex::encode(sha256), "module_ids": ids },
+        "existing": { "sha256": hex::encode(&there.sha256), "module_ids": existing },
+        "new": { "sha256": hex::encode(&new.sha256), "module_ids": ids },
     }))
     .hint("rename one of the modules, disable it, or restrict it to other targets")
+}
+
+/// Splits a name before its endings: `ts.instructions.md` -> `ts` and `.instructions.md`.
+fn split_ending(name: &str) -> (&str, &str) {
+    // A leading dot is part of the name.
+    let ending = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name.len(), |(at, _)| at);
+    name.split_at(ending)
 }

@@ -55,6 +55,8 @@ pub enum Reason {
     Placeholders,
     /// The text contains something that this target would run, although other targets do not run it.
     WouldRun,
+    /// The target reads commands as skills, and a skill already has the command's name.
+    SkillTaken,
     /// The module's text cannot be written. A warning gives the reason.
     Broken,
 }
@@ -96,6 +98,7 @@ impl Reason {
             Reason::OnlyServers => "only_servers",
             Reason::Placeholders => "placeholders",
             Reason::WouldRun => "would_run",
+            Reason::SkillTaken => "skill_taken",
             Reason::Broken => "broken",
         }
     }
@@ -125,6 +128,7 @@ impl Reason {
             Reason::OnlyServers => "the agent reads only MCP servers",
             Reason::Placeholders => "the agent would replace part of its text",
             Reason::WouldRun => "the agent would execute part of its text",
+            Reason::SkillTaken => "the agent reads commands as skills, and a skill has the same name",
             Reason::Broken => "its text cannot be written",
         }
     }

@@ -50,6 +50,29 @@ pub enum Form {
     OfToml,
 }
 
+impl Form {
+    /// Whether agents read such a file under any name, because its folder says what it is.
+    pub const fn has_a_free_name(self) -> bool {
+        match self {
+            Self::Copy
+            | Self::CursorRule
+            | Self::Rule
+            | Self::Toml
+            | Self::Spelled(_)
+            | Self::Converted(_)
+            | Self::CommandToml(_)
+            | Self::OfToml => true,
+            Self::Gathered
+            | Self::Block
+            | Self::Import
+            | Self::Servers
+            | Self::Skill
+            | Self::SkillPolicy
+            | Self::CommandSkill => false,
+        }
+    }
+}
+
 /// A module's file that is part of an output.
 #[derive(Clone, Debug)]
 pub struct Part {
@@ -60,6 +83,8 @@ pub struct Part {
     pub layer: Layer,
     /// Facts about a command's arguments that its file does not contain.
     pub arguments: Arc<[Argument]>,
+    /// The path from which the module was imported, relative to its root.
+    pub home: Option<String>,
 }
 
 impl Part {
@@ -93,6 +118,35 @@ pub struct Output {
 }
 
 impl Output {
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Whether the module was imported from this very path.
+    pub fn is_at_home(&self) -> bool {
+        let home = self.parts.first().and_then(|part| part.home.as_ref());
+        home.is_some_and(|home| self.path.ends_with(home))
+    }
+
+    /// Returns each module with each target that wants the file.
+    pub fn uses(&self) -> impl Iterator<Item = (String, Target)> {
+        let of = |part: &Part| self.targets.iter().map(|target| (part.module_id.clone(), *target)).collect::<Vec<_>>();
+        self.parts.iter().flat_map(of)
+    }
+
+    /// Adds the targets and modules of a file with the same path and bytes.
+    pub fn take_in(&mut self, other: Self) {
+        self.targets.extend(other.targets);
+        self.targets.sort_unstable();
+        self.targets.dedup();
+        for part in other.parts {
+            if !self.parts.iter().any(|known| known.module_id == part.module_id) {
+                self.parts.push(part);
+            }
+        }
+        self.executable |= other.executable;
+    }
+
     /// Returns the ids of the output's modules, sorted and without duplicates.
     pub fn module_ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = self.parts.iter().map(|part| part.module_id.clone()).collect();
@@ -156,5 +210,6 @@ pub fn part(module: &Module, file: &ModuleFile) -> Part {
         bytes: Arc::clone(&file.bytes),
         layer: file.layer,
         arguments: Arc::clone(&file.arguments),
+        home: module.about.path.clone(),
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::GROUP;
 use crate::answer::{self, Page};
+use crate::desired::builder::Collisions;
 use crate::desired::{Root, layout};
 use crate::operations::with_schema;
 use crate::plan::overlooked;
@@ -68,7 +69,9 @@ impl Operation for Doctor {
         match composed.and_then(|composed| context.store.read(|db| site.compose(context, db, composed))) {
             Ok(composed) => {
                 warnings.extend(composed.warnings);
-                match layout::desired(&composed.modules, &site.configs, &site.selected, &site.selected, &site.bases) {
+                let collisions = site.collisions(context);
+                let (configs, selected) = (&site.configs, &site.selected);
+                match layout::desired(&composed.modules, configs, selected, selected, &site.bases, collisions) {
                     Ok(desired) => {
                         warnings.extend(overlooked::warnings(&site, &desired)?);
                         warnings.extend(desired.warnings);
@@ -78,7 +81,7 @@ impl Operation for Doctor {
             }
             Err(error) => warnings.push(format!("{}: {error}", error.code().name())),
         }
-        let desired = layout::desired(&[], &site.configs, &site.selected, &[], &site.bases)?;
+        let desired = layout::desired(&[], &site.configs, &site.selected, &[], &site.bases, Collisions::Refused)?;
         let checked: Vec<Checked> = desired.roots.iter().map(|root| Checked::of(root, &site)).collect();
         let mut actions: Vec<String> = Vec::new();
         for suggestion in checked.iter().filter_map(|checked| checked.suggestion.as_deref()) {

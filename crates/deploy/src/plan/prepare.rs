@@ -72,7 +72,14 @@ impl Prepared {
     fn at(context: &Context, db: &Db<'_>, site: Site, composed: Composed, checkouts: Checkouts) -> Result<Self> {
         context.unless_cancelled()?;
         let present = present(db, &site, &composed.modules)?;
-        let mut desired = layout::desired(&composed.modules, &site.configs, &site.selected, &present, &site.bases)?;
+        let mut desired = layout::desired(
+            &composed.modules,
+            &site.configs,
+            &site.selected,
+            &present,
+            &site.bases,
+            site.collisions(context),
+        )?;
         let mut warnings = composed.warnings;
         warnings.append(&mut desired.warnings);
         left_out::add_broken(&mut desired.left_out, &composed.broken, &site.selected);

@@ -10,6 +10,7 @@ use super::deploy_root::deploy_root;
 use super::named::Named;
 use super::paths::real;
 use super::which::Source;
+use crate::desired::builder::Collisions;
 use crate::module::Module;
 use crate::project::{self, Broken, Composition};
 use crate::repo::{self, Checkouts, Repo, identity};
@@ -19,7 +20,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256::Sha;
 use mcpkg_base::shell::quote;
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{Context, Identity};
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, PlaceKey};
 use mcpkg_store::projects::Project;
@@ -129,6 +130,15 @@ impl Site {
 
     pub fn is_repo(&self) -> bool {
         matches!(self.source, Source::Repo(_))
+    }
+
+    /// Returns what happens if two modules want the same path. A config repo and agentpack's clients get the errors of
+    /// agentpack.
+    pub fn collisions(&self, context: &Context) -> Collisions {
+        match self.is_repo() || context.caller.identity() == Identity::Agentpack {
+            true => Collisions::Refused,
+            false => Collisions::Settled,
+        }
     }
 
     /// Whether the choice is `all`, not individual targets.

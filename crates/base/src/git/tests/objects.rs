@@ -187,3 +187,10 @@ fn no_repository_around_a_folder_is_taken_for_it() {
     let error = status::read(&git, Extra::Untracked).unwrap_err();
     assert!(error.message().contains("not a git repository"), "{error}");
 }
+
+#[test]
+fn only_a_whole_hash_is_a_commits() {
+    let is_commit = |digit: &str, length| crate::git::is_commit(&digit.repeat(length));
+    assert!(is_commit("a", 40) && is_commit("0", 64));
+    assert!(!is_commit("a", 7) && !is_commit("g", 40));
+}

@@ -14,7 +14,7 @@ mod subagents;
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::builder::Builder;
+use super::builder::{Builder, Collisions};
 use super::output::Desired;
 use crate::module::Module;
 use crate::targets::bases::Bases;
@@ -35,8 +35,9 @@ pub fn desired(
     selected: &[Target],
     present: &[Target],
     bases: &Bases,
+    collisions: Collisions,
 ) -> Result<Desired> {
-    let mut builder = Builder::below(bases.limits(configs), selected);
+    let mut builder = Builder::below(bases.limits(configs), selected, collisions);
     if configs.iter().any(|config| config.project && selected.contains(&config.target)) {
         bases.root()?;
     }
