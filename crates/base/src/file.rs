@@ -1,14 +1,10 @@
 //! Safely opens files that a user named or that others may have put there: only regular files of limited size. A named
 //! pipe would block, a device may be endless, and a sparse file can be larger than memory.
 
-mod network;
-
 use std::ffi::OsStr;
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::{Path, PathBuf};
-
-pub use network::{network_in, network_of};
 
 /// The largest text that is read as a whole, in bytes, such as a manifest, a configuration file or a certificate.
 pub const TEXT: u64 = 16 << 20;
@@ -204,6 +200,12 @@ fn read_once(mut file: &File, bytes: &mut Vec<u8>) -> Result<()> {
 /// The same as [`read`]; also `InvalidData` if it is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+/// Reads one of the kernel's files, such as those in /proc, as UTF-8 text.
+#[cfg(unix)]
+pub fn read_kernel(path: &Path) -> Result<String> {
+    String::from_utf8(read_own(path, TEXT)?).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// Reads a secret from a regular file of at most `limit` bytes, as UTF-8 text. Only the owner may have access to the

@@ -8,7 +8,6 @@ mod config_file;
 #[cfg(test)]
 mod edits;
 mod entry;
-mod entry_name;
 mod fields;
 mod file;
 mod health;
@@ -17,7 +16,6 @@ mod our_entry;
 mod record;
 mod runs;
 mod standing;
-mod trail;
 
 use mcpkg_core::op::Domain;
 

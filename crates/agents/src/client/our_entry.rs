@@ -4,12 +4,24 @@ use serde_json::{Value, json};
 
 use super::binary::Binary;
 use super::config_file::ConfigFile;
-use super::entry_name;
 use super::file::{self, FileText};
 use super::record::Records;
 use super::runs::Runs;
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
+
+/// The default name of the entry.
+pub const DEFAULT_NAME: &str = "mcpkg";
+
+/// Checks that every agent accepts a name, and that the name leaves room for the names of tools, which agents append to it.
+pub fn check_name(name: &str) -> Result<()> {
+    let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if (1..=32).contains(&name.len()) && name.bytes().all(good) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("'{name}' is not a valid name for an entry"))
+        .hint("a name consists of 1 to 32 of the characters A-Z a-z 0-9 _ -"))
+}
 
 /// An entry in an agent's file that starts mcpkg, or that mcpkg wrote.
 pub struct OurEntry {
@@ -34,7 +46,7 @@ impl OurEntry {
 
     fn flags(&self) -> String {
         let scope = if self.config.root.is_some() { " --scope project" } else { "" };
-        let name = if self.name == entry_name::DEFAULT { String::new() } else { format!(" --name {}", self.name) };
+        let name = if self.name == DEFAULT_NAME { String::new() } else { format!(" --name {}", self.name) };
         format!("{scope}{name}")
     }
 

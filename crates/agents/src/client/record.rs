@@ -1,4 +1,5 @@
-//! Records changes to agents' files in the user's data directory, so that each change can be undone byte for byte.
+//! Records changes to agents' files in the audit trail (`events`), and in the user's data directory, so that each
+//! change can be undone byte for byte.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,14 @@ pub fn folder(context: &Context) -> PathBuf {
     let usual = mcpkg_core::database::default_path();
     let database = usual.as_deref().unwrap_or_else(|| context.database());
     database.parent().unwrap_or(Path::new("/")).join("client-backups")
+}
+
+/// Appends an event to the audit trail. If this fails, the change to the agent's file is kept.
+pub fn append_event(context: &Context, kind: &str, subject: &str) {
+    let appended = context.store.write(|db| context.event(db, context.author(), None, kind, subject));
+    if let Err(error) = appended {
+        tracing::warn!(kind, subject, %error, "the event could not be recorded");
+    }
 }
 
 /// A change to one entry of a file.

@@ -12,12 +12,14 @@ use crate::file;
 use crate::sha256::{self, Sha};
 
 pub use folder::Stat;
+pub use network::network_of;
 
 pub mod attributes;
 pub mod fetching;
 pub mod folder;
 pub mod folders;
 pub mod listings;
+mod network;
 
 /// The mode of a new file.
 pub const FILE: u32 = 0o644;

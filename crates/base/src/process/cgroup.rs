@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::proc;
+use crate::file::read_kernel;
 
 /// Limits for all processes of a control group together.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +47,8 @@ impl Cgroup {
     /// Creates a control group; `None` if the system has no usable control groups, or does not permit this process to
     /// create one.
     pub fn new(together: Together) -> Option<Self> {
-        let own = proc::read(Path::new("/proc/self/cgroup")).ok()?;
-        let mounts = proc::read(Path::new("/proc/self/mountinfo")).ok()?;
+        let own = read_kernel(Path::new("/proc/self/cgroup")).ok()?;
+        let mounts = read_kernel(Path::new("/proc/self/mountinfo")).ok()?;
         SWEPT.call_once(|| abandoned_below(&parents(&own, &mounts)).iter().for_each(|left| drop(fs::remove_dir(left))));
         let name = format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         two(&own, &mounts)
@@ -85,7 +85,7 @@ impl Cgroup {
 
     /// Whether a process of the group was killed because memory ran out.
     pub fn ran_out_of_memory(&self) -> bool {
-        let counted = proc::read(&self.events).unwrap_or_default();
+        let counted = read_kernel(&self.events).unwrap_or_default();
         counted.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
     }
 }
@@ -108,7 +108,7 @@ impl Drop for Cgroup {
 /// Returns the folders of groups left by killed processes: their creator has ended, and they contain no processes. Each
 /// process of mcpkg removes such groups before it creates its first one.
 pub fn abandoned() -> Vec<PathBuf> {
-    let read = |path: &str| proc::read(Path::new(path)).unwrap_or_default();
+    let read = |path: &str| read_kernel(Path::new(path)).unwrap_or_default();
     abandoned_below(&parents(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo")))
 }
 
@@ -118,7 +118,7 @@ fn abandoned_below(parents: &[PathBuf]) -> Vec<PathBuf> {
         let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
         let process = process.and_then(|(process, number)| number.parse::<u64>().ok().and(process.parse::<u32>().ok()));
         process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
-            && proc::read(&folder.join("cgroup.procs")).is_ok_and(|inside| inside.trim().is_empty())
+            && read_kernel(&folder.join("cgroup.procs")).is_ok_and(|inside| inside.trim().is_empty())
     };
     let folders = parents.iter().flat_map(|parent| fs::read_dir(parent).into_iter().flatten().flatten());
     folders.map(|entry| entry.path()).filter(|folder| is_left(folder)).collect()
@@ -154,7 +154,7 @@ fn two(own: &str, mounts: &str) -> Option<PathBuf> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
     let own = below(&at, &root, path)?;
     let passes_on = |folder: &Path| {
-        let passed = proc::read(&folder.join("cgroup.subtree_control")).unwrap_or_default();
+        let passed = read_kernel(&folder.join("cgroup.subtree_control")).unwrap_or_default();
         let passed: Vec<&str> = passed.split_whitespace().collect();
         CONTROLLERS.iter().all(|controller| passed.contains(controller))
     };

@@ -73,7 +73,7 @@ pub(super) fn end(child: &mut Child, how: End) {
 pub(super) fn ask_below(child: &Child) -> bool {
     use rustix::process::{Pid, Signal, kill_process_group};
     let id = child.id();
-    let children = super::proc::read(Path::new(&format!("/proc/{id}/task/{id}/children")));
+    let children = crate::file::read_kernel(Path::new(&format!("/proc/{id}/task/{id}/children")));
     let Ok(children) = children else { return false };
     let ids = children.split_ascii_whitespace().filter_map(|id| id.parse().ok().and_then(Pid::from_raw));
     ids.filter(|id| kill_process_group(*id, Signal::TERM).is_ok()).count() > 0

@@ -14,12 +14,9 @@ pub mod cgroup;
 #[cfg(unix)]
 mod ending;
 mod environment;
-mod failure;
 mod group;
 mod limits;
 mod output;
-#[cfg(unix)]
-mod proc;
 mod running;
 #[cfg(unix)]
 mod spent;
@@ -38,10 +35,9 @@ pub use cancel::OnCancel;
 #[cfg(unix)]
 pub use ending::{ending, stop_self};
 pub use environment::{Environment, is_needed_on_windows, is_passed_on};
-pub use failure::Failure;
 pub use limits::{GRACE, Limits};
 pub use output::{Capture, Feed, Output, Printed, Tell, utf16};
-pub use running::Running;
+pub use running::{Failure, Running};
 #[cfg(unix)]
 pub use spent::spent;
 

@@ -1,5 +1,6 @@
 //! Controls a running program: waits for it and ends it.
 
+use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -7,10 +8,21 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::cancel::OnCancel;
-use super::failure::Failure;
 use super::group::{self, End};
 use super::limits::Limits;
 use super::output::{Capture, Printed, Reading, Tell};
+
+/// Why a program did not run to its end.
+#[derive(Debug)]
+pub enum Failure {
+    NotStarted(io::Error),
+    /// The program was started, but then communication with it failed.
+    Lost(io::Error),
+    /// The program exceeded its time limit. `Program::run` has ended it.
+    TimedOut,
+    /// The call was cancelled. `Program::run` has ended the program; [`Running::wait`] leaves it running.
+    Cancelled,
+}
 
 /// The longest pause between two checks of a program, on systems that do not report its exit.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::proc;
+use crate::file::read_kernel;
 
 /// The number of ticks per second in Linux's process statistics.
 const TICKS: u64 = 100;
@@ -14,7 +14,7 @@ const PLACES: std::ops::Range<usize> = 13..15;
 
 /// Returns the CPU time of all programs that have exited; `None` if the system does not report it.
 pub fn spent() -> Option<Duration> {
-    let said = proc::read(Path::new("/proc/self/stat")).ok()?;
+    let said = read_kernel(Path::new("/proc/self/stat")).ok()?;
     ticks(&said).map(|ticks| Duration::from_millis(ticks * 1000 / TICKS))
 }
 

@@ -1,6 +1,5 @@
 //! Hides secrets in logs, events, plans and errors, and detects them in other texts.
 
-mod access_key;
 mod escapes;
 mod names;
 mod pieces;
@@ -15,7 +14,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use access_key::{KEY, KEY_ID};
+use shapes::{ACCESS_KEY, ACCESS_KEY_ID};
 
 pub use names::is_secret_name;
 pub use pieces::Pieces;
@@ -89,7 +88,7 @@ fn known_in(text: &str) -> Cow<'_, str> {
 
 /// Hides the passwords in URLs and the secrets of access keys.
 fn addressed(text: &str) -> Cow<'_, str> {
-    match text.contains("://") || text.contains(KEY) {
+    match text.contains("://") || text.contains(ACCESS_KEY) {
         true => Cow::Owned(keys(&urls(text)).into_owned()),
         false => Cow::Borrowed(text),
     }
@@ -148,15 +147,15 @@ fn host_end(address: &str) -> usize {
 
 /// Hides the secrets of access keys. Keeps the id of each key, so that a reader knows which key to revoke.
 fn keys(text: &str) -> Cow<'_, str> {
-    let mut parts = text.split(KEY);
+    let mut parts = text.split(ACCESS_KEY);
     let first = parts.next().unwrap_or_default();
     if first.len() == text.len() {
         return Cow::Borrowed(text);
     }
     let mut safe = first.to_owned();
     for part in parts {
-        safe.push_str(KEY);
-        match part.split_at_checked(KEY_ID + 1) {
+        safe.push_str(ACCESS_KEY);
+        match part.split_at_checked(ACCESS_KEY_ID + 1) {
             Some((id, rest)) if is_id(id) => {
                 let secret = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
                 safe.extend([id, if secret > 0 { HIDDEN } else { "" }, &rest[secret..]]);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::limit::tables;
 use crate::op::{Context, Finding, Health};
+use mcpkg_base::disk::network_of;
 use mcpkg_base::error::Result;
-use mcpkg_base::file::network_of;
 use mcpkg_store::limits::Limits;
 use mcpkg_store::projects::{self, Reason};
 use mcpkg_store::{Access, check, events};

@@ -14,7 +14,7 @@ use crate::apply::{self, Work};
 use crate::completions::GOALS;
 use crate::operations::gates::{check_adopt, unconfirmed};
 use crate::operations::with_schema;
-use crate::plan::json::{changes_json, summary};
+use crate::plan::{changes_json, summary};
 use crate::plan::{code, show};
 use crate::rollback::goal::Goal;
 use crate::rollback::plan::RollbackPlan;

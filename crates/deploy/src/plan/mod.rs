@@ -5,7 +5,6 @@ pub mod budget;
 pub mod code;
 pub mod compare;
 pub mod entries;
-pub mod json;
 pub mod overlooked;
 pub mod prepare;
 pub mod safety;
@@ -195,6 +194,16 @@ impl Change {
         }
         json
     }
+}
+
+pub fn changes_json(changes: &[Change]) -> Vec<Value> {
+    changes.iter().map(Change::json).collect()
+}
+
+/// Counts the changes of each kind.
+pub fn summary(changes: &[Change]) -> Value {
+    let count = |op: Op| changes.iter().filter(|change| change.op == op).count();
+    json!({ "create": count(Op::Create), "update": count(Op::Update), "delete": count(Op::Delete) })
 }
 
 /// A change to the record of a deployed file without a write to disk.

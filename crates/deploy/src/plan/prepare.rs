@@ -6,8 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::code::{self, Code};
-use super::json::{changes_json, summary};
-use super::{After, Change, Plan, RowChange, compare, names, overlooked};
+use super::{After, Change, Plan, RowChange, changes_json, compare, names, overlooked, summary};
 use crate::desired::{LeftOut, layout, left_out, remark};
 use crate::module::{Kind, Module};
 use crate::repo::Checkouts;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uuid::Uuid;
 
+use super::stored_module::{INSTRUCTIONS, Item, Part, SKILL, SUBAGENT, StoredModule};
 use crate::module::Kind;
 use crate::targets::Target;
 use mcpkg_agents::{agents, commands};
@@ -19,101 +20,8 @@ use mcpkg_store::prompts::{self, Prompt};
 use mcpkg_store::resources::{self, Resource};
 use mcpkg_store::servers::{self, Server};
 
-pub const SKILL: &str = "skill://";
-pub const INSTRUCTIONS: &str = "instructions://";
-pub const SUBAGENT: &str = "subagent://";
-
-/// A module of a project, before its content is read.
-#[derive(Clone, Debug)]
-pub struct Listed {
-    /// The id, such as `skill:review`.
-    pub id: String,
-    pub kind: Kind,
-    /// The project's settings for the module; defaults if it has none.
-    pub row: Row,
-    /// The module's files, sorted by path.
-    pub parts: Vec<Part>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Part {
-    /// The path inside the module.
-    pub path: String,
-    /// The stored item that contains the file's bytes.
-    pub source: Item,
-}
-
-/// A stored item that contains the bytes of a module's file.
-#[derive(Clone, Debug)]
-pub enum Item {
-    Prompt(Box<Prompt>),
-    Resource(Box<Resource>),
-    Server(Box<Server>),
-    AgentFile(Box<AgentFile>),
-}
-
-impl Item {
-    /// Returns the key that identifies the item in module rows and proposals.
-    pub fn item(&self) -> String {
-        match self {
-            Item::Prompt(prompt) => format!("prompt:{}", prompt.uuid),
-            Item::Resource(resource) => format!("resource:{}", resource.uuid),
-            Item::Server(server) => format!("mcp_server:{}", server.uuid),
-            Item::AgentFile(file) => format!("agent_file:{}", file.path),
-        }
-    }
-
-    /// Returns the key of the blob with the content. A server has none.
-    pub fn blob(&self) -> Option<i64> {
-        match self {
-            Item::Prompt(prompt) => Some(prompt.blob),
-            Item::Resource(resource) => Some(resource.blob),
-            Item::AgentFile(file) => Some(file.blob),
-            Item::Server(_) => None,
-        }
-    }
-
-    /// Returns the name of the prompt, resource or server, or the path of the file.
-    pub fn name(&self) -> &str {
-        match self {
-            Item::Prompt(prompt) => &prompt.name,
-            Item::Resource(resource) => &resource.name,
-            Item::Server(server) => &server.name,
-            Item::AgentFile(file) => &file.path,
-        }
-    }
-}
-
-impl Listed {
-    /// Whether the resource is a module only because a row of the project says so.
-    pub fn is_added(&self) -> bool {
-        match self.parts.first().map(|part| &part.source) {
-            Some(Item::Resource(resource)) => {
-                let uri = &resource.attributes.uri;
-                self.kind != Kind::Skill && !uri.starts_with(INSTRUCTIONS) && !uri.starts_with(SUBAGENT)
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns the description of the prompt, resource or server. A skill's description is in its SKILL.md.
-    pub fn description(&self) -> Option<&str> {
-        match &self.parts.first()?.source {
-            Item::Prompt(prompt) => prompt.attributes.description.as_deref(),
-            Item::Resource(resource) => resource.attributes.description.as_deref(),
-            Item::Server(server) => server.definition.description.as_deref(),
-            Item::AgentFile(_) => None,
-        }
-    }
-
-    /// Returns the module's targets. Empty means all targets.
-    pub fn targets(&self) -> Vec<Target> {
-        self.row.targets.iter().filter_map(|name| Target::named(name)).collect()
-    }
-}
-
 /// Returns all modules of a project, sorted by id and including disabled ones, and warnings about what was left out.
-pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)> {
+pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<StoredModule>, Vec<String>)> {
     let mut catalog = Catalog {
         rows: modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect(),
         ..Catalog::default()
@@ -150,7 +58,7 @@ pub fn list(db: &Db<'_>, project: &Project) -> Result<(Vec<Listed>, Vec<String>)
 ///
 /// # Errors
 /// `E_NOT_FOUND`, with a suggestion: the id that was probably meant.
-pub fn get(db: &Db<'_>, project: &Project, id: &str) -> Result<Listed> {
+pub fn get(db: &Db<'_>, project: &Project, id: &str) -> Result<StoredModule> {
     let (listed, _) = list(db, project)?;
     match listed.iter().position(|module| module.id == id) {
         Some(at) => listed.into_iter().nth(at).ok_or_else(|| Error::internal("a module went away")),
@@ -158,7 +66,7 @@ pub fn get(db: &Db<'_>, project: &Project, id: &str) -> Result<Listed> {
     }
 }
 
-fn missing(listed: &[Listed], project: &Project, id: &str) -> Error {
+fn missing(listed: &[StoredModule], project: &Project, id: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("Module '{id}' does not exist in project '{}'", project.name))
         .with_details(serde_json::json!({ "name": id }));
     let ids = || listed.iter().map(|module| module.id.as_str());
@@ -172,7 +80,7 @@ fn missing(listed: &[Listed], project: &Project, id: &str) -> Error {
 #[derive(Default)]
 struct Catalog {
     rows: HashMap<String, Row>,
-    listed: Vec<Listed>,
+    listed: Vec<StoredModule>,
     ids: HashSet<String>,
     commands: HashSet<String>,
     warnings: Vec<String>,
@@ -189,7 +97,7 @@ impl Catalog {
     fn add(&mut self, kind: Kind, name: &str, row: Row, parts: Vec<Part>) {
         let id = format!("{}:{name}", kind.word());
         if self.ids.insert(id.clone()) {
-            self.listed.push(Listed { id, kind, row, parts });
+            self.listed.push(StoredModule { id, kind, row, parts });
         } else {
             self.warnings.push(format!("{id} exists twice; the second one is left out until you rename one of them"));
         }

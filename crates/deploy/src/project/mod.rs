@@ -1,11 +1,12 @@
 //! Reads the modules of a project, and writes edited files back to it.
 
 pub mod catalog;
+pub mod stored_module;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use self::catalog::{Item, Listed, Part};
+use self::stored_module::{Item, Part, StoredModule};
 use crate::module::{About, Kind, Layer, Module, ModuleFile, ServerFile};
 use crate::targets::Target;
 use mcpkg_agents::commands;
@@ -60,7 +61,7 @@ const BATCH: usize = 64;
 /// Calls `told` with the progress if there are more than [`BATCH`] modules.
 pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Result<Composition> {
     let (listed, warnings) = catalog::list(db, project)?;
-    let enabled: Vec<&Listed> = listed.iter().filter(|listed| listed.row.enabled).collect();
+    let enabled: Vec<&StoredModule> = listed.iter().filter(|listed| listed.row.enabled).collect();
     let mut composition = Composition { warnings, ..Composition::default() };
     let told = |done: usize| {
         if enabled.len() > BATCH {
@@ -116,7 +117,7 @@ pub fn write_back(
     bytes: &[u8],
     clock: &Clock,
 ) -> Result<()> {
-    let Listed { kind, parts, .. } = catalog::get(db, project, module_id)?;
+    let StoredModule { kind, parts, .. } = catalog::get(db, project, module_id)?;
     let Some(part) = parts.into_iter().find(|part| part.path == file) else {
         let skill = module_id.strip_prefix("skill:").filter(|_| catalog::is_inside(file));
         let skill = skill.ok_or_else(|| Error::new(Code::NotFound, format!("{module_id} has no file `{file}`")))?;
@@ -170,11 +171,11 @@ fn edit(
 ///
 /// # Errors
 /// `E_TEMPLATE_FAILED`, `E_TOO_LARGE` or `E_INVALID_ARGUMENT` if its text cannot be written.
-pub fn module(db: &Db<'_>, listed: &Listed) -> Result<Module> {
+pub fn module(db: &Db<'_>, listed: &StoredModule) -> Result<Module> {
     module_of(db, &Contents::new(), listed)
 }
 
-fn module_of(db: &Db<'_>, contents: &Contents, listed: &Listed) -> Result<Module> {
+fn module_of(db: &Db<'_>, contents: &Contents, listed: &StoredModule) -> Result<Module> {
     let files = listed.parts.iter().map(|part| file(db, contents, listed, part)).collect::<Result<Vec<_>>>()?;
     let about = About {
         applies: listed.row.applies.clone(),
@@ -191,7 +192,7 @@ fn described(kind: Kind, files: &[ModuleFile]) -> Option<String> {
     keys(front)?.get("description")?.as_str().map(str::to_owned)
 }
 
-fn file(db: &Db<'_>, contents: &Contents, listed: &Listed, part: &Part) -> Result<ModuleFile> {
+fn file(db: &Db<'_>, contents: &Contents, listed: &StoredModule, part: &Part) -> Result<ModuleFile> {
     let (bytes, executable) = match &part.source {
         Item::Prompt(prompt) => (written(listed, prompt, &text(db, contents, prompt)?)?.into_bytes(), false),
         Item::Resource(resource) => (content(db, contents, resource.blob)?, resource.attributes.executable),
@@ -217,7 +218,7 @@ fn own_form(prompt: &Prompt, text: &str, written: &[u8]) -> Option<Arc<[u8]>> {
 }
 
 /// Returns the text of the file that a prompt becomes.
-fn written(listed: &Listed, prompt: &Prompt, text: &str) -> Result<String> {
+fn written(listed: &StoredModule, prompt: &Prompt, text: &str) -> Result<String> {
     if listed.kind != Kind::Instructions {
         return commands::to_file(&prompt.name, &prompt.attributes, text).map_err(|error| {
             let (name, id) = (&prompt.name, &listed.id);

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::baseline;
 use super::checkout::Checkouts;
-use super::choice::Choice;
 use super::config::{DeclaredModule, ModuleSource};
-use super::draft::Draft;
 use super::lockfile;
 use super::opened::Repo;
 use super::overlay::{Overlay, Overlays};
+use super::select::Choice;
 use super::select::select;
+use super::tree::Draft;
 use super::tree::{self, Content, Hashes};
 use super::validate::{self, Candidate};
 use crate::module::{About, Kind, Layer, Module, ModuleFile};

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::bounds::{Bounds, Refusal};
-use super::choice::Choice;
-use super::draft::Draft;
 use super::patch::{self, Failure};
+use super::select::Choice;
+use super::tree::Draft;
 use super::tree::{self, FoundFile, META};
 use super::yaml::Known;
 use crate::module::Layer;

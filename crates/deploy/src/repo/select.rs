@@ -1,10 +1,21 @@
-//! Selects the modules that a profile names, by tag or by id.
+//! Selects what to take from a config repo: a profile, and the modules that it names by tag or by id.
 
 use serde_json::json;
 
 use super::config::{DeclaredModule, Profile};
 use super::opened::Repo;
 use mcpkg_base::error::{Code, Error, Result, nearest};
+
+/// The profile, machine and project for which modules are composed.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a> {
+    /// The profile that selects the modules.
+    pub profile: &'a str,
+    /// The machine's id. See [`super::identity::machine`].
+    pub machine: &'a str,
+    /// The project's id. See [`super::identity::project`].
+    pub project: &'a str,
+}
 
 impl Repo {
     /// Returns the ids of a profile's modules, without reading the modules.

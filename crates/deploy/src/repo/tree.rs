@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::bounds::{self, Bounds, FILE};
+use crate::module::Layer;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::inside::is_gits;
@@ -47,6 +48,13 @@ pub(super) struct Content {
     pub(super) executable: bool,
     /// Whether the file was reached through a link.
     pub(super) linked: bool,
+}
+
+/// A file of a module that is being composed.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) content: Content,
+    pub(super) layer: Layer,
 }
 
 /// Finds the files of `root`, which is a folder or one file. Returns them by their path below `root`. `root` itself

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::draft::Draft;
+use super::tree::Draft;
 use crate::module::Kind;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_content::skills::check;

@@ -1,6 +1,6 @@
 //! Defines the arguments that choose what is deployed, and where.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,3 +83,16 @@ fn target_name(word: &str) -> Result<String, std::convert::Infallible> {
 /// Completes target names and `all`.
 const ANY_TARGET: Names =
     Names::Known(|_| std::iter::once(ALL).chain(Target::all_names()).map(str::to_owned).collect());
+
+/// Resolves the symbolic links in a path that a user wrote. A path that does not exist is returned unchanged.
+pub(super) fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Replaces a leading `~` with the home folder.
+pub(super) fn expand(path: &Path, home: &Path) -> PathBuf {
+    match path.strip_prefix("~") {
+        Ok(rest) => home.join(rest),
+        Err(_) => path.to_owned(),
+    }
+}

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::choice::Choice;
-use super::paths::{expand, real};
+use super::choice::{Choice, expand, real};
 use super::which::Source;
 use crate::targets::{Target, bases};
 use mcpkg_base::disk;

@@ -5,7 +5,6 @@ pub mod chosen;
 mod choice;
 mod deploy_root;
 mod named;
-mod paths;
 mod site;
 mod which;
 

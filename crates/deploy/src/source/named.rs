@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::choice::Choice;
-use super::paths::real;
+use super::choice::{Choice, real};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::shell::quote;
 use mcpkg_core::op::Context;

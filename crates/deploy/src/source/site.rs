@@ -4,11 +4,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::choice::{ALL, Choice, DEFAULT_PROFILE, Scope};
+use super::choice::{ALL, Choice, DEFAULT_PROFILE, Scope, real};
 use super::chosen;
 use super::deploy_root::deploy_root;
 use super::named::Named;
-use super::paths::real;
 use super::which::Source;
 use crate::desired::builder::Collisions;
 use crate::module::Module;

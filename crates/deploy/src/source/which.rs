@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::choice::Choice;
-use super::paths::expand;
+use super::choice::{Choice, expand};
 use crate::repo::{self, Repo};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Identity};

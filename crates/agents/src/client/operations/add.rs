@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 
 use super::arguments::{Connection, Entry};
 use crate::agents::homes::Homes;
+use crate::client::GROUP;
 use crate::client::config_file::{Scope, is_installed};
 use crate::client::entry::{KEY, Wanted};
+use crate::client::our_entry::check_name;
+use crate::client::record::append_event;
 use crate::client::standing::Standing;
-use crate::client::{GROUP, entry_name, trail};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
@@ -56,7 +58,7 @@ impl Operation for Add {
     fn run(self, context: &Context) -> Result<Reply> {
         let Entry { name, scope, dry_run, .. } = &self.entry;
         let name = name.as_deref().unwrap_or_else(|| self.connection.default_name());
-        entry_name::check(name)?;
+        check_name(name)?;
         let config = self.entry.config_file(context)?;
         let agent = config.agent;
         let wanted = self.connection.wanted(context, *scope)?;
@@ -92,7 +94,7 @@ impl Operation for Add {
         let installed = is_installed(agent, &Homes::find()?);
         let copy = edit.apply(context)?;
         data["backup"] = json!(&copy);
-        trail::append(context, "client.add", &self.subject());
+        append_event(context, "client.add", &self.subject());
         let mut reply = Reply::sentence(format!("{verb} '{name}' in {path}"), data).warn(warnings);
         reply.hints.push(if installed {
             agent.client.next.to_owned()

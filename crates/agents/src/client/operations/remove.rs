@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::Entry;
+use crate::client::GROUP;
 use crate::client::config_file::ConfigFile;
-use crate::client::entry_name;
-use crate::client::our_entry::our_entries;
+use crate::client::our_entry::{DEFAULT_NAME, our_entries};
+use crate::client::record::append_event;
 use crate::client::standing::Standing;
-use crate::client::{GROUP, trail};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
 
@@ -36,7 +36,7 @@ impl Operation for Remove {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        self.entry.subject(entry_name::DEFAULT)
+        self.entry.subject(DEFAULT_NAME)
     }
 
     fn missing_database(&self) -> MissingDatabase {
@@ -45,7 +45,7 @@ impl Operation for Remove {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let Entry { name, scope, dry_run, .. } = &self.entry;
-        let name = name.as_deref().unwrap_or(entry_name::DEFAULT);
+        let name = name.as_deref().unwrap_or(DEFAULT_NAME);
         let standing = Standing::of(context, self.entry.config_file(context)?, name)?;
         let (agent, path) = (standing.config.agent, standing.config.path.display().to_string());
         if standing.entry.is_none() {
@@ -70,7 +70,7 @@ impl Operation for Remove {
         }
         standing.ask(context, &edit, "Remove")?;
         data["backup"] = json!(edit.apply(context)?);
-        trail::append(context, "client.remove", &self.subject());
+        append_event(context, "client.remove", &self.subject());
         let text = match (previous, gone) {
             (true, _) => format!("Removed mcpkg's entry '{name}' from {path}, and restored the previous entry"),
             (false, true) => format!("Removed {path}, which contained only the entry '{name}'"),

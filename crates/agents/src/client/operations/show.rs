@@ -10,7 +10,7 @@ use crate::agents;
 use crate::client::GROUP;
 use crate::client::binary::Binary;
 use crate::client::config_file::{ConfigFile, Scope};
-use crate::client::entry_name;
+use crate::client::our_entry::check_name;
 use crate::client::runs::Runs;
 use crate::client::standing::Standing;
 use mcpkg_base::error::Result;
@@ -50,7 +50,7 @@ impl Operation for Show {
     fn run(self, context: &Context) -> Result<Reply> {
         let agent = agents::named(&self.agent)?;
         let name = self.name.as_deref().unwrap_or_else(|| self.connection.default_name());
-        entry_name::check(name)?;
+        check_name(name)?;
         let document = agent.document();
         let mut text = String::new();
         let mut data = Vec::new();

@@ -12,7 +12,7 @@ use signal_hook::consts::SIGTERM;
 use signal_hook::iterator::Signals;
 
 use super::protocol::{FAILED, Within};
-use crate::process::proc;
+use crate::file::read_kernel;
 
 /// How many times to search for processes to kill, because a process may start another one before it is killed.
 const ROUNDS: usize = 1_000;
@@ -83,7 +83,7 @@ pub(super) fn kill_all() {
 /// Whether the kernel killed a process of this container because memory ran out, as far as the container can see that.
 pub(super) fn ran_out_of_memory() -> bool {
     let files = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"];
-    let counted = |file: &str| proc::read(Path::new(file)).unwrap_or_default();
+    let counted = |file: &str| read_kernel(Path::new(file)).unwrap_or_default();
     let is_killed = |line: &str| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0");
     files.iter().any(|file| counted(file).lines().any(is_killed))
 }
@@ -91,7 +91,7 @@ pub(super) fn ran_out_of_memory() -> bool {
 /// Returns the children of all threads of this process.
 fn children() -> Vec<Pid> {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| proc::read(Path::new(&thread.path().join("children"))).ok());
+    let lists = threads.filter_map(|thread| read_kernel(Path::new(&thread.path().join("children"))).ok());
     let ids = |list: String| {
         list.split_ascii_whitespace().filter_map(|id| id.parse().ok().and_then(Pid::from_raw)).collect::<Vec<_>>()
     };

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::process::proc;
+use crate::file::read_kernel;
 
 /// The files that mcpkg's own program needs to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Libraries {
 /// # Errors
 /// The system's error if they cannot be determined.
 pub fn of_own_program() -> io::Result<Libraries> {
-    let maps = proc::read(Path::new("/proc/self/maps"))?;
+    let maps = read_kernel(Path::new("/proc/self/maps"))?;
     Ok(of(&maps))
 }
 

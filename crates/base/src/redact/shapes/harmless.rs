@@ -1,7 +1,7 @@
 //! Recognizes text after a secret's name that is not its value: a reference, a variable, a type, a word of prose, or a
 //! redacted value.
 
-use crate::redact::access_key::{KEY, KEY_ID};
+use super::prefixes::{ACCESS_KEY, ACCESS_KEY_ID};
 use crate::redact::resolved::HIDDEN;
 
 /// The prefixes of mcpkg's references to secrets.
@@ -116,7 +116,7 @@ pub fn is_harmless_beginning(text: &str) -> bool {
 
 /// Whether a text starts with an access key that is already redacted.
 fn is_hidden_key(text: &str) -> bool {
-    let id = text.strip_prefix(KEY).and_then(|rest| rest.split_at_checked(KEY_ID + 1));
+    let id = text.strip_prefix(ACCESS_KEY).and_then(|rest| rest.split_at_checked(ACCESS_KEY_ID + 1));
     id.is_some_and(|(id, rest)| id.ends_with('_') && rest.starts_with(HIDDEN))
 }
 

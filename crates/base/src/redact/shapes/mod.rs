@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub(super) use harmless::is_harmless_in_list;
-pub(super) use prefixes::rest_of as rest_of_token;
+pub(super) use prefixes::{ACCESS_KEY, ACCESS_KEY_ID, rest_of as rest_of_token};
 
 use span::{Found, Span};
 

@@ -1,5 +1,11 @@
 //! Lists the prefixes of tokens of well-known services.
 
+/// The prefix of mcpkg's access keys: `mcpkg_`, an id of 12 hex digits, `_`, and the secret.
+pub const ACCESS_KEY: &str = "mcpkg_";
+
+/// The number of digits in the id of an access key.
+pub const ACCESS_KEY_ID: usize = 12;
+
 /// Prefixes that only tokens have.
 pub const CLEAR: &[&str] = &[
     "AGE-SECRET-KEY-",

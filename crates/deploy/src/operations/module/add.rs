@@ -7,7 +7,8 @@ use super::edit::{keep, set_kind, unfit, written};
 use super::summary::data;
 use crate::GROUP;
 use crate::module::Kind;
-use crate::project::catalog::{self, INSTRUCTIONS, Item, Listed, SKILL, SUBAGENT};
+use crate::project::catalog;
+use crate::project::stored_module::{INSTRUCTIONS, Item, SKILL, SUBAGENT, StoredModule};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_content::completions::RESOURCES;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -58,7 +59,7 @@ impl Operation for Add {
 }
 
 impl Add {
-    fn add(&self, db: &Db<'_>, project: &Project) -> Result<Listed> {
+    fn add(&self, db: &Db<'_>, project: &Project) -> Result<StoredModule> {
         let (known, _) = catalog::list(db, project)?;
         if let Some(before) = known.into_iter().find(|module| self.means(module)) {
             if before.row.enabled {
@@ -86,7 +87,7 @@ impl Add {
     }
 
     /// Whether the user's `name` refers to this module.
-    fn means(&self, module: &Listed) -> bool {
+    fn means(&self, module: &StoredModule) -> bool {
         module.id == self.name
             || module.parts.iter().any(|part| match &part.source {
                 Item::Prompt(prompt) => prompt.name == self.name,

@@ -1,14 +1,15 @@
 //! Changes the settings of a module, for `set` and `add`.
 
 use crate::module::Kind;
-use crate::project::catalog::{self, Item, Listed};
+use crate::project::catalog;
+use crate::project::stored_module::{Item, StoredModule};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::Db;
 use mcpkg_store::modules::{self, Row};
 use mcpkg_store::projects::Project;
 
 /// Changes the type of a module. Fails if the module cannot have this type.
-pub(super) fn set_kind(module: &Listed, row: &mut Row, kind: Kind) -> Result<()> {
+pub(super) fn set_kind(module: &StoredModule, row: &mut Row, kind: Kind) -> Result<()> {
     let what = format!("Module '{}'", module.id);
     let source = module.parts.first().map(|part| &part.source);
     let (default, allowed) = match source {
@@ -35,7 +36,7 @@ pub(super) fn unfit(what: &str, kind: Kind, instead: &str) -> Error {
 }
 
 /// Stores a module's settings. Deletes the row if it contains only defaults.
-pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
+pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<StoredModule> {
     if *row == (Row { item: row.item.clone(), enabled: true, ..Row::default() }) {
         modules::delete(db, project.id, &row.item)?;
     } else {
@@ -45,7 +46,7 @@ pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> 
 }
 
 /// Returns the module after the write. Fails if another module has the same id, because the list then omits this one.
-pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
+pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<StoredModule> {
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {
         Error::new(Code::AlreadyExists, "Another module of this type already uses this name; nothing was changed")

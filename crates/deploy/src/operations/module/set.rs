@@ -10,7 +10,8 @@ use crate::completions::MODULES;
 use crate::completions::TARGETS;
 use crate::module::Kind;
 use crate::operations::target;
-use crate::project::catalog::{self, Listed};
+use crate::project::catalog;
+use crate::project::stored_module::StoredModule;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::modules::Applies;
@@ -141,7 +142,7 @@ fn checked(globs: Vec<String>) -> Result<Vec<String>> {
     Ok(globs)
 }
 
-fn only_instructions(module: &Listed) -> Error {
+fn only_instructions(module: &StoredModule) -> Error {
     Error::new(
         Code::InvalidArgument,
         format!(

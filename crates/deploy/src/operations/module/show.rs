@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::summary::{data, described};
 use crate::completions::MODULES;
-use crate::project::catalog::{self, Item};
+use crate::project::catalog;
+use crate::project::stored_module::Item;
 use crate::{GROUP, project};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::module::Kind;
-use crate::project::catalog::Listed;
+use crate::project::stored_module::StoredModule;
 use mcpkg_store::modules::{Applies, Row};
 
 /// Returns the targets of a module, or `all`.
@@ -12,7 +12,7 @@ pub(super) fn targets(row: &Row) -> String {
 }
 
 /// Returns when a module's instructions apply. Empty for other kinds of modules.
-pub(super) fn applies(module: &Listed) -> String {
+pub(super) fn applies(module: &StoredModule) -> String {
     if module.kind != Kind::Instructions {
         return String::new();
     }
@@ -25,7 +25,7 @@ pub(super) fn applies(module: &Listed) -> String {
 }
 
 /// Describes a module in one line.
-pub(super) fn described(module: &Listed) -> String {
+pub(super) fn described(module: &StoredModule) -> String {
     let tags = if module.row.tags.is_empty() { String::new() } else { format!(", tags {}", module.row.tags.join(",")) };
     let enabled = if module.row.enabled { "" } else { ", not enabled" };
     let applies = match &module.row.applies {
@@ -36,7 +36,7 @@ pub(super) fn described(module: &Listed) -> String {
     format!("{}: {}, targets {}{applies}{tags}{enabled}", module.id, module.kind.word(), targets(&module.row))
 }
 
-pub(super) fn data(module: &Listed) -> Value {
+pub(super) fn data(module: &StoredModule) -> Value {
     let mut data = json!({
         "id": module.id,
         "type": module.kind.word(),

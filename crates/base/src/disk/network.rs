@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
+use crate::file;
+
 /// The names of network file systems in the system's list of mounts. Those starting with `fuse.` are user programs.
 const NETWORK: &[&str] = &[
     "9p",
@@ -34,7 +37,7 @@ pub fn network_of(path: &Path) -> Option<String> {
     {
         use std::os::unix::fs::MetadataExt;
         let device = std::fs::metadata(path).ok()?.dev();
-        let mounts = super::read_own(Path::new("/proc/self/mountinfo"), super::TEXT).ok()?;
+        let mounts = file::read_own(Path::new("/proc/self/mountinfo"), file::TEXT).ok()?;
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         network_in(&String::from_utf8_lossy(&mounts), major, minor).map(str::to_owned)
     }
@@ -46,7 +49,7 @@ pub fn network_of(path: &Path) -> Option<String> {
 }
 
 /// Returns the type of a device's network file system, according to the system's list of mounts.
-pub fn network_in(mounts: &str, major: u32, minor: u32) -> Option<&str> {
+fn network_in(mounts: &str, major: u32, minor: u32) -> Option<&str> {
     let device = format!("{major}:{minor}");
     mounts.lines().find_map(|line| {
         let (place, what) = line.split_once(" - ")?;
