@@ -136,7 +136,7 @@ fn the_scheme_is_not_the_users_but_what_is_stored_goes_first() {
                 text: true,
                 executable: false,
             };
-            let content = mcpkg_store::new_content::NewContent::from(b"old".to_vec());
+            let content = mcpkg_store::blobs::NewContent::from(b"old".to_vec());
             mcpkg_store::resources::insert(db, author, project, context.clock.uuid(), "old", attributes, &content)
         })
         .expect("a resource");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// Content as the caller gave it. It has not been read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::uri;
 use mcpkg_agents::forms::matter;
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::Result;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::resources::{self, Attributes, Key, Resource};
 use mcpkg_store::revisions::Author;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::argument::{Given, Origin};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// The default MIME type (contract 001). From the shell, it applies only to text whose type cannot be guessed.
 pub const DEFAULT: &str = "text/plain";

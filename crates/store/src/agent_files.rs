@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::blobs::NewContent;
 use super::engine::{Row, params, sql};
-use super::new_content::NewContent;
 use super::projects::Project;
 use super::{Db, blobs, revisions};
 use mcpkg_base::clock::Millis;

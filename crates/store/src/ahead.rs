@@ -7,8 +7,8 @@
 
 use std::collections::HashSet;
 
+use super::blobs::NewContent;
 use super::engine::BETWEEN_WRITES;
-use super::new_content::NewContent;
 use super::{Store, blobs};
 use mcpkg_base::error::Result;
 

@@ -1,17 +1,15 @@
 //! Checks the database: with SQLite's own check, and with our hashes, checksums and rules.
 
-mod users;
-
 use uuid::Uuid;
 
 use super::blobs::{Verify, blob_columns};
 use super::engine::index;
 use super::engine::{Intent, Link, Progress, Row, Sql, params, sql};
+use super::names::legible;
 use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
 use super::resources::row::{resource_columns, resource_listed, resource_summed};
 use super::revisions::{Kind, revision_columns};
 use super::servers::server_columns;
-use super::text::legible;
 use super::workflows::{workflow_columns, workflow_revision_columns};
 use super::{Db, blobs, prompts, resources, revisions, servers, skills, workflows};
 use mcpkg_base::error::{Code, Result};
@@ -88,7 +86,7 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &Progress<'_>) -> Resu
             last = Some(blob.id);
             match blobs::stream(db, blob, Verify::Sha256, |_| Ok(())) {
                 Err(error) if error.code() == Code::Damaged => {
-                    let users = users::users(db, blob.id)?;
+                    let users = blobs::users(db, blob.id)?;
                     findings.damaged.extend(users.into_iter().map(|user| format!("the content of {user} is damaged")));
                 }
                 checked => checked?,

@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::Db;
 use super::engine::{Row, damaged, params, sql};
 use super::limits::{Growing, Limits};
+use super::names::plain;
 use super::page::{Page, Slice};
-use super::text::plain;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 

@@ -8,8 +8,8 @@ use super::Db;
 use super::changes::{self, Change};
 use super::engine::{Row, params, sql};
 use super::limits::{Growing, Limits};
+use super::names::plain;
 use super::projects::{Selection, resolved};
-use super::text::plain;
 use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::error::Result;
 

@@ -1,7 +1,7 @@
 //! The models of a workspace's gate, which tests ONNX models, and its routes from endpoints to models.
 
+use super::blobs::NewContent;
 use super::engine::{Row as Found, params, sql};
-use super::new_content::NewContent;
 use super::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;

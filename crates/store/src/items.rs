@@ -5,9 +5,9 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::engine::{Row, params, sql};
+use super::names::legible;
 use super::projects::{Project, Selection, resolved};
 use super::revisions::{self, Author, Change, Kind, NewRevision, Revision};
-use super::text::legible;
 use super::{Db, blobs, lists, search};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};

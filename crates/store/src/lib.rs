@@ -27,7 +27,6 @@ pub mod limits;
 pub mod links;
 pub mod lists;
 pub mod modules;
-pub mod new_content;
 pub mod page;
 pub mod pieces;
 pub mod plugins;
@@ -58,7 +57,7 @@ mod deadline;
 mod engine;
 mod location;
 mod locks;
-mod mark;
+mod names;
 mod patience;
 mod reader;
 #[cfg(test)]
@@ -67,7 +66,6 @@ mod reader;
 mod seed;
 mod store;
 mod sums;
-mod text;
 mod writing;
 
 pub use ahead::Ahead;

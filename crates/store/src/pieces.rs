@@ -10,9 +10,8 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Db;
-use super::blobs::{self, damaged, damaged_value};
+use super::blobs::{self, PIECE, damaged, damaged_value};
 use super::engine::{Row, params, sql};
-use super::new_content::PIECE;
 use mcpkg_base::cache::Cache;
 use mcpkg_base::error::Result;
 use mcpkg_base::sha256::{self, Sha};

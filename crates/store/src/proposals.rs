@@ -2,7 +2,7 @@
 
 use super::Db;
 use super::engine::{Row, params, sql};
-use super::text::plain;
+use super::names::plain;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 

@@ -10,9 +10,7 @@ use super::resources::{self, Resource};
 use super::revisions::{self, Revision, revision_columns};
 use mcpkg_base::error::Result;
 
-mod name;
-
-pub use name::{MAX_NAME, name};
+pub use super::names::{MAX_SKILL_NAME as MAX_NAME, skill_name as name};
 
 #[derive(Clone, Debug)]
 pub struct File {

@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 use super::check::{self, Findings};
 use super::deadline::Deadline;
 use super::engine::sqlite::Access;
-use super::engine::{Connection, Engine, Intent, Pooled, Progress, Version};
+use super::engine::{Connection, Engine, Intent, Pooled, Progress, Version, params, sql};
 use super::patience::{AGAIN, PATIENCE};
 use super::{Db, Location, Reader};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::sha256;
 
 /// A handle of the open database, with limits on what it may do. It is cheap to clone, and can be shared between
 /// threads.
@@ -257,6 +258,16 @@ impl Store {
         }
         Err(Error::new(Code::MayOnlyRead, "This access key can only read")
             .hint("`mcpkg access create NAME` creates a key with write access"))
+    }
+
+    /// Returns a text that is unique to this database and reveals nothing about it: the SHA-256, in hex, of its location and
+    /// generation. By it, a program recognizes that the other end of a connection uses its own database.
+    pub fn mark(&self) -> Result<String> {
+        let sql = sql!("SELECT value FROM setting WHERE key = 'generation'");
+        let generation: String = self.read(|db| db.single(sql, params![], |row| row.get(0)))?;
+        let location = self.location();
+        let place = location.file().unwrap_or(location.argument()).to_string_lossy();
+        Ok(sha256::hex(format!("{place}\0{generation}")))
     }
 }
 

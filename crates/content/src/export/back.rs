@@ -10,8 +10,8 @@ use crate::import::place::Placed;
 use crate::import::place::servers::Found;
 use crate::item::{Entry, File};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::links::Link;
-use mcpkg_store::new_content::NewContent;
 
 /// A copy or variant (see [`crate::same`]) that may be written: its record in the database, and its file.
 pub type Candidate = (Link, File);

@@ -11,7 +11,7 @@ use mcpkg_agents::commands::dialect::Dialect;
 use mcpkg_agents::forms::matter;
 use mcpkg_base::error::Result;
 use mcpkg_base::inside::stays_inside;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::prompts::Attributes;
 
 /// The folder for items that get none of their own paths ([`own_paths`]).

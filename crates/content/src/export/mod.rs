@@ -29,8 +29,8 @@ use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::Db;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::links::{self, Link, Target, Variant};
-use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::{blobs, servers as server_rows};
 

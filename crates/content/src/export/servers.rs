@@ -8,7 +8,7 @@ use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Change, Fault};
 use mcpkg_base::error::Result;
 use mcpkg_store::agent_files::Kind;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::servers::Origin;
 
 /// Returns the servers that an import would not restore exactly from the exported files.

@@ -7,8 +7,8 @@ use std::path::Path;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::blobs::{self, Verify};
-use mcpkg_store::new_content::NewContent;
 
 pub(crate) fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
     let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);

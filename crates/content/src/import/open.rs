@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::item::conflict;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// Files up to this size stay in memory until they are stored, as long as all of them together are not larger than
 /// [`ALL_SMALL`]. All other files are read from disk again.

@@ -16,8 +16,8 @@ use crate::item::{Entry, File, server::Server};
 use crate::same::Duplicate;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::links::{Link, Target};
-use mcpkg_store::new_content::NewContent;
 
 /// The result of stage 2.
 #[derive(Debug, Default)]

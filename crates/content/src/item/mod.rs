@@ -17,8 +17,8 @@ use mcpkg_agents::{commands, template};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
 use mcpkg_core::names;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::modules::Applies;
-use mcpkg_store::new_content::NewContent;
 use mcpkg_store::{agent_files, prompts, resources};
 
 /// A file of an imported or exported folder.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{Entry, Origin, What, check_origin};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::modules::Applies;
-use mcpkg_store::new_content::NewContent;
 use mcpkg_store::servers::{self, Definition};
 
 /// An MCP server, as a manifest lists it.

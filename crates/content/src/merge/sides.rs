@@ -4,7 +4,7 @@ use super::{Content, Outcome, Side, Version, merge};
 use crate::item::Entry;
 use crate::stored::{self, Stored};
 use mcpkg_base::error::{Error, Result};
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::{Db, blobs};
 
 /// The versions of an item. `None` means that a side does not have the item.

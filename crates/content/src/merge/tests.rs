@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::item::{Origin, What};
 use mcpkg_base::error::Error;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::resources::Attributes;
 
 /// One side's version of an item.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::Duplicate;
 use crate::item::{File, Item};
 use mcpkg_base::error::Result;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::links::{self as stored_links, Link, Target, Variant};
-use mcpkg_store::new_content::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::{Db, blobs};
 

@@ -12,7 +12,7 @@ use crate::proposals::{self, New, Proposed};
 use crate::stored::{self, Stored};
 use mcpkg_base::clock::Clock;
 use mcpkg_base::error::{Error, Result};
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::proposals::Origin as From;
 use mcpkg_store::revisions::Author;

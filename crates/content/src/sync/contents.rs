@@ -21,7 +21,7 @@ use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::syncs::{self, Base, Duplicates, Known, Texts};
 
 /// An item as read from the folder.

@@ -8,7 +8,7 @@ use crate::item::{Entry, Origin, What, conflict};
 use crate::merge::{Outcome, sides::Sides};
 use crate::stored::{self, Stored};
 use mcpkg_base::error::{Error, Result};
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::proposals::{self, Action, Proposal, State};
 use mcpkg_store::syncs::Base;

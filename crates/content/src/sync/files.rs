@@ -9,7 +9,7 @@ use super::step::{Act, Step};
 use crate::export::{self, back, layout};
 use crate::item::{Entry, File, server};
 use mcpkg_base::error::Result;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// A file that a sync writes to the folder, or deletes from it.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::item::{Entry, File, What, manifest, server, server::Server};
 use crate::stored::{Item, Stored, stays_on};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::agent_files::Kind;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::syncs::Base;
 use mcpkg_store::{Db, servers};

@@ -2,7 +2,7 @@
 
 use crate::item::Entry;
 use crate::stored::Stored;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::syncs::Base;
 
 #[derive(Debug)]

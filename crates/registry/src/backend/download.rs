@@ -1,15 +1,15 @@
 //! Downloads an archive with its attestations, and checks the archive against its digest.
 
 use super::known::Known;
-use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
 use super::local::bundles;
 use super::registry::Registry;
+use super::registry::{MAX_ARCHIVE, MAX_ATTESTATION, MAX_ATTESTATIONS};
 use super::resolve::Resolved;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::{attestations, packages};
 
 /// Returns the archive of a version from this database, or from its registry if it is not stored here. The
@@ -51,8 +51,9 @@ pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resol
 /// Fails if an archive is too large or does not match its digest.
 fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
     let version = &resolved.version;
-    if archive.size() > ARCHIVE {
-        let why = format!("The archive of {}@{} is larger than {} MiB", version.name, version.version, ARCHIVE >> 20);
+    if archive.size() > MAX_ARCHIVE {
+        let why =
+            format!("The archive of {}@{} is larger than {} MiB", version.name, version.version, MAX_ARCHIVE >> 20);
         return Err(Error::new(Code::RegistryAnswer, why));
     }
     let sha256 = archive.sha256();
@@ -72,8 +73,8 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
 /// Stores the attestations that are not known yet. Skips those that are too large, or beyond the number that a
 /// version may have.
 fn keep(context: &Context, sha256: &sha256::Sha, offered: Vec<String>) -> Result<()> {
-    let fits = |bundle: &String| bundle.len() as u64 <= ATTESTATION && !bundle.contains('\0');
-    let offered: Vec<String> = offered.into_iter().filter(fits).take(ATTESTATIONS).collect();
+    let fits = |bundle: &String| bundle.len() as u64 <= MAX_ATTESTATION && !bundle.contains('\0');
+    let offered: Vec<String> = offered.into_iter().filter(fits).take(MAX_ATTESTATIONS).collect();
     let known = context.store.read(|db| bundles(db, sha256))?;
     let new: Vec<String> = offered.into_iter().filter(|bundle| !known.contains(bundle)).collect();
     if !new.is_empty() && context.store.may_write() {

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::facts::Facts;
 use super::latest::counting;
-use super::listed;
 use super::query::{Found, Query};
 use super::registry::Registry;
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
@@ -15,8 +14,8 @@ use mcpkg_base::error::Result;
 use mcpkg_base::sha256::Sha;
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::blobs::{self, damaged_value};
-use mcpkg_store::new_content::NewContent;
 use mcpkg_store::tools::attestations;
 use mcpkg_store::tools::listings::{self, Listing};
 use mcpkg_store::tools::packages::{self, Manifest, PackageRow, Release, Visibility, Yank};
@@ -103,7 +102,7 @@ pub fn leading(rows: &[(Version, PackageRow)]) -> Option<&(Version, PackageRow)>
 impl Registry for Local<'_> {
     fn search(&self, query: &Query) -> Result<Found> {
         let now = self.context.clock.now();
-        self.context.store.read(|db| listed::find(db, LOCAL, query)).map(|(hits, total)| Found {
+        self.context.store.read(|db| query.in_database(db, LOCAL)).map(|(hits, total)| Found {
             hits,
             total,
             checked_at: now,

@@ -11,7 +11,6 @@ pub mod facts;
 pub mod http;
 pub mod known;
 pub mod latest;
-pub mod limits;
 pub mod local;
 pub mod operations;
 pub mod query;
@@ -21,8 +20,6 @@ pub mod search;
 pub mod tool;
 pub mod unknown;
 pub mod wire;
-
-mod listed;
 
 pub use download::download;
 pub use known::Known;

@@ -3,6 +3,9 @@
 use unicode_normalization::char::is_combining_mark;
 
 use mcpkg_base::clock::Millis;
+use mcpkg_base::error::Result;
+use mcpkg_store::Db;
+use mcpkg_store::tools::listings::{self, Listing};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
@@ -25,6 +28,18 @@ impl Query {
         self.text
             .split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c))
             .filter(|word| word.contains(char::is_alphanumeric))
+    }
+
+    /// Searches the tools of a registry that the database lists: those of this database itself and of folder
+    /// registries. Returns the hits and their total number.
+    pub fn in_database(&self, db: &Db<'_>, registry: &str) -> Result<(Vec<Hit>, u64)> {
+        let words: Vec<&str> = self.words().collect();
+        let (listings, total) = listings::find(db, registry, &words, &self.tags, self.limit)?;
+        let hit = |listing: Listing| {
+            let Listing { name, version, description, tags, .. } = listing;
+            Hit { name, version, description, tags }
+        };
+        Ok((listings.into_iter().map(hit).collect(), total))
     }
 }
 

@@ -1,13 +1,23 @@
-//! The trait that all registries implement.
+//! The trait that all registries implement, and the limits on what is read from them.
 
 use semver::Version;
 
 use super::query::{Found, Query};
 use super::tool::{Publication, ToolInfo, VersionInfo};
 use crate::package::Name;
+use crate::package::archive::MAX_PACKED;
 use mcpkg_base::error::Result;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::packages::Yank;
+
+/// The maximum size of an archive in bytes.
+pub const MAX_ARCHIVE: u64 = MAX_PACKED;
+
+/// The maximum size of an attestation in bytes.
+pub const MAX_ATTESTATION: u64 = 256 << 10;
+
+/// The maximum number of attestations of a version.
+pub const MAX_ATTESTATIONS: usize = 100;
 
 /// A registry: this database, a folder, or another host.
 ///

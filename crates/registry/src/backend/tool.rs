@@ -7,7 +7,7 @@ use crate::package::archive::Opened;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::sha256::Sha;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::packages::{Visibility, Yank};
 
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::look::Depth;
+use super::Depth;
 use crate::config::{self, Key};
 use crate::run::{self, unused};
 use mcpkg_base::disk;
@@ -13,7 +13,7 @@ use mcpkg_core::op::{Context, Finding, Health};
 
 pub(super) const AREA: &str = "tool cache";
 
-pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
+pub(super) fn check(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
     // Without a home folder there is no cache; running a tool reports that.
     let Ok(folder) = run::cache() else { return Ok(Vec::new()) };
     let (copies, most) = (unused::all(&folder)?, context.store.read(config::cache_size)?);

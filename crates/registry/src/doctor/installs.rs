@@ -1,6 +1,6 @@
 //! Checks installed tools: reports those that were yanked, are outdated, or are not trusted.
 
-use super::look::Depth;
+use super::Depth;
 use crate::installed::checked;
 use crate::installed::newer::standing;
 use crate::trust::{self, Status};
@@ -18,7 +18,7 @@ struct Judged {
     newer: bool,
 }
 
-pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
+pub(super) fn check(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
     let judged = context.store.read(|db| {
         let rules = trust::rules(db, context)?;
         let judged = installs::all(db)?.into_iter().map(|install| {

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::look::Depth;
-use super::{AREAS, looked};
+use super::Depth;
+use super::areas::{self, AREAS};
 use crate::GROUP;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Table};
@@ -38,7 +38,8 @@ impl Operation for Doctor {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let findings: Vec<Finding> = AREAS.iter().flat_map(|area| looked(area, context, Depth::Whole)).collect();
+        let findings: Vec<Finding> =
+            AREAS.iter().flat_map(|area| areas::findings(area, context, Depth::Whole)).collect();
         let data = json!({ "checks": findings.iter().map(Finding::data).collect::<Vec<Value>>() });
         let table = Table {
             columns: &["AREA", "WHAT", "STATE", "WHAT TO DO"],

@@ -1,6 +1,6 @@
 //! Checks stored archives against their digests and their database rows.
 
-use super::look::Depth;
+use super::Depth;
 use crate::package::archive;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, Finding, Health};
@@ -11,7 +11,7 @@ pub(super) const AREA: &str = "tool packages";
 /// How many bytes of archives a brief check reads.
 const QUICK: u64 = 16 << 20;
 
-pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
+pub(super) fn check(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     let rows = context.store.read(packages::all_kept)?;
     let size: u64 = rows.iter().map(|row| row.release.size).sum();
     if depth == Depth::Brief && size > QUICK {
@@ -23,7 +23,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
             return Err(Error::new(Code::Cancelled, "Cancelled; nothing changed"));
         }
         (context.progress)("Verifying archives", number, rows.len() as u64);
-        match check(context, row) {
+        match check_archive(context, row) {
             Ok(()) => sound += 1,
             Err(error) => findings.push(broken(row, &error)),
         }
@@ -48,7 +48,7 @@ fn broken(row: &PackageRow, error: &Error) -> Finding {
 }
 
 /// Fails unless an archive matches its digest, is valid, and has the name and version that its row states.
-fn check(context: &Context, row: &PackageRow) -> Result<()> {
+fn check_archive(context: &Context, row: &PackageRow) -> Result<()> {
     let archive = context.store.read(|db| packages::archive(db, row))?;
     let archive = archive.unwrap_or_else(|| Vec::new().into());
     if archive.sha256() != row.release.sha256 {

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::look::Depth;
+use super::Depth;
 use crate::backend::Known;
 use crate::backend::approval::Use;
 use crate::package::Name;
@@ -21,7 +21,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// The tool that each registry is asked for. Answering "not found" also proves that the registry works.
 const ASKED_FOR: &str = "mcpkg/doctor";
 
-pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
+pub(super) fn check(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     let known = Known::all(context)?;
     let asked = known.iter().filter(|known| depth == Depth::Whole || !known.is_remote());
     (context.step_aside)();

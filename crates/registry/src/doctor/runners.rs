@@ -1,6 +1,6 @@
 //! Checks which runners work on this machine, and which limits they cannot enforce.
 
-use super::look::Depth;
+use super::Depth;
 use crate::run::health::{self, Probed};
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
@@ -8,7 +8,7 @@ use mcpkg_core::op::{Context, Finding, Health};
 
 pub(super) const AREA: &str = "tool runners";
 
-pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
+pub(super) fn check(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     let bubblewrap = health::bubblewrap();
     let mut findings = vec![match &bubblewrap.works {
         Ok(unlimited) => works("tools run in bubblewrap", unlimited),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::look::Depth;
+use super::Depth;
 use crate::import::serving;
 use crate::run::grants;
 use crate::trust::records::{self, Record};
@@ -19,7 +19,7 @@ use mcpkg_store::tools::{env, grants as granted, trust};
 
 pub(super) const AREA: &str = "tool trust";
 
-pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
+pub(super) fn check(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     let (rules, named) = context.store.read(|db| Ok((rules(db, context)?, records::policy(db, context)?.1)))?;
     let trusted = plural::count(rules.trusted.len(), "identity");
     let minimum = plural::count(rules.minimum, "attestation");

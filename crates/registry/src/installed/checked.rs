@@ -10,9 +10,9 @@ use mcpkg_base::cache::Cache;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256::Sha;
 use mcpkg_store::Db;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::installs::Install;
-use mcpkg_store::tools::packages;
+use mcpkg_store::tools::{names, packages};
 
 /// Manifests by the SHA-256 of their archive. An unusable manifest is cached too, so that it is not parsed again for
 /// every list.
@@ -79,4 +79,10 @@ pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) ->
 /// Returns the actions that become MCP tools; `None` stands for a main action, an only action, or a document.
 pub fn projected_actions(manifest: &Manifest) -> Vec<Option<&str>> {
     manifest.projected().into_iter().map(|(name, _)| name).collect()
+}
+
+/// Returns the MCP names of a tool's actions; actions without a name are skipped.
+pub fn mcp_names(db: &Db<'_>, tool: &str, actions: &[Option<&str>]) -> Result<Vec<String>> {
+    let names = actions.iter().map(|action| names::of(db, tool, action.unwrap_or_default()));
+    Ok(names.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }

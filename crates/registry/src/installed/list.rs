@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::calling::tool_of;
 use super::newer::{Standing, standing};
 use super::visible::{self, Border};
-use super::{checked, names, schemas};
+use super::{checked, schemas};
 use crate::GROUP;
 use crate::run::choose;
 use crate::trust::{self, Rules};
@@ -76,7 +76,7 @@ impl Listed {
         let (description, mcp_tools) = match &manifest {
             Ok(manifest) => {
                 let actions = checked::projected_actions(manifest);
-                (manifest.description.clone(), names::of(db, &install.name, &actions)?)
+                (manifest.description.clone(), checked::mcp_names(db, &install.name, &actions)?)
             }
             Err(error) => (format!("broken: {}", error.message()), Vec::new()),
         };

@@ -17,7 +17,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Context, Reply};
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::installs::{self, Scope};
 use mcpkg_store::tools::packages::{self, Release};
 use mcpkg_store::tools::registries::LOCAL;

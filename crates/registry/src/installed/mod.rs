@@ -2,7 +2,6 @@
 
 pub mod calling;
 pub mod checked;
-pub mod names;
 pub mod newer;
 pub mod package;
 pub mod place;

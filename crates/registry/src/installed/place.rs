@@ -2,14 +2,16 @@
 
 use serde_json::Value;
 
-use super::{checked, names};
+use super::checked;
 use crate::package::manifest::Manifest;
+use crate::package::{longer_mcp_name, mcp_name};
 use crate::trust::Subject;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::revisions::Author;
 use mcpkg_store::tools::installs::{self, Scope};
+use mcpkg_store::tools::names;
 use mcpkg_store::tools::packages::{self, Release};
 use mcpkg_store::{Db, blobs};
 
@@ -49,7 +51,10 @@ pub fn place(db: &Db<'_>, scope: &Scope, arrival: &Arrival<'_>, author: Author<'
     let is_new = installs::install(db, scope, (id, name, version), arrival.publisher, (author.actor, author.now))?;
     let mut mcp_tools = Vec::new();
     for action in checked::projected_actions(arrival.manifest) {
-        mcp_tools.extend(names::give(db, &arrival.manifest.name, action)?);
+        // Once given, a name never changes its meaning.
+        let tool = &arrival.manifest.name;
+        let wanted = [mcp_name(tool, action), longer_mcp_name(tool, action)];
+        mcp_tools.extend(names::give(db, tool.as_str(), action.unwrap_or_default(), &wanted)?);
     }
     Ok(Placed { is_new, mcp_tools })
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CHANGES, TOOLS, checked, named, names, publisher, schemas, visible};
+use super::{CHANGES, TOOLS, checked, named, publisher, schemas, visible};
 use crate::GROUP;
 use crate::alias;
 use crate::package::Wanted;
@@ -83,7 +83,7 @@ impl Operation for Uninstall {
 fn seen(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<String>> {
     let Some(install) = installs::active(db, scope, name)? else { return Ok(Vec::new()) };
     match checked::manifest(db, &install) {
-        Ok(manifest) => names::of(db, name, &checked::projected_actions(&manifest)),
+        Ok(manifest) => checked::mcp_names(db, name, &checked::projected_actions(&manifest)),
         // An unusable package provides no names.
         Err(_) => Ok(Vec::new()),
     }

@@ -10,7 +10,7 @@ use super::limits::Wished;
 use crate::package::manifest::Base;
 use crate::trust::Status;
 use mcpkg_base::hex;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// A call of an action. The archive, the manifest and the arguments are already checked.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::trees::{self, Cache};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_core::op::Context;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::packages;
 
 /// Returns the folder with the tool's files, after checking their content.

@@ -21,7 +21,7 @@ use mcpkg_base::file;
 use mcpkg_base::hex;
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// The notes about a copy: its files by path.
 type Noted = BTreeMap<String, Note>;

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 use super::parameters::Parameters;
 use super::upload::json_body;
-use crate::backend::limits::{ATTESTATION, ATTESTATIONS};
 use crate::backend::local::Local;
+use crate::backend::registry::{MAX_ATTESTATION, MAX_ATTESTATIONS};
 use crate::package::Name;
 use crate::trust::bundle::Bundle;
 use crate::trust::judge::read;
@@ -119,7 +119,7 @@ pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
 /// Lists the attestations of a version.
 pub fn list(context: &Context, head: &Head, name: &Name, version: &Version) -> Result<Answer, Failure> {
     let parameters = Parameters::of(&head.query)?;
-    let limit = parameters.number("limit", LISTED, u32::MAX)?.clamp(1, ATTESTATIONS as u32);
+    let limit = parameters.number("limit", LISTED, u32::MAX)?.clamp(1, MAX_ATTESTATIONS as u32);
     let offset = parameters.number("offset", 0, u32::MAX)?;
     let claims = of_version(context, name, version)?.1;
     let page = claims.iter().skip(offset as usize).take(limit as usize).map(Claim::with_bundle);
@@ -155,8 +155,8 @@ pub fn post(
         Some(Value::String(bundle)) => bundle,
         _ => return Err(Failure::bad_request("The body must contain an object `bundle`")),
     };
-    if bundle.len() as u64 > ATTESTATION {
-        return Err(Failure::too_large(format!("The attestation is larger than {ATTESTATION} bytes")));
+    if bundle.len() as u64 > MAX_ATTESTATION {
+        return Err(Failure::too_large(format!("The attestation is larger than {MAX_ATTESTATION} bytes")));
     }
     if let Err(why) = &read(&bundle, &Root::of_user(&context.approved)?).1.statement {
         return Err(Failure::invalid(format!("Cannot read the attestation: {why}")));
@@ -169,7 +169,7 @@ pub fn post(
             let there = Claim::all(db, &row)?;
             let find = |claims: Vec<Claim>| claims.into_iter().find(|claim| claim.row.bundle == bundle);
             let of_key = there.iter().filter(|claim| claim.row.poster.as_deref() == key).count();
-            let is_full = there.len() >= ATTESTATIONS || of_key >= OF_ONE_KEY;
+            let is_full = there.len() >= MAX_ATTESTATIONS || of_key >= OF_ONE_KEY;
             if let Some(claim) = find(there) {
                 return Ok((false, Some(claim)));
             }

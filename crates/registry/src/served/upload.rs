@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::failure::Failure;
-use crate::backend::limits::ARCHIVE;
+use crate::backend::registry::MAX_ARCHIVE;
 use mcpkg_store::tools::packages::Visibility;
 
 /// The maximum size in bytes of each part except the archive.
@@ -42,7 +42,7 @@ pub struct Upload {
 /// Returns the size limit of an upload, depending on its content type.
 pub fn most(headers: &HeaderMap) -> u64 {
     match is_form(headers) {
-        true => ARCHIVE + 4 * BESIDE,
+        true => MAX_ARCHIVE + 4 * BESIDE,
         false => IN_JSON / 3 * 4 + 4 * BESIDE,
     }
 }
@@ -128,7 +128,7 @@ fn manifest_of(value: Value) -> Result<Value, Failure> {
 
 fn form(content_type: &str, body: &mut (dyn Read + Send)) -> Result<Upload, Failure> {
     let boundary = multer::parse_boundary(content_type).map_err(|error| cut_off(&error))?;
-    let limits = SizeLimit::new().per_field(BESIDE).for_field("bundle", ARCHIVE);
+    let limits = SizeLimit::new().per_field(BESIDE).for_field("bundle", MAX_ARCHIVE);
     let chunks = Chunks { body, is_due: true };
     let mut form = Multipart::with_constraints(chunks, boundary, Constraints::new().size_limit(limits));
     let (mut manifest, mut bundle, mut visibility) = (Value::Null, None, None);
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_or_malformed_is_refused() {
-        let (content_type, bytes) = form_of(&vec![0; usize::try_from(ARCHIVE).unwrap() + 1]);
+        let (content_type, bytes) = form_of(&vec![0; usize::try_from(MAX_ARCHIVE).unwrap() + 1]);
         assert_eq!(status(&content_type, &bytes).unwrap_err(), 413);
         let (content_type, bytes) = form_of(b"x");
         assert_eq!(status(&content_type, &bytes[..bytes.len() - 30]).unwrap_err(), 400);

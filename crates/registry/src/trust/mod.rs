@@ -21,6 +21,8 @@ pub mod ssh;
 pub mod statement;
 pub mod subject;
 pub mod target;
+#[cfg(test)]
+mod tests;
 mod unique_keys;
 pub mod verdict;
 pub mod weigh;

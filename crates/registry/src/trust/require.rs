@@ -110,6 +110,3 @@ fn required(subject: &Subject, verdict: &Verdict) -> Error {
         .hint(format!("`mcpkg tool verify {}` shows why each signature counts or does not count", subject.reference()))
         .hint("to trust a signer, the user runs `mcpkg tool trust add IDENTITY` at a terminal")
 }
-
-#[cfg(test)]
-mod tests;

@@ -140,6 +140,3 @@ const fn with_article(part: Part) -> &'static str {
         Part::Auditor => "an auditor",
     }
 }
-
-#[cfg(test)]
-mod tests;

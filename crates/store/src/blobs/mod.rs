@@ -3,6 +3,10 @@
 //! Reads verify the content by the checksum that is stored with it, or also by its SHA-256 ([`Verify`]). The search
 //! index is the exception: it reads content without verifying it.
 
+mod new_content;
+mod survey;
+mod users;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -12,10 +16,14 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Db;
 use super::engine::{Intent, Link, Row, params, sql};
-use super::new_content::{NewContent, PIECE, Text};
 use super::sums::DAMAGED;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
+use survey::Text;
+
+pub use new_content::{NewContent, Reader};
+pub(super) use survey::PIECE;
+pub(super) use users::users;
 
 /// A blob's row, borrowed from its query: all of a small content, or the first piece of a large one.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::intent::Intent;
+use super::lock::Intent;
 use super::postgres;
 use super::row::Row;
 use super::sql::Sql;

@@ -1,6 +1,17 @@
-//! Locks that end with the process that holds them, even if it is killed.
+//! Locks: those of transactions, and those that end with the process that holds them, even if it is killed.
 
 use uuid::Uuid;
+
+/// The purpose of a transaction, which decides whom it locks out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intent {
+    Read,
+    /// To write anything. Other writers wait until the transaction ends.
+    Write,
+    /// To write only to the one project that it locks, and to append events. On PostgreSQL, writers to other projects
+    /// need not wait.
+    WriteProject,
+}
 
 /// The subject that a lock protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

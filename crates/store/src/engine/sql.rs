@@ -16,6 +16,20 @@ impl Sql {
     }
 }
 
+/// A table that both engines have, to copy it from one to the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) columns: Vec<String>,
+}
+
+impl Table {
+    /// Returns the statement that reads all rows.
+    pub(super) fn select(&self) -> String {
+        format!("SELECT {} FROM {}", self.columns.join(", "), self.name)
+    }
+}
+
 /// Makes an [`Sql`] by joining string literals and macros without arguments that expand to one.
 ///
 /// Parameters are `?1`, `?2`, ..., and each of them must be used. The text is valid for PostgreSQL once `?N` is replaced with

@@ -2,7 +2,7 @@
 
 use super::connection::Link;
 use super::progress::Progress;
-use super::table::Table;
+use super::sql::Table;
 use super::value::{Value, params};
 use super::{postgres, sqlite};
 use crate::engine::sql;

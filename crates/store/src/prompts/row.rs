@@ -6,9 +6,9 @@ use super::dialect::Dialect;
 use super::prompt::{Argument, Attributes, Prompt};
 use crate::engine::{Row, Value, params};
 use crate::items;
+use crate::names::legible;
 use crate::revisions::Kind;
 use crate::sums::{DAMAGED, checksum, intact};
-use crate::text::legible;
 use mcpkg_base::error::{Error, Result};
 
 /// The columns that `listed_sum` covers, followed by `listed_sum`.

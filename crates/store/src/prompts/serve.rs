@@ -5,11 +5,11 @@ use super::row::{REST, check, is_plain_json, prompt_listed, prompt_summed};
 use crate::Db;
 use crate::blobs::{self, Blob, blob_columns};
 use crate::engine::{Value, params, sql};
+use crate::names::legible;
 use crate::page::Page;
 use crate::projects::{Selection, resolved};
 use crate::revisions::Kind;
 use crate::sums::{Checksums, DAMAGED};
-use crate::text::legible;
 use mcpkg_base::error::Result;
 
 /// The part of a row that prompts/list needs, borrowed. Texts are bytes, which are valid UTF-8 because they were

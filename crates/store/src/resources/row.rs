@@ -7,9 +7,9 @@ use uuid::Uuid;
 use super::resource::{Attributes, Resource};
 use crate::engine::{Row, params};
 use crate::items;
+use crate::names::legible;
 use crate::revisions::Kind;
 use crate::sums::{DAMAGED, checksum, intact};
-use crate::text::legible;
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Error, Result};
 

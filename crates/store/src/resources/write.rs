@@ -3,11 +3,11 @@
 use super::read::get;
 use super::resource::{Attributes, Resource};
 use super::row::{self, from_row, placeholder, resource_columns, resource_listed, resource_summed};
+use crate::blobs::NewContent;
 use crate::blobs::{self, Verify};
 use crate::engine::{Unique, params, sql};
 use crate::items::{self, Ids};
 use crate::lists::{self, Difference};
-use crate::new_content::NewContent;
 use crate::projects::Project;
 use crate::revisions::{self, Author, Change, Kind, Revision};
 use crate::{Db, search};

@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::Db;
 use super::blobs::damaged_value;
 use super::engine::{Row, Unique, params, sql};
+use super::names::{legible, plain};
 use super::projects::Project;
 use super::sums::{checksum, intact};
-use super::text::{legible, plain};
 use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::error::{Code, Error, Result};
 

@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use super::engine::{Row, damaged, params, sql};
 use super::limits::{Growing, Limits, SWEEP};
+use super::names::plain;
 use super::page::{Page, Slice};
-use super::text::plain;
 use super::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;

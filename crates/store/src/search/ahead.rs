@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use super::reserved::{Reserved, is_any_taken, reserve};
 use crate::ahead::batches;
+use crate::blobs::NewContent;
 use crate::engine::BETWEEN_WRITES;
 use crate::engine::search as engine;
-use crate::new_content::NewContent;
 use crate::revisions::Kind;
 use crate::{Db, Store};
 use mcpkg_base::error::Result;

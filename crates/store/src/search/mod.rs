@@ -7,12 +7,11 @@ use super::revisions::Kind;
 use mcpkg_base::error::Result;
 
 mod ahead;
-mod hit;
 pub(super) mod reserved;
 mod spaceless;
 
+pub use crate::engine::Hit;
 pub use ahead::{IndexedAhead, Words};
-pub use hit::Hit;
 pub use spaceless::{Ends, asked, cut, is_cut, is_spaceless};
 
 /// How many MiB of a text are indexed. The limit exists because the index of a text is built in memory.

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use super::server::{Definition, Origin, Server, Transport};
 use crate::engine::{Row, Value, params};
 use crate::items::json;
+use crate::names::legible;
 use crate::sums::{checksum, intact};
-use crate::text::legible;
 use mcpkg_base::error::{Code, Error, Result};
 
 /// The SELECT without its conditions; [`from_row`] reads its rows.

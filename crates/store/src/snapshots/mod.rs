@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::deploys::list;
 use super::engine::{params, sql};
-use super::text::plain;
+use super::names::plain;
 use super::{Db, blobs};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;

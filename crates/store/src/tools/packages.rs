@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::registries::PATH;
 use super::trust;
+use crate::blobs::NewContent;
 use crate::blobs::{self, damaged_value};
 use crate::engine::{Row, Unique, params, sql};
-use crate::new_content::NewContent;
 use crate::{Db, page::Page};
 use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::error::{Code, Error, Result};

@@ -9,10 +9,10 @@ use super::read::missing;
 use super::workflow::{Change, Workflow};
 use crate::Db;
 use crate::engine::{Row, Unique, params, sql};
+use crate::names::{legible, plain};
 use crate::projects::Project;
 use crate::revisions::{self, Author, Outdated};
 use crate::sums::{checksum, intact};
-use crate::text::{legible, plain};
 use mcpkg_base::clock::{self, Millis};
 use mcpkg_base::error::{Code, Error, Result};
 

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::workflow::{Summary, Workflow};
 use crate::engine::{Row, params};
+use crate::names::legible;
 use crate::sums::{DAMAGED, checksum, intact};
-use crate::text::legible;
 use mcpkg_base::error::{Code, Error, Result};
 
 /// The SELECT without its conditions; [`from_row`] reads its rows. The columns that the checksum covers come first, then the

@@ -3,30 +3,24 @@
 //! Planning changes nothing: it creates merges only as git objects, and finds every conflict in every repository. Then
 //! mcpkg locks, compares and moves all refs, and finally removes the branch and its work trees.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use semver::Version;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
+use super::finish_repo::{Options, Part};
 use super::kind::Kind;
-use super::look::{Seen, refuse_changes, refuse_overlap};
-use super::rows::{self, More, Row, keep};
-use super::{changelog, push, version};
+use super::look::Seen;
+use super::rows::{self, More, Row};
+use super::{push, version};
 use crate::carry;
 use crate::journal::{self, Plan};
-use crate::keep;
 use crate::lock::Lock;
 use crate::manifest::Repo;
 use crate::parallel;
 use crate::root::Workspace;
-use crate::step::{Head, Step, relative};
-use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::git::refs::{self, Ref};
-use mcpkg_base::git::status::{self, Extra};
-use mcpkg_base::git::{Git, hooks, snapshot, tags, trees};
+use mcpkg_base::git::{Git, hooks, refs};
 use mcpkg_core::op::{Context, Reply};
 use mcpkg_store::flow_runs;
 
@@ -44,25 +38,6 @@ pub struct Finish<'a> {
     pub push: bool,
     /// Whether this only shows the plan.
     pub dry_run: bool,
-}
-
-/// The steps for one repository, grouped by when they run across all repositories.
-#[derive(Default)]
-struct Part {
-    /// Moves of refs that no work tree has checked out, and refs that keep old commits.
-    refs: Vec<Step>,
-    /// Moves of branches together with the work tree that has them checked out.
-    forwards: Vec<Step>,
-    /// Work trees that switch away from the branch or are removed.
-    leaves: Vec<Step>,
-    deletes: Vec<Step>,
-    /// Removals of the branch's git settings.
-    forgets: Vec<Step>,
-    /// The target branch and the conflicting paths of each failed merge.
-    conflicts: Vec<(String, Vec<PathBuf>)>,
-    changelog: Option<String>,
-    row: Option<Row>,
-    warnings: Vec<String>,
 }
 
 impl Finish<'_> {
@@ -123,8 +98,19 @@ impl Finish<'_> {
         let uuid = context.clock.uuid();
         let heading = released.as_ref().map(|version| heading(version, context.clock.now()));
         let release = tag.as_deref().zip(heading.as_deref());
-        let parts =
-            parallel::all(&having, |seen| self.part(workspace, seen, branch, release, uuid, &context.cancelled))?;
+        let options = Options {
+            workspace,
+            branch,
+            name: self.name,
+            release,
+            squash: self.squash,
+            no_delete: self.no_delete,
+            hooks: self.hooks,
+            dry_run: self.dry_run,
+            run: uuid,
+            cancelled: &context.cancelled,
+        };
+        let parts = parallel::all(&having, |seen| options.plan(seen))?;
         refuse_conflicts(branch, &having, &parts)?;
         let skipped = seen.iter().filter(|seen| seen.branch(branch).is_none()).map(|seen| Row {
             repo: seen.repo.name.clone(),
@@ -207,267 +193,6 @@ impl Finish<'_> {
             having.iter().filter_map(|seen| version::tagged(&seen.refs, prefix).pop().map(|(last, _)| last)).max();
         Ok(version::of_hotfix(self.name, highest.as_ref()))
     }
-
-    fn part(
-        &self,
-        workspace: &Workspace,
-        seen: &Seen<'_>,
-        branch: &str,
-        release: Option<(&str, &str)>,
-        run: Uuid,
-        cancelled: &CancellationToken,
-    ) -> Result<Part> {
-        let flow = &workspace.manifest.flow;
-        let git = seen.git(cancelled);
-        let folder = relative(&workspace.root, &seen.folder);
-        let (repo, mut part) = (&seen.repo.name, Part::default());
-        let Some(tip) = seen.branch(branch) else { return Ok(part) };
-        let develop = seen.base(&flow.develop_branch)?;
-        seen.refuse_in_progress(tip)?;
-        if let Some(place) = &tip.worktree {
-            refuse_changes(seen.repo, place, !self.no_delete && !seen.is_own(place), cancelled)?;
-        }
-        part.refs.push(keep(repo, &folder, run, &tip.name, &tip.id));
-        let message = match release {
-            None => {
-                let target = &flow.develop_branch;
-                let new = self.merge(
-                    &git,
-                    seen,
-                    target,
-                    develop,
-                    &tip.id,
-                    &format!("Merge branch '{branch}' into {target}"),
-                    None,
-                    &mut part,
-                )?;
-                self.move_target(workspace, seen, develop, new.as_deref(), run, &mut part, cancelled)?;
-                new.map(|new| format!("merged into {target} ({})", rows::at(&new)))
-                    .unwrap_or_else(|| format!("nothing to merge: {target} already has every commit"))
-            }
-            Some((tag, heading)) => {
-                let main = seen.base(&seen.repo.default_branch)?;
-                let since = version::tagged(&seen.refs, &flow.tag_prefix).pop().map(|(_, tag)| tag.commit().to_owned());
-                let section = changelog::section(&git, heading, since.as_deref(), &tip.id)?;
-                let name = main.short("refs/heads/");
-                let text = format!("Merge branch '{branch}' into {name}");
-                let file = flow.changelog.as_deref().map(|file| (file, section.as_str()));
-                let on_main = self.merge(&git, seen, name, main, &tip.id, &text, file, &mut part)?;
-                if !part.conflicts.is_empty() {
-                    return Ok(part);
-                }
-                let tagged = on_main.clone().unwrap_or_else(|| main.id.clone());
-                let object = tags::object(&git, tag, &tagged, &format!("{tag}\n\n{section}"))?;
-                let target = &flow.develop_branch;
-                let text = format!("Merge tag '{tag}' into {target}");
-                let on_develop = self.merge(&git, seen, target, develop, &tagged, &text, None, &mut part)?;
-                part.refs.push(Step::Ref {
-                    repo: repo.clone(),
-                    folder: folder.clone(),
-                    name: format!("refs/tags/{tag}"),
-                    old: None,
-                    new: Some(object),
-                });
-                self.move_target(workspace, seen, main, on_main.as_deref(), run, &mut part, cancelled)?;
-                if main.name != develop.name {
-                    self.move_target(workspace, seen, develop, on_develop.as_deref(), run, &mut part, cancelled)?;
-                }
-                if let (None, Some(file)) = (&on_main, &flow.changelog) {
-                    let why = format!(
-                        "{repo}: {name} already has every commit of {branch}, so {file} gets no section for {tag}"
-                    );
-                    part.warnings.push(why);
-                }
-                part.changelog = Some(section);
-                let did = match (&on_main, &on_develop) {
-                    (Some(_), Some(_)) => format!("merged into {name} and {target}"),
-                    (Some(_), None) => format!("merged into {name}; {target} already had every commit"),
-                    (None, Some(_)) => format!("merged into {target}; {name} already had every commit"),
-                    (None, None) => format!("nothing to merge: {name} and {target} already have every commit"),
-                };
-                format!("{did}; tagged {tag} ({})", rows::at(&tagged))
-            }
-        };
-        for target in [develop.name.as_str(), &format!("refs/heads/{}", seen.repo.default_branch)] {
-            part.warnings.extend(behind(seen, &git, target)?);
-        }
-        part.warnings.dedup();
-        if !self.hooks {
-            let skipped = hooks::of_merge(&git)?;
-            part.warnings.extend((!skipped.is_empty()).then(|| {
-                format!(
-                    "{repo}: skipped these hooks: {}; to run them, finish in a shell with `--hooks`",
-                    skipped.join(", ")
-                )
-            }));
-        }
-        if !self.no_delete {
-            self.leave(workspace, seen, tip, branch, develop, run, &mut part, cancelled)?;
-        }
-        part.row = Some(Row { repo: repo.clone(), state: "merged", message, worktree: None });
-        Ok(part)
-    }
-
-    /// Creates the merge commit of `tip` into `target` without moving a ref. Returns `None` if there is nothing to
-    /// merge, or if there are conflicts, which go to `part`.
-    #[expect(clippy::too_many_arguments, reason = "each says another thing about one merge")]
-    fn merge(
-        &self,
-        git: &Git<'_>,
-        seen: &Seen<'_>,
-        name: &str,
-        target: &Ref,
-        tip: &str,
-        message: &str,
-        file: Option<(&str, &str)>,
-        part: &mut Part,
-    ) -> Result<Option<String>> {
-        let Some(base) = refs::merge_base(git, &target.id, tip)? else {
-            return Err(Error::new(
-                Code::FlowConflict,
-                format!("{}: {name} and the branch to merge into it have no common commits", seen.repo.name),
-            )
-            .with_details(json!({ "repo": seen.repo.name }))
-            .hint("merge by hand with `git merge --allow-unrelated-histories`"));
-        };
-        if base == tip {
-            return Ok(None);
-        }
-        let merged = trees::merge(git, &target.id, tip)?;
-        if !merged.conflicts.is_empty() {
-            part.conflicts.push((name.to_owned(), merged.conflicts));
-            return Ok(None);
-        }
-        // A squashed merge does not record the merged branch as a parent, so an equal tree means that the branch was merged
-        // before.
-        if self.squash && file.is_none() && refs::tree(git, &target.id)?.as_deref() == Some(merged.tree.as_str()) {
-            return Ok(None);
-        }
-        let tree = match file {
-            Some((file, section)) => changelog::write(git, &merged.tree, file, section)?,
-            None => merged.tree,
-        };
-        let parents: &[&str] = if self.squash { &[&target.id] } else { &[&target.id, tip] };
-        let message = match self.hooks && !self.dry_run {
-            true => hooks::before(git, &tree, message).map_err(|error| refused_by_hook(&seen.repo.name, error))?,
-            false => message.to_owned(),
-        };
-        let made = trees::commit(git, &tree, parents, &message);
-        made.map(Some).map_err(|error| unknown_committer(git, &seen.repo.name).unwrap_or(error))
-    }
-
-    /// Plans the move of a target branch to its new commit, together with the work tree that has it checked out, if
-    /// any.
-    #[expect(clippy::too_many_arguments, reason = "each says another thing about one ref")]
-    fn move_target(
-        &self,
-        workspace: &Workspace,
-        seen: &Seen<'_>,
-        target: &Ref,
-        new: Option<&str>,
-        run: Uuid,
-        part: &mut Part,
-        cancelled: &CancellationToken,
-    ) -> Result<()> {
-        let Some(new) = new else { return Ok(()) };
-        seen.refuse_in_progress(target)?;
-        let (repo, folder) = (seen.repo.name.clone(), relative(&workspace.root, &seen.folder));
-        part.refs.push(keep(&repo, &folder, run, &target.name, &target.id));
-        let (old, new) = (target.id.clone(), new.to_owned());
-        match &target.worktree {
-            Some(place) => {
-                refuse_overlap(seen.repo, place, (&old, &new), cancelled)?;
-                let (folder, branch) = (relative(&workspace.root, place), target.short("refs/heads/").to_owned());
-                part.forwards.push(Step::Forward { repo, folder, branch, old, new });
-            }
-            None => {
-                part.refs.push(Step::Ref { repo, folder, name: target.name.clone(), old: Some(old), new: Some(new) });
-            }
-        }
-        Ok(())
-    }
-
-    /// Plans the deletion of the branch, and where the work tree that has it checked out goes.
-    #[expect(clippy::too_many_arguments, reason = "each says another thing about one branch")]
-    fn leave(
-        &self,
-        workspace: &Workspace,
-        seen: &Seen<'_>,
-        tip: &Ref,
-        branch: &str,
-        develop: &Ref,
-        run: Uuid,
-        part: &mut Part,
-        cancelled: &CancellationToken,
-    ) -> Result<()> {
-        let (repo, folder) = (seen.repo.name.clone(), relative(&workspace.root, &seen.folder));
-        match &tip.worktree {
-            Some(place) if seen.is_own(place) => {
-                // git does not let two work trees check out the same branch.
-                let to = match &develop.worktree {
-                    Some(_) => Head::Detached(develop.id.clone()),
-                    None => Head::Branch(develop.short("refs/heads/").to_owned()),
-                };
-                let from = Head::Branch(branch.to_owned());
-                part.leaves.push(Step::Switch { repo: repo.clone(), folder: folder.clone(), from, to });
-            }
-            Some(place) => {
-                let kept = self.keep_files(workspace, seen, place, branch, run, cancelled)?;
-                if let Some(kept) = &kept {
-                    let (repo, folder, name) = (repo.clone(), folder.clone(), keep::worktree(run, self.name));
-                    part.refs.push(Step::Ref { repo, folder, name, old: None, new: Some(kept.clone()) });
-                }
-                let (path, branch) = (relative(&workspace.root, place), branch.to_owned());
-                let (repo, folder) = (repo.clone(), folder.clone());
-                part.leaves.push(Step::RemoveWorktree { repo, folder, path, branch, kept });
-            }
-            None => {}
-        }
-        let values = carry::config(&seen.git(cancelled), branch)?;
-        part.deletes.push(Step::Ref {
-            repo: repo.clone(),
-            folder: folder.clone(),
-            name: tip.name.clone(),
-            old: Some(tip.id.clone()),
-            new: None,
-        });
-        if !values.is_empty() {
-            part.forgets.push(Step::UnsetConfig { repo, folder, branch: branch.to_owned(), values });
-        }
-        Ok(())
-    }
-}
-
-impl Finish<'_> {
-    /// Commits the ignored files of a worktree that will be removed, so that `worktree restore` can bring them back.
-    fn keep_files(
-        &self,
-        workspace: &Workspace,
-        seen: &Seen<'_>,
-        place: &Path,
-        branch: &str,
-        run: Uuid,
-        cancelled: &CancellationToken,
-    ) -> Result<Option<String>> {
-        let git = Git::of(place, cancelled);
-        let look = keep::look(place, &status::read(&git, Extra::AllAndIgnored)?)?;
-        if !look.refused.is_empty() {
-            let why = look.refused.join(", ");
-            return Err(Error::new(
-                Code::FlowDirty,
-                format!("{}: cannot remove `{}`: {why}", seen.repo.name, place.display()),
-            )
-            .with_details(json!({ "repo": seen.repo.name, "worktree": place.display().to_string() }))
-            .hint("fix the listed problems, or finish with --no-delete to keep the worktree"));
-        }
-        if self.dry_run {
-            return Ok(None);
-        }
-        let scratch = journal::temporary(&workspace.root, run).join(&seen.repo.name);
-        std::fs::create_dir_all(&scratch).map_err(|error| disk::failed("make", &scratch, error))?;
-        snapshot::take(&git, &scratch, &look.ignored, &keep::message(self.name, Some(&format!("refs/heads/{branch}"))))
-            .map(Some)
-    }
 }
 
 /// Returns each repository with its folder and its current commit.
@@ -478,24 +203,6 @@ fn heads(workspace: &Workspace, context: &Context) -> Vec<(String, PathBuf, Opti
         Some((repo.name.clone(), folder, head))
     };
     workspace.manifest.repos.iter().filter_map(of).collect()
-}
-
-/// Adds the repository's name to the error of a failed hook.
-fn refused_by_hook(repo: &str, error: Error) -> Error {
-    let message = format!("{repo}: a hook refused the merge: {}", error.message());
-    let details = error.details().cloned().unwrap_or_default();
-    Error::new(error.code(), message).with_details(details).hint("fix what the hook reports, or finish without --hooks")
-}
-
-/// Returns a clearer error if a commit failed because git does not know your name and email address.
-fn unknown_committer(git: &Git<'_>, repo: &str) -> Option<Error> {
-    let error = git.run(&["var", "GIT_COMMITTER_IDENT"]).err().filter(|error| error.code() == Code::GitFailed)?;
-    Some(
-        Error::new(Code::GitFailed, format!("{repo}: git has no name and email address for you"))
-            .with_details(json!({ "repo": repo, "operation": "finish" }))
-            .hint("set the name and email: `git config --global user.name NAME` and `git config --global user.email EMAIL`")
-            .with_source(error),
-    )
 }
 
 /// Returns one error that lists the conflicts of all repositories, if there are any.
@@ -523,17 +230,6 @@ fn refuse_conflicts(branch: &str, having: &[&Seen<'_>], parts: &[Part]) -> Resul
     )
     .with_details(json!({ "repo": repo, "branch": branch, "conflicts": conflicts }))
     .hint(hint))
-}
-
-/// Warns if `origin` has commits of the target that the local branch lacks, as of the last fetch.
-fn behind(seen: &Seen<'_>, git: &Git<'_>, target: &str) -> Result<Option<String>> {
-    let Some(short) = target.strip_prefix("refs/heads/") else { return Ok(None) };
-    let remote = seen.find(&format!("refs/remotes/origin/{short}"));
-    let (Some(local), Some(remote)) = (seen.find(target), remote) else { return Ok(None) };
-    if local.id == remote.id || refs::contains(git, &local.id, &remote.id)? {
-        return Ok(None);
-    }
-    Ok(Some(format!("{}: as of the last fetch, origin/{short} has commits that {short} lacks", seen.repo.name)))
 }
 
 /// Warns about each open release, because the hotfix is not merged into it.

@@ -4,6 +4,7 @@
 pub mod branches;
 mod changelog;
 mod finish;
+mod finish_repo;
 mod init;
 pub mod kind;
 mod log;

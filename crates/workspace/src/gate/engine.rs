@@ -1,9 +1,11 @@
-//! Defines what the gate expects of an engine. The only engine, tract, is part of the worker program
-//! (`src/bin/gate_worker/engine.rs`).
+//! Defines what the gate expects of an engine: how it is called, and the result of running a model. The only engine, tract,
+//! is part of the worker program (`src/bin/gate_worker/engine.rs`).
 
 use std::io::Read;
+use std::time::Duration;
 
-pub use super::given::{Given, Stopped};
+use serde::{Deserialize, Serialize};
+
 pub use super::tensor::{Dtype, Element, Tensor};
 
 /// Reads a model, runs it on named tensors, and returns the outputs with the requested names, or the reason why it
@@ -15,3 +17,28 @@ pub const NAME: Option<&str> = if cfg!(all(feature = "gate-onnx", unix)) { Some(
 
 /// The command that builds an mcpkg with an engine.
 pub const BUILD: &str = "`cargo install --path . --features full`";
+
+#[derive(Debug)]
+pub struct Given {
+    /// The output tensors by name.
+    pub outputs: Vec<(String, Tensor)>,
+    /// How long loading took.
+    pub load: Duration,
+    /// How long the run took.
+    pub run: Duration,
+}
+
+/// Why a model did not run to completion.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Stopped {
+    /// The kind of failure as a word for programs, such as `time_limit`.
+    pub kind: String,
+    /// A description for people.
+    pub message: String,
+}
+
+impl Stopped {
+    pub fn new(kind: &str, message: impl Into<String>) -> Self {
+        Self { kind: kind.to_owned(), message: message.into() }
+    }
+}

@@ -18,10 +18,10 @@ use mcpkg_base::hex;
 use mcpkg_base::process::Feed;
 use mcpkg_core::op::Context;
 use mcpkg_store::Store;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::blobs::damaged_value;
 use mcpkg_store::events;
 use mcpkg_store::gate::{self, New};
-use mcpkg_store::new_content::NewContent;
 use mcpkg_store::pieces::Pieces;
 
 pub struct Local<'c> {

@@ -8,7 +8,6 @@
 mod candidate;
 pub mod engine;
 mod files;
-mod given;
 mod header;
 mod input;
 mod interface;

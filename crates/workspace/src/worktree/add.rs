@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{dry_run, set};
+use super::set;
 use crate::completions::REPOS;
 use crate::journal::{self, Plan};
 use crate::lock::Lock;
@@ -108,7 +108,7 @@ impl Operation for Add {
             repos.iter().zip(&looked).map(|(repo, looked)| set::made(repo, &branch, &looked.place)).collect();
         let data = json!({ "name": self.name, "worktrees": worktrees, "run": plan.uuid.to_string() });
         let Some(lock) = lock else {
-            return Ok(dry_run::reply(&format!("Would create the worktree set '{}'", self.name), &plan.land, data));
+            return Ok(set::dry_run(&format!("Would create the worktree set '{}'", self.name), &plan.land, data));
         };
         let warnings = journal::carry_out(context, &workspace.root, &lock, &plan)?;
         let rows = repos.iter().zip(&looked).map(|(repo, looked)| {

@@ -5,7 +5,6 @@
 
 mod add;
 mod cd;
-mod dry_run;
 pub mod list;
 mod remove;
 mod restore;

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::dry_run;
 use super::set::{self, Member};
 use crate::completions::SETS;
 use crate::journal::{self, Plan};
@@ -106,11 +105,7 @@ impl Operation for Remove {
         let plan = self.plan(&workspace, uuid, &members, &kept, &branches);
         let data = self.data(&members, &looks, &plan, &branches);
         let Some(lock) = lock else {
-            return Ok(dry_run::reply(
-                &self.sentence("Would remove", &looks),
-                plan.land.iter().chain(&plan.tidy),
-                data,
-            ));
+            return Ok(set::dry_run(&self.sentence("Would remove", &looks), plan.land.iter().chain(&plan.tidy), data));
         };
         let carried = journal::carry_out(context, &workspace.root, &lock, &plan);
         let left = carry::clear(&temporary);

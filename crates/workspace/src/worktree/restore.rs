@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{dry_run, set};
+use super::set;
 use crate::completions::REMOVED;
 use crate::journal::{self, Plan};
 use crate::keep::{self, Kept};
@@ -76,7 +76,7 @@ impl Operation for Restore {
         let worktrees: Vec<Value> = made.iter().map(|made| made.data.clone()).collect();
         let data = json!({ "name": self.name, "worktrees": worktrees, "run": plan.uuid.to_string() });
         let Some(lock) = lock else {
-            return Ok(dry_run::reply(&format!("Would restore the worktree set '{}'", self.name), &plan.land, data));
+            return Ok(set::dry_run(&format!("Would restore the worktree set '{}'", self.name), &plan.land, data));
         };
         let carried = journal::carry_out(context, &workspace.root, &lock, &plan);
         // Removing the folder fails if another command still has files there, which is fine.

@@ -1,4 +1,4 @@
-//! Finds the existing sets of worktrees, based on what git has registered.
+//! Sets of worktrees: finds the existing ones, based on what git has registered, and shows a change to them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use crate::manifest::Repo;
 use crate::parallel;
 use crate::root::Workspace;
+use crate::step::Step;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::status::{self, Extra, State, Status};
 use mcpkg_base::git::worktrees::{self, Worktree};
 use mcpkg_base::git::{self, Git, Operation as InProgress};
-use mcpkg_core::op::Context;
+use mcpkg_core::op::{Body, Context, Reply, Table};
 
 #[derive(Clone, Debug)]
 pub struct Member<'w> {
@@ -133,4 +134,14 @@ pub fn of<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<
             .suggest(set, known.iter().map(String::as_str), "`mcpkg worktree list` lists the worktree sets"));
     }
     Ok(members)
+}
+
+/// Returns the reply to `--dry-run`: the command's `data`, and one line per step.
+pub fn dry_run<'s>(sentence: &str, steps: impl IntoIterator<Item = &'s Step>, mut data: Value) -> Reply {
+    let steps: Vec<String> = steps.into_iter().map(Step::shown).collect();
+    data["dry_run"] = true.into();
+    data["steps"] = json!(steps);
+    let rows = steps.into_iter().map(|step| vec![step]).collect();
+    let table = Table { columns: &["STEP"], rows, empty: "Nothing to do".to_owned() };
+    Reply::new(Body::Several(vec![Body::Sentence(sentence.to_owned()), Body::Table(table)]), data)
 }

@@ -8,7 +8,7 @@ use crate::item::{Item, What};
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::projects::Project;
 use mcpkg_store::revisions::Kind;
 use mcpkg_store::search::{IndexedAhead, Words};

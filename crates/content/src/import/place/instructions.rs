@@ -15,8 +15,8 @@ use mcpkg_agents::commands::skill::split_front;
 use mcpkg_agents::forms::sections::with_newline;
 use mcpkg_agents::forms::{self, Scope};
 use mcpkg_base::error::Result;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::modules::Applies;
-use mcpkg_store::new_content::NewContent;
 
 impl Placing {
     pub(super) fn text(&mut self, file: &File, to: &Destination, text: Text) -> Result<()> {

@@ -14,7 +14,7 @@ use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::Result;
 use mcpkg_base::redact::holds_token;
 use mcpkg_store::agent_files::Kind;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::servers::Origin;
 
 /// A file that is stored for its only agent.

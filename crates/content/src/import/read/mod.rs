@@ -22,7 +22,7 @@ use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_agents::template;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::agent_files::Kind;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::prompts::Attributes;
 use skill::Skill;
 use text::Text;

@@ -16,7 +16,7 @@ use mcpkg_agents::forms::matter;
 use mcpkg_agents::forms::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::Result;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// A skill's folder.
 pub struct Skill<'f> {

@@ -12,8 +12,8 @@ use mcpkg_agents::forms::matter::{self, Matter};
 use mcpkg_agents::forms::read::unread;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::names;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::modules::Applies;
-use mcpkg_store::new_content::NewContent;
 
 /// The maximum size, in bytes, of a file whose front matter is read.
 pub const MAX_DESCRIBED: u64 = 16 << 20;

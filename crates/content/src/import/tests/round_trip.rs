@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::item::{self, Entry, Origin};
 use crate::media;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![

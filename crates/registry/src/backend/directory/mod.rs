@@ -18,17 +18,16 @@ use semver::Version;
 use self::root::{JSON, Root};
 use super::facts::Facts;
 use super::latest::counting;
-use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
-use super::listed;
 use super::query::{Found, Query};
 use super::registry::Registry;
+use super::registry::{MAX_ARCHIVE, MAX_ATTESTATION, MAX_ATTESTATIONS};
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
 use crate::package::Name;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::answers::{self, Answer};
 use mcpkg_store::tools::listings::{self, Listing};
 use mcpkg_store::tools::packages::Yank;
@@ -98,7 +97,7 @@ impl Registry for Directory<'_> {
     fn search(&self, query: &Query) -> Result<Found> {
         self.root.check()?;
         let stale = self.refresh()?;
-        let (hits, total) = self.context.store.read(|db| listed::find(db, &self.name, query))?;
+        let (hits, total) = self.context.store.read(|db| query.in_database(db, &self.name))?;
         Ok(Found { hits, total, checked_at: self.context.clock.now(), stale })
     }
 
@@ -135,16 +134,16 @@ impl Registry for Directory<'_> {
 
     fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
         let path = versions::file(&version.name, &version.version, versions::BUNDLE);
-        let archive = self.root.content(&path, ARCHIVE)?;
+        let archive = self.root.content(&path, MAX_ARCHIVE)?;
         archive.ok_or_else(|| self.root.malformed(format!("`{path}` is missing")))
     }
 
     fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {
         let folder = versions::file(&version.name, &version.version, versions::ATTESTATIONS);
         let mut bundles = Vec::new();
-        for name in self.root.names(&folder)?.iter().take(ATTESTATIONS) {
+        for name in self.root.names(&folder)?.iter().take(MAX_ATTESTATIONS) {
             let Some(sha256) = name.strip_suffix(".json").filter(|hex| hex.len() == 64) else { continue };
-            match self.root.read(&format!("{folder}/{name}"), ATTESTATION) {
+            match self.root.read(&format!("{folder}/{name}"), MAX_ATTESTATION) {
                 Ok(Some(bytes)) if sha256::hex(&bytes) == sha256 => {
                     bundles.extend(String::from_utf8(bytes).ok());
                 }
@@ -171,8 +170,8 @@ impl Registry for Directory<'_> {
     }
 
     fn attest(&self, version: &VersionInfo, bundle: &str) -> Result<()> {
-        if bundle.len() as u64 > ATTESTATION {
-            let why = format!("The attestation is larger than {ATTESTATION} bytes, the limit for registries");
+        if bundle.len() as u64 > MAX_ATTESTATION {
+            let why = format!("The attestation is larger than {MAX_ATTESTATION} bytes, the limit for registries");
             return Err(Error::new(Code::TooLarge, why));
         }
         self.version(&version.name, &version.version)?;

@@ -10,7 +10,7 @@ use mcpkg_base::disk::folder::Kind;
 use mcpkg_base::disk::folders::Folders;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// The file that marks a folder as a registry, and its contents.
 pub const REGISTRY: &str = "registry.json";

@@ -11,12 +11,12 @@ use http::header::{
 use http::{Method, Request, StatusCode};
 use zeroize::Zeroizing;
 
-use crate::backend::limits::ARCHIVE;
+use crate::backend::registry::MAX_ARCHIVE;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::http::{Body, Failure, Limits, Url, read_failure, send};
 use mcpkg_base::secret::{Reference, Secret};
 use mcpkg_core::op::Context;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// How often a read is retried, and the delay before the first retry; the delay doubles each time.
 const REPEATED: u32 = 3;
@@ -37,7 +37,7 @@ impl Bounds {
     /// The limits for JSON.
     pub const METADATA: Self = Self { size: 8 << 20, time: Duration::from_secs(30) };
     /// The limits for archives.
-    pub const ARCHIVE: Self = Self { size: ARCHIVE, time: Duration::from_secs(300) };
+    pub const ARCHIVE: Self = Self { size: MAX_ARCHIVE, time: Duration::from_secs(300) };
 }
 
 /// A response with any status.

@@ -17,9 +17,9 @@ use self::answers::Attestation;
 use self::client::{Answer, Bounds, Client, Payload};
 use self::multipart::Form;
 use super::facts::one_line;
-use super::limits::{ATTESTATION, ATTESTATIONS};
 use super::query::{Found, Query};
 use super::registry::Registry;
+use super::registry::{MAX_ATTESTATION, MAX_ATTESTATIONS};
 use super::tool::{Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
 use super::wire;
@@ -30,7 +30,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::http::Url;
 use mcpkg_base::secret::Reference;
 use mcpkg_core::op::Context;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::answers as kept;
 use mcpkg_store::tools::packages::Yank;
 use mcpkg_store::tools::registries::Place;
@@ -253,14 +253,14 @@ impl Registry for Http<'_> {
 
     fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {
         let release = release(&version.name, &version.version);
-        let most = ATTESTATIONS.to_string();
+        let most = MAX_ATTESTATIONS.to_string();
         let Some(answer) = self.ask(&format!("{release}/attestations"), &[("limit", &most)])? else {
             return Ok(Vec::new());
         };
         let list =
             answers::attestations(&answer).ok_or_else(|| self.client.malformed("it has no list of attestations"))?;
         let mut bundles = Vec::new();
-        for attestation in list.into_iter().take(ATTESTATIONS) {
+        for attestation in list.into_iter().take(MAX_ATTESTATIONS) {
             match attestation {
                 Attestation::Bundle(bundle) => bundles.push(bundle),
                 Attestation::Of(auditor) => {
@@ -270,7 +270,7 @@ impl Registry for Http<'_> {
                 }
             }
         }
-        bundles.retain(|bundle| bundle.len() as u64 <= ATTESTATION);
+        bundles.retain(|bundle| bundle.len() as u64 <= MAX_ATTESTATION);
         Ok(bundles)
     }
 

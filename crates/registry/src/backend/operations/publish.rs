@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{CHANGES, REGISTRIES};
 use crate::GROUP;
-use crate::backend::limits::ARCHIVE;
 use crate::backend::local::bundles;
+use crate::backend::registry::MAX_ARCHIVE;
 use crate::backend::registry::Registry;
 use crate::backend::resolve::release;
 use crate::backend::{Known, Publication};
@@ -136,7 +136,7 @@ impl Operation for Publish {
 /// Returns the archive at a path, and the files that were left out of it; packs a folder first.
 fn packed(path: &Path) -> Result<(Opened, Vec<String>)> {
     if disk::metadata(path)?.is_some_and(|metadata| metadata.is_file()) {
-        let bytes = file::read(path, ARCHIVE).map_err(|error| disk::failed("read", path, error))?;
+        let bytes = file::read(path, MAX_ARCHIVE).map_err(|error| disk::failed("read", path, error))?;
         return Ok((archive::open(bytes.into())?, Vec::new()));
     }
     let Packed { opened, left_out } = archive::pack(path)?;

@@ -13,7 +13,7 @@ use super::newer::standing;
 use super::origin::Origins;
 use super::package::Package;
 use super::place::{Arrival, Bytes, Placed, place};
-use super::{CHANGES, TOOLS, checked, named, names, publisher, visible};
+use super::{CHANGES, TOOLS, checked, named, publisher, visible};
 use crate::GROUP;
 use crate::alias;
 use crate::backend::{Resolved, release};
@@ -229,12 +229,12 @@ fn compare(
         let before = checked::manifest(db, install).ok();
         let mut found = before.as_ref().map(|before| Differences::between(before, now)).unwrap_or_default();
         let old = match &before {
-            Some(before) => names::of(db, &install.name, &checked::projected_actions(before))?,
+            Some(before) => checked::mcp_names(db, &install.name, &checked::projected_actions(before))?,
             None => Vec::new(),
         };
         let mut new = Vec::new();
         for action in checked::projected_actions(now) {
-            let known = names::of(db, &install.name, &[action])?;
+            let known = checked::mcp_names(db, &install.name, &[action])?;
             new.push(known.into_iter().next().unwrap_or_else(|| mcp_name(&now.name, action)));
         }
         found.mcp_tools = Sides::of(old.clone(), new);

@@ -3,7 +3,6 @@
 //!
 //! An archive is read completely, as a stream, before anything is written; [`Rule`] lists what is refused.
 
-mod bounds;
 mod left_out;
 mod names;
 mod pack;
@@ -21,11 +20,10 @@ use std::sync::Arc;
 use super::manifest::{self, FILES, MAX_FILE, Manifest};
 use mcpkg_base::error::Result;
 use mcpkg_base::sha256::Sha;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
-pub use bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
 pub use pack::{Packed, contents_of, pack};
-pub use read::Member;
+pub use read::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED, Member};
 pub use rule::Rule;
 pub use unpack::PREFIX as UNPACKING;
 

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use flate2::{Compression, GzBuilder};
 
-use super::bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
 use super::left_out::{self, Found, Source};
 use super::names::{self, Names};
+use super::read::{MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
 use super::rule::{Rule, refused};
 use super::{Contents, Opened, open};
 use crate::package::manifest;

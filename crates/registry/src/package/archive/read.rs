@@ -6,10 +6,24 @@ use std::io::{self, BufRead, ErrorKind, Read};
 use flate2::bufread::GzDecoder;
 use tar::EntryType;
 
-use super::bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
 use super::names::{self, Names};
 use super::rule::{Rule, malformed, refused};
 use mcpkg_base::error::{Error, Result};
+
+/// The maximum size of an archive in bytes.
+pub const MAX_PACKED: u64 = 50 << 20;
+
+/// The maximum size of all files together in bytes.
+pub const MAX_UNPACKED: u64 = 200 << 20;
+
+/// The maximum size of one file in bytes.
+pub const MAX_MEMBER: u64 = 64 << 20;
+
+/// The maximum number of files and folders.
+pub const MAX_MEMBERS: usize = 10_000;
+
+/// How many times larger than the archive its unpacked files may be.
+pub const MAX_RATIO: u64 = 100;
 
 /// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::read;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// The prefix of unfinished folders; the name of the final folder follows.
 pub const PREFIX: &str = ".unpacking-";

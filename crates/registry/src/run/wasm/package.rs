@@ -12,7 +12,7 @@ use crate::package::archive::{self, MAX_MEMBERS, MAX_UNPACKED};
 use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
-use mcpkg_store::new_content::NewContent;
+use mcpkg_store::blobs::NewContent;
 
 /// Returns the program at a path in the archive with this SHA-256; `archive` loads the archive if it is needed. The
 /// inner error says why the program cannot be started.

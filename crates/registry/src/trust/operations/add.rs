@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::terminal;
+use super::ask_at_terminal;
 use crate::GROUP;
 use crate::trust::identity::Identity;
 use crate::trust::records::Record;
@@ -101,7 +101,7 @@ impl Operation for Add {
             format!("as        {}", row.part.word()),
         ];
         let what = format!("Trust signatures by {} on tools that match {}?", row.identity, row.pattern);
-        terminal::ask(context, &shown, &what)?;
+        ask_at_terminal(context, &shown, &what)?;
         // The record comes first, but the order is not critical: only a record and a row together grant trust.
         Record::Identity(&row).keep(context)?;
         context.store.write(|db| {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::terminal;
+use super::ask_at_terminal;
 use crate::GROUP;
 use crate::trust::policy::Policy;
 use crate::trust::records::{self, Record};
@@ -83,7 +83,7 @@ impl Operation for SetPolicy {
                 format!("minimum  {} -> {count}", least.unwrap_or(MOST)),
             ];
             let what = format!("Loosen the trust policy to {}, with a required minimum of {count}?", after.word());
-            terminal::ask(context, &shown, &what)?;
+            ask_at_terminal(context, &shown, &what)?;
         }
         // The record changes before the row. If writing the row fails, a stricter policy already applies, and a
         // looser one does not apply yet.

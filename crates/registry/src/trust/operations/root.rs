@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::terminal;
+use super::ask_at_terminal;
 use crate::GROUP;
 use crate::trust::sigstore::{self, Authority, Described, Replaced, Root};
 use mcpkg_base::clock::rfc3339;
@@ -80,7 +80,7 @@ fn named(path: &Path, context: &Context) -> Result<Root> {
 fn change(context: &Context, next: &Root, described: &Described) -> Result<()> {
     let mut shown = vec![format!("root  {}", which(next, described)), format!("      {}", sha256(described))];
     shown.extend(described.authorities.iter().map(|one| format!("      {}: {}", one.kind, one.place.escape_debug())));
-    terminal::ask(context, &shown, &format!("Trust everything signed under the root {}?", sha256(described)))?;
+    ask_at_terminal(context, &shown, &format!("Trust everything signed under the root {}?", sha256(described)))?;
     match next {
         Root::Replaced(root) => Root::replace(&context.approved, &root.text, root.since)?,
         Root::Embedded | Root::Unreadable => Root::restore(&context.approved)?,

@@ -16,7 +16,7 @@ use x509_cert::ext::pkix::SubjectAltName;
 
 use super::crypto::Ring;
 use super::name::of_certificate;
-use super::{Held, Root};
+use super::{BundleContents, Root};
 
 /// The id of a root and its verifier.
 type OfRoot = ([u8; 32], Arc<Verifier>);
@@ -31,18 +31,18 @@ static EMBEDDED: LazyLock<Result<Arc<Verifier>, String>> = LazyLock::new(|| made
 /// itself.
 ///
 /// Other modules decide which archive the statement is about, and whether the signer is trusted.
-pub fn read(text: &str, root: &Root) -> Held {
+pub fn read(text: &str, root: &Root) -> BundleContents {
     let bundle = match Bundle::from_json(text) {
         Ok(bundle) => bundle,
-        Err(error) => return Held::unreadable(format!("the attestation is not a Sigstore bundle: {error}")),
+        Err(error) => return BundleContents::unreadable(format!("the attestation is not a Sigstore bundle: {error}")),
     };
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
-        return Held::unreadable("the bundle signs only the digest of a file, not a statement".to_owned());
+        return BundleContents::unreadable("the bundle signs only the digest of a file, not a statement".to_owned());
     };
     // The statement is taken from the same bytes that were checked; the text is not parsed a second time.
     let payload = envelope.payload.as_bytes();
     let signer = verifier(root).and_then(|verifier| signer(&verifier, &bundle, payload));
-    Held { payload: Ok(payload.to_vec()), signer }
+    BundleContents { payload: Ok(payload.to_vec()), signer }
 }
 
 fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String, String> {

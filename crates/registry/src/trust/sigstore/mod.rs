@@ -4,7 +4,6 @@
 //! Only this folder depends on the cargo feature `sigstore`. Without the feature, bundles are recognised but never
 //! count.
 
-mod held;
 mod root;
 
 #[cfg(feature = "sigstore")]
@@ -24,10 +23,25 @@ pub use self::{
     check::read,
     name::{covers, name},
 };
-pub use held::Held;
 pub use root::{Authority, Described, Replaced, Root};
 #[cfg(not(feature = "sigstore"))]
 pub use without::{covers, described, name, read};
+
+/// The contents of a Sigstore bundle.
+#[derive(Debug)]
+pub struct BundleContents {
+    /// The bytes of the statement, or why there is none.
+    pub payload: Result<Vec<u8>, String>,
+    /// The identity of the signer, or why there is no valid signature.
+    pub signer: Result<String, String>,
+}
+
+impl BundleContents {
+    /// Returns the contents of a bundle that cannot be read, with the reason.
+    pub fn unreadable(why: String) -> Self {
+        Self { payload: Err(why.clone()), signer: Err(why) }
+    }
+}
 
 /// The forms of identities that this build can check, for help and hints.
 #[cfg(feature = "sigstore")]

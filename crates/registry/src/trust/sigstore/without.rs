@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::{Described, Held, Root};
+use super::{BundleContents, Described, Root};
 use mcpkg_base::error::{Code, Error, Result};
 
 /// Returns whether a trusted identity covers a signer's identity. In this build all identities are key
@@ -21,11 +21,11 @@ const BUILD: &str = "to build an mcpkg that checks Sigstore bundles: `cargo inst
 
 /// Reads a bundle without checking its signature. The statement is still read, to report one that does not cover
 /// the archive.
-pub fn read(text: &str, _: &Root) -> Held {
+pub fn read(text: &str, _: &Root) -> BundleContents {
     let why = "the attestation is a Sigstore bundle, which this mcpkg cannot check (E_TRUST_UNSUPPORTED)".to_owned();
     let value: Value = serde_json::from_str(text).unwrap_or_default();
     let payload = value["dsseEnvelope"]["payload"].as_str().and_then(|payload| STANDARD.decode(payload).ok());
-    Held { payload: payload.ok_or_else(|| why.clone()), signer: Err(why) }
+    BundleContents { payload: payload.ok_or_else(|| why.clone()), signer: Err(why) }
 }
 
 /// Fails for an identity that only Sigstore can attest; returns `None` for any other text.

@@ -25,7 +25,6 @@ mod sql;
 mod statement;
 mod tls;
 mod transaction;
-mod version;
 
 pub(crate) use address::is_address;
 pub(super) use connection::Connection;
@@ -36,5 +35,4 @@ pub(super) use lock::{SessionLock, Stamp, lock_events, lock_project};
 pub(super) use passwords::read_with as read_passwords_with;
 pub(super) use pool::Pooled;
 pub(super) use rows::{Row, one, run, stream};
-pub(super) use transaction::{allow_long, in_transaction};
-pub(super) use version::version;
+pub(super) use transaction::{allow_long, in_transaction, version};

@@ -13,7 +13,7 @@ use unicode_normalization::char::is_combining_mark;
 use super::sql::postgres_sql;
 use crate::Db;
 use crate::blobs::{Blob, blob_columns};
-use crate::engine::{found, params};
+use crate::engine::{hits, params};
 use crate::revisions::Kind;
 use crate::search::{Ends, Hit, asked, cut, is_spaceless};
 use mcpkg_base::error::Result;
@@ -150,7 +150,7 @@ pub(crate) fn find(
     );
     db.each(sql, params![query, limit, project], |row| {
         let content = row.get::<Option<i64>>(9)?.map(|_| Blob::from_row(row, 9)).transpose()?;
-        each(found::hit(row)?, content)
+        each(hits::hit(row)?, content)
     })
 }
 

@@ -6,7 +6,7 @@ use super::connection::Connection;
 use super::errors::failed;
 use super::rows::Row;
 use crate::engine::Value;
-use crate::engine::table::Table;
+use crate::engine::sql::Table;
 use mcpkg_base::error::Result;
 
 /// Empties the tables. References are checked at the commit; until then, other connections read the old rows.

@@ -3,7 +3,7 @@
 use super::search::{query, words};
 use super::sql::postgres_sql;
 use crate::Db;
-use crate::engine::found::counted;
+use crate::engine::hits::counted;
 use crate::engine::{Row, params};
 use crate::search::cut;
 use mcpkg_base::error::Result;

@@ -6,7 +6,10 @@ use super::address::CHANNEL;
 use super::connection::{Connection, Transaction};
 use super::errors::{failed, is_lost, outcome_unknown};
 use super::lock::{GUARD, MOVED, WRITERS};
-use crate::engine::Intent;
+use super::rows::single;
+use super::snapshot;
+use super::sql::postgres_sql;
+use crate::engine::{Intent, params};
 use mcpkg_base::error::{Code, Error, Result};
 
 /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing.
@@ -33,6 +36,14 @@ pub(in crate::engine) fn in_transaction<T>(
     let value = f()?;
     open.commit(intent)?;
     Ok(value)
+}
+
+/// Returns a number that differs from the previous one if any connection has committed in between. It is derived from
+/// the snapshot that a transaction would see. Commits in other databases of the same server change it too.
+pub(in crate::engine) fn version(connection: &Connection) -> Result<i64> {
+    single(connection, postgres_sql!("SELECT pg_current_snapshot()::text"), params![], |row| {
+        row.get(0).map(snapshot::of)
+    })
 }
 
 /// Raises the time limit for statements of the open transaction, so that they can read much of the database.

@@ -8,12 +8,12 @@ use rusqlite::backup::{Backup, StepResult};
 
 use super::access::Access;
 use super::connect;
+use super::connect::{POOLED_CACHE, READER_CACHE};
 use super::database::Database;
 use super::errors::failed;
 use super::files::{beside, create_private, sync};
-use super::limits::{POOLED_CACHE, READER_CACHE};
+use super::rows::sqlite_sql;
 use super::scratch::Scratch;
-use super::sql::sqlite_sql;
 use super::{integrity, open, schema, upgrade};
 use crate::engine::{BUSY_TIMEOUT, Intent, Link, Progress, busy, params};
 use crate::{Db, check};

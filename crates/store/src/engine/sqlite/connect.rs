@@ -12,10 +12,18 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::access::Access;
-use super::errors::failed;
-use super::limits::{LONGEST, LONGEST_SQL, POOLED_CACHE};
+use super::errors::{LONGEST, failed};
 use crate::engine::BUSY_TIMEOUT;
 use mcpkg_base::error::{Error, Result};
+
+/// The page cache of a pooled connection, in KiB.
+pub(super) const POOLED_CACHE: i64 = 2 * 1024;
+
+/// The page cache of a connection that reads all the time, in KiB.
+pub(super) const READER_CACHE: i64 = 16 * 1024;
+
+/// The longest statement in bytes. This includes statements in a file's schema.
+const LONGEST_SQL: i32 = 1 << 20;
 
 /// Returns a connection to `path` with a page cache of `cache` KiB.
 pub(super) fn connect(path: &Path, access: Access, cache: i64, query_only: bool) -> Result<Connection> {

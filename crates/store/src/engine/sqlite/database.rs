@@ -9,10 +9,10 @@ use rusqlite::Connection;
 
 use super::access::Access;
 use super::connect::{self, Manager, Pooled};
+use super::connect::{POOLED_CACHE, READER_CACHE};
 use super::errors::failed;
 use super::files::{file_size, wal_size};
 use super::identity::{Identity, WalIdentity};
-use super::limits::{POOLED_CACHE, READER_CACHE};
 use super::open;
 use crate::engine::pool::Pool;
 use crate::engine::{BUSY_TIMEOUT, full};

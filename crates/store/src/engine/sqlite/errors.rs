@@ -2,9 +2,11 @@
 
 use rusqlite::{ErrorCode, ffi};
 
-use super::limits::LONGEST;
 use crate::engine::{self, busy, full, timeout};
 use mcpkg_base::error::{Code, Error};
+
+/// The longest value or row in bytes. SQLite refuses longer ones in a file without reading them.
+pub(super) const LONGEST: i32 = 256 << 20;
 
 /// Whether an error for which SQLite has no code of its own comes from the content of rows, and not from the
 /// statement. It does so if a function rejects a value, or if the search index, which is read when a statement is

@@ -5,7 +5,7 @@ use rusqlite::functions::FunctionFlags;
 
 use super::rows::value_of;
 use crate::engine::Value;
-use crate::skills;
+use crate::names;
 use crate::sums::checksum;
 
 /// Adds the functions `checksum(...)` and `skill_name(text)` to a connection.
@@ -16,7 +16,7 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
         Ok(checksum(&values))
     })?;
     connection.create_scalar_function("skill_name", 1, flags, |context| {
-        Ok(skills::name(context.get_raw(0).as_str().unwrap_or_default()))
+        Ok(names::skill_name(context.get_raw(0).as_str().unwrap_or_default()))
     })
 }
 

@@ -12,10 +12,10 @@ use rusqlite::Connection;
 
 use super::access::Access;
 use super::connect;
+use super::connect::POOLED_CACHE;
 use super::errors::failed;
 use super::files::{beside, create_private, make_private, remove_with_side_files, sync, unavailable, wal_size};
 use super::identity::Identity;
-use super::limits::POOLED_CACHE;
 use super::lock_file::lock;
 use super::schema::{self, SCHEMA_VERSION};
 use super::{scratch, upgrade};

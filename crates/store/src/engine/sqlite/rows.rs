@@ -7,6 +7,14 @@ use super::errors::failed;
 use crate::engine::{Sql, Value};
 use mcpkg_base::error::Result;
 
+/// Makes a statement that only SQLite accepts, for files in this folder.
+macro_rules! sqlite_sql {
+    ($($text:expr),+ $(,)?) => {
+        const { $crate::engine::Sql::new(concat!($($text),+)) }
+    };
+}
+pub(super) use sqlite_sql;
+
 /// A row from SQLite.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Row<'r>(&'r rusqlite::Row<'r>);

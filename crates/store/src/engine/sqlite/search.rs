@@ -7,12 +7,12 @@ use std::ops::Range;
 
 use rusqlite::Connection;
 
+use super::connect::POOLED_CACHE;
 use super::errors::failed;
-use super::limits::POOLED_CACHE;
-use super::sql::sqlite_sql;
+use super::rows::sqlite_sql;
 use crate::Db;
 use crate::blobs::{Blob, blob_columns};
-use crate::engine::{found, params};
+use crate::engine::{hits, params};
 use crate::revisions::Kind;
 use crate::search::{Ends, Hit, asked, cut};
 use mcpkg_base::error::Result;
@@ -133,7 +133,7 @@ pub(crate) fn find(
     );
     db.each(sql, params![query, limit, has_others], |row| {
         let content = row.get::<Option<i64>>(9)?.map(|_| Blob::from_row(row, 9)).transpose()?;
-        each(found::hit(row)?, content)
+        each(hits::hit(row)?, content)
     })
 }
 

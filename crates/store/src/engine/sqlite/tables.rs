@@ -5,7 +5,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::errors::failed;
 use super::rows::value_of;
 use crate::engine::Value;
-use crate::engine::table::Table;
+use crate::engine::sql::Table;
 use mcpkg_base::error::Result;
 
 /// Returns all tables, except for those of the search index and the history of migrations.

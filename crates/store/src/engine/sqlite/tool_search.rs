@@ -1,9 +1,9 @@
 //! Search for tools with FTS5. The rowid of a row of the index is the id of its `tool_listing`.
 
+use super::rows::sqlite_sql;
 use super::search::quoted;
-use super::sql::sqlite_sql;
 use crate::Db;
-use crate::engine::found::counted;
+use crate::engine::hits::counted;
 use crate::engine::{Row, params};
 use crate::search::cut;
 use mcpkg_base::error::Result;

@@ -18,6 +18,11 @@ pub(in crate::engine) fn in_transaction<T>(
     done.map_err(|error| if is_refused_row(&error) { or_damage(connection, error) } else { error })
 }
 
+/// Returns a number that differs from the previous one if any process has committed in between.
+pub(in crate::engine) fn data_version(connection: &Connection) -> Result<i64> {
+    connection.prepare_cached("PRAGMA data_version").map_err(failed)?.query_row([], |row| row.get(0)).map_err(failed)
+}
+
 /// Returns the damage that made SQLite refuse a row, such as an index entry of a missing row. If the file is intact,
 /// returns `error` itself, which is then a bug of mcpkg.
 #[cold]

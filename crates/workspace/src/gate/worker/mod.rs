@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::engine;
-use super::given::Stopped;
+use super::engine::Stopped;
 use mcpkg_base::error::{Code, Error, Result};
 #[cfg(unix)]
 use mcpkg_base::process::starter::program;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::gate::given::Stopped;
+use crate::gate::engine::Stopped;
 use crate::gate::input::Input;
 use crate::gate::interface::Options;
 use crate::gate::summary;

@@ -10,23 +10,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::TempPath;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
+use super::survey::{PIECE, ServerWords, Survey, Text};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_base::sha256;
-
-/// The size of a piece in bytes. A row of `blob` has the first piece, and each row of `chunk` has one more.
-pub(super) const PIECE: usize = 1 << 20;
 
 /// Content that can be read repeatedly and cloned cheaply. Two contents are equal if their bytes are.
 #[derive(Clone, Debug)]
 pub struct NewContent {
     holder: Holder,
     size: u64,
-    pub(super) sha256: [u8; 32],
+    pub(crate) sha256: [u8; 32],
     /// The XXH3 of the bytes.
-    pub(super) checksum: u64,
+    pub(crate) checksum: u64,
     is_text: bool,
     names_servers: bool,
 }
@@ -63,7 +61,7 @@ impl NewContent {
         loop {
             let piece = read_piece(&mut file).map_err(failed)?;
             if piece.is_empty() {
-                return Ok(survey.source(Holder::File(path.to_path_buf())));
+                return Ok(Self::surveyed(survey, Holder::File(path.to_path_buf())));
             }
             survey.add(&piece);
         }
@@ -80,7 +78,7 @@ impl NewContent {
         loop {
             let piece = read_piece(&mut from).map_err(failed)?;
             if piece.is_empty() {
-                return Ok(survey.source(Holder::Open(file, path.to_path_buf())));
+                return Ok(Self::surveyed(survey, Holder::Open(file, path.to_path_buf())));
             }
             survey.add(&piece);
         }
@@ -110,7 +108,7 @@ impl NewContent {
             file.write_all(&bytes)?;
             bytes = read_piece(&mut from)?;
         }
-        Ok(survey.source(Holder::Temporary(Arc::new(file.into_temp_path()))))
+        Ok(Self::surveyed(survey, Holder::Temporary(Arc::new(file.into_temp_path()))))
     }
 
     /// Returns a reader that begins at the start of the content.
@@ -154,7 +152,7 @@ impl NewContent {
 
     /// Returns the content in pieces of the same size as a blob's pieces; only the last one may be shorter. It ends with an
     /// error if the file has changed.
-    pub(super) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
+    pub(crate) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
         match &self.holder {
             Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),
             Holder::File(path) => Box::new(self.read_again(path, None)),
@@ -196,18 +194,30 @@ impl From<Vec<u8>> for NewContent {
 
 impl NewContent {
     /// Returns content in memory with a known XXH3.
-    pub(super) fn of(bytes: Vec<u8>, checksum: u64) -> Self {
+    pub(crate) fn of(bytes: Vec<u8>, checksum: u64) -> Self {
         let bytes = Arc::new(bytes);
-        Self::held(Holder::Memory(Arc::clone(&bytes)), &bytes, checksum)
+        Self::in_memory(Holder::Memory(Arc::clone(&bytes)), &bytes, checksum)
     }
 
     /// Returns the content of the file at `path`, which was just read as `bytes`. The file must stay there, because its content
     /// is read again when needed.
     pub fn at(path: &Path, bytes: &[u8]) -> Self {
-        Self::held(Holder::File(path.to_path_buf()), bytes, xxh3_64(bytes))
+        Self::in_memory(Holder::File(path.to_path_buf()), bytes, xxh3_64(bytes))
     }
 
-    fn held(holder: Holder, bytes: &[u8], checksum: u64) -> Self {
+    fn surveyed(survey: Survey, holder: Holder) -> Self {
+        Self {
+            holder,
+            size: survey.size,
+            sha256: survey.sha256(),
+            checksum: survey.checksum.digest(),
+            is_text: survey.text.so_far(),
+            names_servers: survey.words.seen,
+        }
+    }
+
+    /// Like [`Self::surveyed`], for bytes in memory with a known checksum.
+    fn in_memory(holder: Holder, bytes: &[u8], checksum: u64) -> Self {
         let (mut text, mut words) = (Text::default(), ServerWords::default());
         text.add(bytes);
         words.add(bytes);
@@ -321,120 +331,9 @@ fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// Computes the size, hashes and kind of content while it is read.
-#[derive(Default)]
-struct Survey {
-    hash: sha256::Hasher,
-    checksum: Xxh3,
-    size: u64,
-    text: Text,
-    words: ServerWords,
-}
-
-impl Survey {
-    fn add(&mut self, piece: &[u8]) {
-        self.hash.update(piece);
-        self.checksum.update(piece);
-        self.size += piece.len() as u64;
-        self.text.add(piece);
-        self.words.add(piece);
-    }
-
-    fn sha256(&self) -> [u8; 32] {
-        self.hash.clone().finish()
-    }
-
-    fn source(self, holder: Holder) -> NewContent {
-        NewContent {
-            holder,
-            size: self.size,
-            sha256: self.sha256(),
-            checksum: self.checksum.digest(),
-            is_text: self.text.so_far(),
-            names_servers: self.words.seen,
-        }
-    }
-}
-
-/// Finds words of a configuration of MCP servers, in UTF-8 or UTF-16, in content that arrives in pieces.
-#[derive(Default)]
-struct ServerWords {
-    seen: bool,
-    /// The last bytes so far, because a word may begin in them and continue in the next piece.
-    end: Vec<u8>,
-}
-
-impl ServerWords {
-    /// Parts of the keys that contain servers, such as `mcpServers`, and of a key of a server itself.
-    const WORDS: [&[u8]; 6] = [
-        b"ervers",
-        b"\"mcp\"",
-        b"\"command\"",
-        b"e\0r\0v\0e\0r\0s",
-        b"\"\0m\0c\0p\0\"",
-        b"\"\0c\0o\0m\0m\0a\0n\0d\0\"",
-    ];
-    const LONGEST: usize = 18;
-
-    fn add(&mut self, piece: &[u8]) {
-        if self.seen {
-            return;
-        }
-        let holds = |bytes: &[u8]| {
-            let words = if memchr::memchr(0, bytes).is_some() { &Self::WORDS[..] } else { &Self::WORDS[..3] };
-            words.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
-        };
-        let across = [&self.end, &piece[..piece.len().min(Self::LONGEST)]].concat();
-        self.seen = (!self.end.is_empty() && holds(&across)) || holds(piece);
-        self.end = match piece.len() < Self::LONGEST {
-            true => across[across.len().saturating_sub(Self::LONGEST)..].to_vec(),
-            false => piece[piece.len() - Self::LONGEST..].to_vec(),
-        };
-    }
-}
-
-/// Checks whether content that arrives in pieces is UTF-8 without U+0000.
-#[derive(Default)]
-pub(super) struct Text {
-    broken: bool,
-    /// The first bytes of a character that continues in the next piece.
-    cut: Vec<u8>,
-}
-
-impl Text {
-    /// Checks the next bytes.
-    pub(super) fn add(&mut self, piece: &[u8]) {
-        let mut rest = piece;
-        while !self.cut.is_empty()
-            && let [byte, after @ ..] = rest
-        {
-            self.cut.push(*byte);
-            rest = after;
-            match std::str::from_utf8(&self.cut) {
-                Ok(_) => self.cut.clear(),
-                Err(error) if error.error_len().is_some() => return self.broken = true,
-                Err(_) => {}
-            }
-        }
-        match std::str::from_utf8(rest) {
-            Ok(_) => {}
-            Err(error) if error.error_len().is_none() => self.cut.extend_from_slice(&rest[error.valid_up_to()..]),
-            Err(_) => self.broken = true,
-        }
-        self.broken |= piece.contains(&0);
-    }
-
-    /// Whether everything so far is valid and the last character is complete.
-    pub(super) fn so_far(&self) -> bool {
-        !self.broken && self.cut.is_empty()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-
-    use proptest::prelude::*;
 
     use super::*;
 
@@ -471,26 +370,6 @@ mod tests {
         std::fs::write(&path, "a secret").unwrap();
         assert_eq!(*source.bytes().unwrap(), bytes);
         assert_eq!(*source.clone().bytes().unwrap(), bytes);
-    }
-
-    proptest! {
-        #![proptest_config(crate::seed::config(256))]
-
-        #[test]
-        fn text_in_pieces_is_text(bytes in prop_oneof!["[aé€😀]{0,9}".prop_map(String::into_bytes),
-                                                       prop::collection::vec(any::<u8>(), 0..9)],
-                                  cuts in prop::collection::vec(0..9_usize, 0..4)) {
-            let mut text = Text::default();
-            let mut cuts: Vec<_> = cuts.into_iter().map(|at| at.min(bytes.len())).collect();
-            cuts.sort_unstable();
-            let mut rest = 0;
-            for at in cuts.into_iter().chain([bytes.len()]) {
-                text.add(&bytes[rest..at]);
-                rest = at;
-            }
-            let is_text = std::str::from_utf8(&bytes).is_ok_and(|text| !text.contains('\0'));
-            prop_assert_eq!(text.so_far(), is_text);
-        }
     }
 
     #[test]

@@ -1,14 +1,25 @@
-//! Reads the results of a search from the rows that both engines' queries return.
+//! The hits of a search, and how they are read from the rows that both engines' queries return.
 
 use super::row::Row;
 use super::sql::Sql;
 use super::value::Value;
 use crate::Db;
+use crate::names::legible;
 use crate::revisions::Kind;
-use crate::search::Hit;
 use crate::sums::{DAMAGED, checksum};
-use crate::text::legible;
 use mcpkg_base::error::Result;
+
+/// A prompt or resource that matches a search.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    pub kind: Kind,
+    pub project: String,
+    pub name: String,
+    pub uri: Option<String>,
+    pub description: Option<String>,
+    /// How well the item matches. Higher is better. Only comparable within one search.
+    pub score: f64,
+}
 
 /// Reads an item. Columns 0 to 5 are its kind, project, name, URI, description and rank. Columns 6 and 7 are further
 /// values that the checksum of its list entry covers; column 8 is that checksum.

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use ed25519_dalek::SigningKey;
 use tempfile::TempDir;
 
-use super::*;
 use crate::trust::identity::Identity;
+use crate::trust::records::Record;
 use crate::trust::statement::{self, Audit, Outcome, Says};
-use crate::trust::{Policy, dsse};
+use crate::trust::{Policy, Status, Subject, Verb, dsse, records, require};
 use mcpkg_base::approved::Approved;
-use mcpkg_core::op::{Caller, Confirmation, Connection, Identity as Contract};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_core::consent::request;
+use mcpkg_core::op::{Caller, Confirmation, Connection, Context, Identity as Contract};
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
 use mcpkg_store::tools::attestations;
-use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
+use mcpkg_store::tools::trust::{self, TrustedPart, TrustedRow};
 
 /// The attestations of an archive.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,10 +4,12 @@ use ed25519_dalek::SigningKey;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::*;
-use crate::trust::statement::{self, Audit, PROVENANCE, Says};
-use crate::trust::{dsse, ssh};
+use crate::trust::bundle::Bundle;
+use crate::trust::sigstore::Root;
+use crate::trust::statement::{self, Audit, Outcome, PROVENANCE, Says};
+use crate::trust::{Form, Identity, Part, Policy, Rules, Status, Subject, Verdict, dsse, ssh};
 use mcpkg_base::sha256;
+use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::Db;
 use crate::engine::{Row, Sql, params, sql};
-use crate::text::legible;
+use crate::names::legible;
 use mcpkg_base::error::Result;
 
 /// A kind of user of stored content: the columns that refer to the content, and how to name the user.
@@ -172,7 +172,7 @@ const USES: &[Use] = &[
 ];
 
 /// Returns the names of everything that uses a blob. If nothing does, returns a name for the unused blob.
-pub(super) fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
+pub(crate) fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     let mut users = Vec::new();
     for Use { rows, name, .. } in USES {
         db.each(*rows, params![blob], |row| {
