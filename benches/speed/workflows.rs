@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use mcpkg_base::error::Result;
 use mcpkg_workflow::check::{Checked, checked, shaped};
 use mcpkg_workflow::plan::{Given, planned};
-use mcpkg_workflow::render::rendered;
 use mcpkg_workflow::source::{Commands, Resolved};
 use mcpkg_workflow::spec::{CommandSpec, ProviderContract};
 use serde_json::{Value as Json, json};
@@ -100,7 +99,7 @@ pub fn measure(effort: &Effort, table: &mut Table) {
     of(PLAN, &plan, &validate, 1.5, table);
     let render = || {
         let (definition, _) = shaped(&many).expect("a definition");
-        drop(rendered(&definition.expect("a definition")).expect("a text"));
+        drop(definition.expect("a definition").to_yaml().expect("a text"));
     };
     of(RENDER, &render, &validate, 1.0, table);
     of(COMMANDS, &|| drop(check(&many, &more)), &validate, 1.2, table);

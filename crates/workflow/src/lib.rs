@@ -29,14 +29,12 @@ pub mod plan;
 pub mod plugin;
 mod provider;
 mod providers;
-pub mod render;
 mod resolve;
 mod resource;
 mod run;
 mod runner;
 pub mod running;
 mod saved;
-mod schema;
 mod sealed;
 mod search;
 #[cfg(test)]

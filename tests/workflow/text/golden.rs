@@ -1,6 +1,5 @@
 //! Texts and what is made of them, word for word.
 
-use mcpkg_workflow::render::rendered;
 use serde_json::{Value, json};
 
 use super::{check, places};
@@ -35,7 +34,7 @@ fn the_contracts_two_sentences_stand_at_their_places() {
 fn every_field_is_read_and_written_in_its_form() {
     assert_eq!(places(FULL), []);
     let checked = check(FULL);
-    let text = rendered(checked.definition().expect("a definition")).expect("a text");
+    let text = checked.definition().expect("a definition").to_yaml().expect("a text");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(
             concat!(env!("CARGO_MANIFEST_DIR"), "/tests/workflow/golden/full.rendered.yaml"),
@@ -55,7 +54,7 @@ fn x33_what_is_null_empty_or_usual_is_not_written() {
         assert!(!outside.contains(word), "{word}");
     }
     let text = "workflow: w\ntitle: null\ninputs: {}\nsteps:\n  - {id: a, run: apps:list, with: {}, depends_on: [], if: null}\n";
-    let written = rendered(check(text).definition().expect("a definition")).expect("a text");
+    let written = check(text).definition().expect("a definition").to_yaml().expect("a text");
     assert_eq!(written, "workflow: w\nsteps:\n  - id: a\n    run: apps:list");
 }
 
@@ -64,5 +63,5 @@ fn what_is_written_is_read_as_the_same_and_written_again_to_the_byte() {
     let first = check(FULL);
     let again = check(FULL_RENDERED);
     assert_eq!(again.definition(), first.definition());
-    assert_eq!(rendered(again.definition().expect("a definition")).expect("a text") + "\n", FULL_RENDERED);
+    assert_eq!(again.definition().expect("a definition").to_yaml().expect("a text") + "\n", FULL_RENDERED);
 }

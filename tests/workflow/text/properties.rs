@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use mcpkg_workflow::check::{checked, shaped};
 use mcpkg_workflow::definition::Definition;
 use mcpkg_workflow::finding::mended;
-use mcpkg_workflow::render::rendered;
 use mcpkg_workflow::yaml;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -161,13 +160,13 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read_as_the_same_and_written_alike(definition in definition()) {
-        let text = rendered(&definition).expect("a text");
+        let text = definition.to_yaml().expect("a text");
         let (read, findings) = shaped(&text).expect("a version");
         let errors: Vec<_> = findings.iter().filter(|found| found.code.severity() == mcpkg_workflow::finding::Severity::Error).collect();
         prop_assert!(errors.is_empty(), "{:?}\n{}", errors, text);
         let read = read.expect("a definition");
         prop_assert_eq!(&read, &definition, "{}", text);
-        prop_assert_eq!(rendered(&read).expect("a text"), text);
+        prop_assert_eq!(read.to_yaml().expect("a text"), text);
     }
 
     #[test]

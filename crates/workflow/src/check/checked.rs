@@ -9,10 +9,10 @@ use super::known::Known;
 use super::sources::Sources;
 use super::templates::Use;
 use super::{commands, names, outputs, providers, references, safety, shape, templates};
+use crate::definition;
 use crate::definition::Definition;
 use crate::finding::{Finding, Severity};
 use crate::graph::Graph;
-use crate::schema;
 use crate::source::{Commands, Resolved};
 use crate::spec::CommandSpec;
 use crate::yaml;
@@ -116,7 +116,7 @@ pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {
 pub(super) fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Definition>> {
     version(&value)?;
     let is_mapping = value.is_object();
-    shape::check(book, schema::of_workflow(), &mut value);
+    shape::check(book, definition::schema(), &mut value);
     let definition = is_mapping.then(|| serde_json::from_value(value)).transpose();
     definition.map_err(|error| {
         Error::internal("a workflow that matches the schema cannot be read as a definition").with_source(error)

@@ -5,6 +5,8 @@
 mod fields;
 mod inputs;
 
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,6 +14,7 @@ use serde_json::{Map, Value};
 use super::spec::OutputField;
 use fields::{is_empty_map, is_unsaid, text_or_flag, text_or_number};
 use mcpkg_base::clock::span::Notation;
+use mcpkg_base::error::{Error, Result};
 
 pub use inputs::{
     Bound, DefaultValue, Form, Input, InputType, Inputs, Join, Mode, NamedInput, OnError, OnMissing, Origin, Select,
@@ -48,6 +51,33 @@ pub struct Definition {
     /// The workflow's output: a template, or a mapping or list of templates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_output: Option<Value>,
+}
+
+impl Definition {
+    /// Renders the definition as canonical YAML: equal definitions give the same bytes. Null, empty and default values are
+    /// omitted, `inputs`, `with` and `body` keep the author's order, and there is no final newline.
+    pub fn to_yaml(&self) -> Result<String> {
+        let options = serde_saphyr::ser_options! {
+            compact_list_indent: false,
+            // Never wrap a template: findings point to positions inside it.
+            folded_wrap_chars: 1_000_000,
+        };
+        let mut text = serde_saphyr::to_string_with_options(self, options)
+            .map_err(|error| Error::internal("a workflow cannot be written as YAML").with_source(error))?;
+        text.truncate(text.trim_end_matches('\n').len());
+        Ok(text)
+    }
+}
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    let mut schema = mcpkg_core::schema::generate::<Definition>();
+    schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.to_value()
+});
+
+/// Returns the JSON Schema of workflows.
+pub fn schema() -> &'static Value {
+    &SCHEMA
 }
 
 /// One step: a command that is run.

@@ -10,7 +10,6 @@ use crate::answer::Answer;
 use crate::check::checked;
 use crate::commands::reachable;
 use crate::finding::Severity;
-use crate::render::rendered;
 use crate::run::RUNS;
 use crate::saved::model::check_name;
 use crate::{GROUP, SHAPE};
@@ -84,7 +83,7 @@ impl Operation for Infer {
         };
         let commands = reachable(context);
         let mut draft = draft::of(name, calls, &commands)?;
-        let yaml = rendered(&draft.definition)?;
+        let yaml = draft.definition.to_yaml()?;
         for found in checked(&yaml, &commands)?.findings {
             let confidence = None;
             let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::wanted::Wanted;
-use super::{gates, reply, start};
+use super::{gates, start};
 use crate::saved::model;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::consent::nonce::Held;
@@ -25,7 +25,7 @@ pub fn start(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
         _ => Map::new(),
     };
     let nonce: Option<String> = own(&mut inputs, NONCE)?;
-    let until = reply::until(gates::wait(own(&mut inputs, WAIT)?)?);
+    let until = start::until(gates::wait(own(&mut inputs, WAIT)?)?);
     gates::policy(context)?;
     // Read the workflow again: it may have been changed or unexposed since the agent listed the tools.
     let text = context.read(|db, project| {

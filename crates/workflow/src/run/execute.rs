@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::start::start;
+use super::start::{self, start};
 use super::wanted::{self, Wanted};
-use super::{EXECUTE, command, gates, named, plan, reply, resume};
+use super::{EXECUTE, command, gates, named, plan, resume};
 use crate::GROUP;
 use crate::answer::VERSION;
 use crate::commands::reachable;
@@ -90,7 +90,7 @@ impl Operation for Execute {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let until = reply::until(gates::wait(self.wait_s)?);
+        let until = start::until(gates::wait(self.wait_s)?);
         let held = |wait| self.nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, wait));
         let left = || until.saturating_duration_since(Instant::now());
         self.check()?;

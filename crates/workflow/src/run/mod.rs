@@ -14,7 +14,6 @@ mod kept;
 mod list;
 mod once;
 mod plan;
-mod reply;
 mod resource;
 mod resume;
 mod start;

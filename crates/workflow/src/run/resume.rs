@@ -12,7 +12,7 @@ use super::changes::{self, Change};
 use super::effects;
 use super::plan::Plan;
 use super::wanted::again;
-use super::{RUNS, gates, named, reply};
+use super::{RUNS, gates, named, start};
 use crate::GROUP;
 use crate::answer::VERSION;
 use crate::runner::Taken;
@@ -183,7 +183,7 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
     begin::record(context, &plan.program, run.uuid, &plan.hash, &generation);
     // The run may have been deleted in the meantime, together with its project.
     let taken = context.store.read(|db| Taken::read(db, run.uuid))?.ok_or_else(|| missing(&run.uuid.to_string()))?;
-    reply::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
+    start::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
 }
 
 /// Returns a person's decision for each step.

@@ -8,7 +8,6 @@ use crate::commands::reachable;
 use crate::definition::{Definition, is_identifier};
 use crate::finding::{Finding, Kind, Severity, has_errors};
 use crate::plan::{Given, planned};
-use crate::render::rendered;
 use crate::yaml;
 use crate::yaml::places::Places;
 use mcpkg_base::error::{Code, Error, Result};
@@ -127,7 +126,7 @@ fn line(found: &Finding, warning: &str) -> String {
 
 /// Renders a workflow as a file in canonical form.
 pub fn written(definition: &Definition) -> Result<String> {
-    Ok(rendered(definition)? + "\n")
+    Ok(definition.to_yaml()? + "\n")
 }
 
 pub fn stored(db: &Db<'_>, blob: i64) -> Result<String> {

@@ -16,7 +16,6 @@ use crate::check::checked;
 use crate::commands::{Reachable, reachable};
 use crate::definition::{Definition, NamedInput};
 use crate::fixture::form::Fixture;
-use crate::render::rendered;
 use crate::resolve;
 use crate::saved::model;
 use crate::spec::CommandSpec;
@@ -78,7 +77,7 @@ impl Operation for Use {
         let paths = parameters.iter().filter(|(_, parameter)| parameter.r#type == ParameterType::Path);
         let filling = Filling { values: &values, paths: paths.map(|(name, _)| *name).collect() };
         let definition = definition(&filling.fill(&Value::Object(template.workflow.clone())), inputs)?;
-        let yaml = rendered(&definition)?;
+        let yaml = definition.to_yaml()?;
         let findings = checked(&yaml, &commands)?.findings;
         let mut fixtures = BTreeMap::new();
         for (name, content) in &template.fixtures {

@@ -10,7 +10,6 @@ use crate::check::shaped;
 use crate::completions::WORKFLOWS;
 use crate::definition::{Definition, Form};
 use crate::finding::{Finding, Kind, Severity};
-use crate::render::rendered;
 use crate::{GROUP, SHAPE};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
@@ -74,7 +73,7 @@ impl Operation for Render {
                 return Err(error.with_details(json!({ "errors": errors, "warnings": warnings })));
             }
         };
-        let yaml = rendered(&definition)?;
+        let yaml = definition.to_yaml()?;
         let mut data = Map::from_iter([("yaml".to_owned(), json!(yaml))]);
         data.extend(parts(&definition)?);
         if !findings.is_empty() {

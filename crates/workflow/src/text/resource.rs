@@ -1,6 +1,6 @@
 //! The MCP resource `mcpkg://schema/workflow`: the JSON Schema of workflows.
 
-use crate::schema;
+use crate::definition;
 use mcpkg_core::op::{Resource, Validator};
 
 const MIME_TYPE: &str = "application/schema+json";
@@ -15,7 +15,7 @@ const SCHEMA: Resource = Resource {
     mime_type: Some(MIME_TYPE),
     read: |_, contents| {
         let shell = || "mcpkg serve".to_owned();
-        contents.text(Some(MIME_TYPE), &schema::of_workflow().to_string(), &shell)?;
+        contents.text(Some(MIME_TYPE), &definition::schema().to_string(), &shell)?;
         Ok(true)
     },
     // The schema changes only with the version of mcpkg.

@@ -5,6 +5,8 @@
 
 pub mod places;
 mod scalar;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use walk::{Read, read};

@@ -479,6 +479,3 @@ fn exact(text: &str, span: Span, scalar: &str, style: ScalarStyle) -> Option<Spa
     let part = (inside.start <= inside.end).then(|| span.part(text, inside)).flatten()?;
     (text.get(part.bytes())? == scalar).then_some(part)
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::*;
+use crate::limits::MAX_BYTES;
 
 fn found(text: &str) -> Vec<(&'static str, usize, usize)> {
     super::read(text).findings.iter().map(|found| (found.code.name(), found.span.line, found.span.column)).collect()
