@@ -15,7 +15,6 @@ mod log;
 mod output;
 mod panicked;
 mod plain;
-mod recover;
 mod serve;
 mod shown;
 mod tree;
@@ -42,7 +41,6 @@ use globals::Globals;
 use log::log;
 use output::Output;
 use panicked::unless_panicked;
-use recover::recover;
 
 /// Runs a command line and returns the exit status. The first argument is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -146,7 +144,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     context.confirmation = ask::confirmation(globals.yes);
     Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;
     cancel_on_interrupt(&context);
-    recover(&context);
+    serve::recover(&context);
     // Report missing things before asking. A database that did not exist before has nothing to lose.
     if entry.effect == Effect::Destroy {
         call.look(&context)?;

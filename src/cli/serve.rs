@@ -11,7 +11,6 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use super::called::Called;
 use super::globals::Globals;
 use super::output::Output;
-use super::recover::recover;
 use crate::mcp;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Context, MAX_ANSWER, Names, Served, for_shell};
@@ -381,4 +380,9 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         tls: matches.get_one("tls-cert").cloned().zip(matches.get_one("tls-key").cloned()),
         timeout: Duration::from_secs(matches.get_one("timeout").copied().unwrap_or(30)),
     }))
+}
+
+/// Finishes or undoes what an earlier process left half done. Called before a command or a server starts.
+pub(super) fn recover(context: &Context) {
+    crate::DOMAINS.iter().for_each(|domain| (domain.recover)(context));
 }

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::asker::Asker;
-use super::asker_limit::AskerLimit;
+use super::asker::{Asker, AskerLimit};
 use super::error::error_data;
-use super::thread::spawn;
+use super::transport::spawn;
 use mcpkg_base::error::Error;
 
 /// The maximum number of threads for long calls. They mostly wait for other hosts.

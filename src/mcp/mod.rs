@@ -4,7 +4,6 @@
 //! what rmcp would drop, and passes on every other line.
 
 mod asker;
-mod asker_limit;
 mod by_uri;
 mod completion;
 mod config;
@@ -32,7 +31,6 @@ mod session;
 mod skills;
 mod subscriptions;
 mod tasks;
-mod thread;
 mod tickets;
 mod tools;
 mod transport;

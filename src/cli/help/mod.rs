@@ -4,11 +4,10 @@ mod headings;
 mod options;
 mod page;
 mod parts;
-mod style;
 pub(super) mod topics;
 
 pub use headings::HEADINGS;
 pub use options::options;
 pub(super) use options::{GLOBALS, flag};
+pub(super) use page::{WIDEST, header, literal};
 pub(super) use parts::{BEGIN, ENVIRONMENT, EXAMPLES, command, finished, of_branch, of_root};
-pub(super) use style::{WIDEST, header, literal};

@@ -4,7 +4,7 @@ use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command};
 
 use super::super::globals;
-use super::style::header;
+use super::page::header;
 
 /// The heading above the global options.
 pub(crate) const GLOBALS: &str = "Global options:";

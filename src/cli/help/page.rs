@@ -2,8 +2,21 @@
 
 use std::fmt::Write as _;
 
+use anstyle::Style;
+use clap::builder::Styles;
+
 use super::super::shown::folded;
-use super::style::{header, literal};
+
+/// The maximum width of help texts. Longer lines are hard to read.
+pub(crate) const WIDEST: u16 = 100;
+
+pub(crate) fn header() -> Style {
+    *Styles::styled().get_header()
+}
+
+pub(crate) fn literal() -> Style {
+    *Styles::styled().get_literal()
+}
 
 /// The indentation of code, and of the second and later cells of a table row.
 const INDENT: &str = "    ";

@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 
 use super::HEADINGS;
 use super::options::in_short;
-use super::style::header;
+use super::page::header;
 use super::topics;
 use mcpkg_core::op::{Names, first_clause};
 

@@ -1,8 +1,7 @@
 //! Defines the topics of `mcpkg help TOPIC`: documentation pages rendered for the terminal.
 
 use super::options::options;
-use super::page::rendered;
-use super::style::WIDEST;
+use super::page::{WIDEST, rendered};
 
 /// A help page that is not about a single command.
 pub(crate) struct Topic {

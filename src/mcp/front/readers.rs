@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::limits::reads_at_once;
-use crate::mcp::thread::spawn;
+use crate::mcp::transport::spawn;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::{Reader, Store};
 

@@ -19,7 +19,7 @@ use super::permits::Permits;
 use super::rate::Rate;
 use super::revocation::StreamRevocation;
 use super::sessions::{Manager, Sessions};
-use super::sse::Clients;
+use super::sse_clients::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
 use crate::mcp::Config;
 use crate::mcp::front::{self, ReadCache};

@@ -20,6 +20,7 @@ mod serve;
 mod served;
 mod sessions;
 mod sse;
+mod sse_clients;
 mod stream;
 mod streamable;
 mod tls;

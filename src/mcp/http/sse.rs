@@ -2,8 +2,6 @@
 //!
 //! This transport uses the same front as standard input, so the same lines get the same answers.
 
-mod clients;
-
 use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -23,6 +21,7 @@ use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::body;
 use super::connection::Peer;
+use super::sse_clients::{Client, Session};
 use super::stream::{ALIVE, ENDING, KEEP_ALIVE, event_stream};
 use crate::mcp::Config;
 use crate::mcp::front::Front;
@@ -30,10 +29,7 @@ use crate::mcp::in_flight::RmcpTransport;
 use crate::mcp::limits::limited;
 use crate::mcp::output::{Output, Queued};
 use crate::mcp::transport::GRACE;
-use clients::{Client, Session};
 use mcpkg_base::clock::Clock;
-
-pub(super) use clients::Clients;
 
 /// The maximum number of connected clients; each has its own connection to the database.
 const MAX_CLIENTS: usize = 256;

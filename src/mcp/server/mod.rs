@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::rates::Rates;
 use super::Config;
-use super::asker_limit::AskerLimit;
+use super::asker::AskerLimit;
 use super::era::Era;
 use super::limits::reads_at_once;
 use super::long_calls::LongCalls;

@@ -1,4 +1,4 @@
-//! Counts changes to what one selection of project and tools serves, and tracks which changes each subscriber has seen.
+//! Counts changes to what one selection of project and tools serves.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,22 +19,12 @@ use mcpkg_store::revisions::Kind;
 use mcpkg_store::watch::Change;
 use mcpkg_store::{Db, Store};
 
-/// The maximum number of URIs that one client may subscribe to.
-pub(in crate::mcp) const MAX_URIS: usize = 1024;
-
-/// The maximum number of URIs that are watched for all clients of one project. Every one of them is checked after each
-/// change.
-const MAX_WATCHED: usize = 16 << 10;
-
-/// The maximum length in bytes of a URI that clients may subscribe to. It exceeds the limit for stored resources.
-pub(in crate::mcp) const LONGEST_URI: usize = 8 << 10;
-
 /// How often each list changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Lists {
-    prompts: u64,
-    resources: u64,
-    tools: u64,
+pub(super) struct Lists {
+    pub(super) prompts: u64,
+    pub(super) resources: u64,
+    pub(super) tools: u64,
 }
 
 /// The content that one selection of project and tools serves, with its changes.
@@ -45,25 +35,25 @@ pub(super) struct Feed {
     changed: watch::Sender<()>,
 }
 
-struct State {
+pub(super) struct State {
     /// `None` until the content can be read for the first time.
     served: Option<Served>,
     lists: Lists,
-    watched: HashMap<String, Watched>,
+    pub(super) watched: HashMap<String, Watched>,
     /// Sessions that may have their own installs, by number.
-    sessions: HashMap<u64, OfSession>,
+    pub(super) sessions: HashMap<u64, OfSession>,
     /// The validator of the live resources in resources/list, once a client requested the list.
     listed: Option<Validator>,
 }
 
 /// The tools of a session.
-struct OfSession {
-    config: Arc<Config>,
+pub(super) struct OfSession {
+    pub(super) config: Arc<Config>,
     /// `None` while the session has no installs of its own. Its tools are then the same as everybody's.
-    tools: Option<ToolsValidator>,
+    pub(super) tools: Option<ToolsValidator>,
     /// How often the session's list of tools changed.
-    changes: u64,
-    subscribers: usize,
+    pub(super) changes: u64,
+    pub(super) subscribers: usize,
 }
 
 /// The validators of the lists.
@@ -105,12 +95,12 @@ impl Served {
 }
 
 /// A URI that clients subscribed to.
-struct Watched {
-    validator: Option<Validator>,
-    changes: u64,
-    subscribers: usize,
+pub(super) struct Watched {
+    pub(super) validator: Option<Validator>,
+    pub(super) changes: u64,
+    pub(super) subscribers: usize,
     /// For a live resource, keeps the watch running. Live resources are not read in a transaction.
-    live: Option<Arc<LiveWatched>>,
+    pub(super) live: Option<Arc<LiveWatched>>,
 }
 
 /// The part of the committed events that concerns one project.
@@ -298,13 +288,18 @@ impl Feed {
         Ok(changed)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    /// Returns the receiver that is notified when there may be news.
+    pub(super) fn receiver(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the validator of a session's tools, if the session has installs of its own.
-fn of_session(db: &Db<'_>, config: &Config) -> Result<Option<ToolsValidator>> {
+pub(super) fn of_session(db: &Db<'_>, config: &Config) -> Result<Option<ToolsValidator>> {
     let has_own = config.session.as_ref().is_some_and(|session| !session.is_empty());
     has_own.then(|| tools::validator(db, config)).transpose()
 }
@@ -312,133 +307,9 @@ fn of_session(db: &Db<'_>, config: &Config) -> Result<Option<ToolsValidator>> {
 /// A change of every list.
 const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 1 };
 
-/// Changes since the last notification of a client.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::mcp) struct News {
-    pub(super) prompts: bool,
-    pub(super) resources: bool,
-    pub(super) tools: bool,
-    /// The changed URIs that the client subscribed to, in order.
-    pub(super) updated: Vec<String>,
-}
-
-/// The subscriptions of one client, and the counts it was notified of.
-pub(in crate::mcp) struct Subscriber {
-    feed: Arc<Feed>,
-    /// The number of the client's session, if that may have installs of its own.
-    session: Option<u64>,
-    seen: Mutex<Seen>,
-}
-
-#[derive(Default)]
-struct Seen {
-    lists: Lists,
-    uris: HashMap<String, u64>,
-}
-
-impl Subscriber {
-    pub(super) fn new(store: &Store, feed: Arc<Feed>, config: &Arc<Config>) -> Self {
-        let session = config.session.as_ref().map(|session| session.id());
-        let lists = {
-            // As for the feed: if this read fails, the tools count as changed once they can be read.
-            let tools = session.and_then(|_| store.read(|db| of_session(db, config)).ok().flatten());
-            let mut state = feed.state();
-            if let Some(session) = session {
-                let new = || OfSession { config: Arc::clone(config), tools, changes: 0, subscribers: 0 };
-                state.sessions.entry(session).or_insert_with(new).subscribers += 1;
-            }
-            state.lists_of(session)
-        };
-        Self { feed, session, seen: Mutex::new(Seen { lists, uris: HashMap::new() }) }
-    }
-
-    /// Returns the receiver that is notified when there may be news.
-    pub(in crate::mcp) fn changed(&self) -> watch::Receiver<()> {
-        self.feed.changed.subscribe()
-    }
-
-    /// Subscribes to a URI. Returns whether there was room for it. The resource may not exist yet.
-    pub(in crate::mcp) fn subscribe(&self, store: &Store, uri: &str) -> bool {
-        let now = || store.read(|db| validator(db, &self.feed.config, uri)).ok().flatten();
-        self.subscribe_with(uri, || Watched { validator: now(), changes: 0, subscribers: 0, live: None })
-    }
-
-    /// Subscribes to a live resource that is being watched. `now` is the validator of its current answer.
-    pub(super) fn subscribe_live(&self, uri: &str, now: Option<Validator>, live: Arc<LiveWatched>) -> bool {
-        self.subscribe_with(uri, || Watched { validator: now, changes: 0, subscribers: 0, live: Some(live) })
-    }
-
-    fn subscribe_with(&self, uri: &str, watched: impl FnOnce() -> Watched) -> bool {
-        let mut seen = self.seen();
-        if seen.uris.contains_key(uri) {
-            return true;
-        }
-        if seen.uris.len() >= MAX_URIS || uri.len() > LONGEST_URI {
-            return false;
-        }
-        let mut state = self.feed.state();
-        if state.watched.len() >= MAX_WATCHED && !state.watched.contains_key(uri) {
-            return false;
-        }
-        let watched = state.watched.entry(uri.to_owned()).or_insert_with(watched);
-        watched.subscribers += 1;
-        seen.uris.insert(uri.to_owned(), watched.changes);
-        true
-    }
-
-    pub(in crate::mcp) fn is_subscribed(&self, uri: &str) -> bool {
-        self.seen().uris.contains_key(uri)
-    }
-
-    pub(in crate::mcp) fn unsubscribe(&self, uri: &str) {
-        if self.seen().uris.remove(uri).is_some() {
-            self.feed.state().unsubscribe(uri);
-        }
-    }
-
-    /// Returns the changes since the last call.
-    pub(in crate::mcp) fn news(&self) -> News {
-        let mut seen = self.seen();
-        let state = self.feed.state();
-        let lists = state.lists_of(self.session);
-        let before = std::mem::replace(&mut seen.lists, lists);
-        let mut updated = Vec::new();
-        for (uri, changes) in &mut seen.uris {
-            if let Some(watched) = state.watched.get(uri)
-                && *changes != watched.changes
-            {
-                *changes = watched.changes;
-                updated.push(uri.clone());
-            }
-        }
-        updated.sort_unstable();
-        News {
-            prompts: before.prompts != lists.prompts,
-            resources: before.resources != lists.resources,
-            tools: before.tools != lists.tools,
-            updated,
-        }
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Subscriber {
-    fn drop(&mut self) {
-        let uris = std::mem::take(&mut self.seen().uris);
-        let mut state = self.feed.state();
-        uris.keys().for_each(|uri| state.unsubscribe(uri));
-        if let Some(session) = self.session {
-            state.leave(session);
-        }
-    }
-}
-
 impl State {
     /// Returns how often each list of a session changed.
-    fn lists_of(&self, session: Option<u64>) -> Lists {
+    pub(super) fn lists_of(&self, session: Option<u64>) -> Lists {
         match session.and_then(|session| self.sessions.get(&session)) {
             Some(session) => Lists { tools: session.changes, ..self.lists },
             None => self.lists,
@@ -454,7 +325,7 @@ impl State {
         }
     }
 
-    fn leave(&mut self, session: u64) {
+    pub(super) fn leave(&mut self, session: u64) {
         if let Some(of_session) = self.sessions.get_mut(&session) {
             of_session.subscribers -= 1;
             if of_session.subscribers == 0 {
@@ -463,7 +334,7 @@ impl State {
         }
     }
 
-    fn unsubscribe(&mut self, uri: &str) {
+    pub(super) fn unsubscribe(&mut self, uri: &str) {
         if let Some(watched) = self.watched.get_mut(uri) {
             watched.subscribers -= 1;
             if watched.subscribers == 0 {

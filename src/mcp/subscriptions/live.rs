@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::bell::{Bell, Missed, Watched, Woken};
 use super::feed::Feed;
 use crate::mcp::live::Found;
-use crate::mcp::thread::spawn;
+use crate::mcp::transport::spawn;
 use crate::mcp::{Config, live, tools};
 use mcpkg_core::op::{Context, Ring, Validator, Watching};
 use mcpkg_store::Store;

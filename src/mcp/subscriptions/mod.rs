@@ -7,6 +7,7 @@
 mod bell;
 mod feed;
 mod live;
+mod subscriber;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -25,7 +26,7 @@ use mcpkg_core::op::Validator;
 use mcpkg_store::watch::{Change, Position};
 use mcpkg_store::{Store, watch::Watch};
 
-pub(super) use feed::{LONGEST_URI, MAX_URIS, News, Subscriber};
+pub(super) use subscriber::{LONGEST_URI, MAX_URIS, News, Subscriber};
 
 /// How often the watch checks the store. A check costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);

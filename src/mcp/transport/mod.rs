@@ -2,15 +2,23 @@
 //! `http` is the other transport.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
-use super::thread::spawn;
-use mcpkg_base::error::{Code, Result};
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::{Serving, Store};
 
 mod lines;
 pub(super) mod signals;
 pub(super) mod stdio;
+
+/// Starts one of the server's own threads.
+pub(super) fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(f)
+        .map_err(|error| Error::internal(format!("cannot start the thread `{name}`")).with_source(error))
+}
 
 /// After a signal, how long to wait for accepted requests.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
@@ -39,7 +47,7 @@ pub(super) fn announce(store: &Store) -> Result<Announced> {
             let (store, waiting) = (store.clone(), Arc::downgrade(&announced));
             spawn("announce", move || {
                 while waiting.strong_count() > 0 {
-                    std::thread::sleep(AGAIN);
+                    thread::sleep(AGAIN);
                     if let (Ok(serving), Some(announced)) = (store.announce(), waiting.upgrade()) {
                         *announced.lock().unwrap_or_else(PoisonError::into_inner) = Some(serving);
                         return;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::mcp::thread::spawn;
+use crate::mcp::transport::spawn;
 use mcpkg_base::error::{Error, Result};
 
 /// Runs `stop` on the first termination signal. A second one ends the process at once.

@@ -20,7 +20,7 @@ use crate::mcp::in_flight::RmcpTransport;
 use crate::mcp::limits::limited;
 use crate::mcp::output::Output;
 use crate::mcp::server::Server;
-use crate::mcp::thread::spawn;
+use crate::mcp::transport::spawn;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Connection;
 use mcpkg_store::Store;
