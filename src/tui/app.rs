@@ -1,7 +1,7 @@
-//! Holds the state of the console: its stacks of screens, and how each message changes them.
+//! The state of the console: its stacks of screens, and how each message changes them.
 //!
-//! Letters are commands unless the footer shows TYPING. A command such as `a` may first ask a question. Only `y`, or
-//! typing the requested name, confirms it.
+//! Letters are commands unless the footer shows TYPING. A command such as `a` may ask a question first; only `y`, or
+//! the typed name, confirms it.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -34,18 +34,18 @@ pub struct App {
     pub project: String,
     pub is_read_only: bool,
     pub is_ascii: bool,
-    /// The index of the current top-level screen in [`ROOTS`].
+    /// The index of the current root among [`ROOTS`].
     pub root: usize,
-    /// One stack of screens for each top-level screen, so that the user returns to where they were.
+    /// One stack for each root, so that you return to where you were.
     pub stacks: [Vec<Level>; 6],
     pub typing: Typing,
     pub asking: Option<Asking>,
-    /// Questions of other operations that wait until the current one is answered.
+    /// Questions of other operations, to show after the current one.
     later: VecDeque<Question>,
     pub message: Option<(Tone, String)>,
     /// The note to send with the next approval or denial.
     pub note: String,
-    /// The number of items in the inbox. `None` until the inbox is loaded.
+    /// The number of items in the inbox; `None` until it is loaded.
     pub waiting: Option<usize>,
     /// The number of events since the feed was last shown.
     pub unseen: usize,
@@ -53,11 +53,11 @@ pub struct App {
     pub state: &'static str,
     /// The number of running operations.
     pub running: usize,
-    /// The height of the focused pane in rows. Set when a frame is drawn.
+    /// The height of the focused pane in rows. Drawing a frame sets it.
     pub page: usize,
     generation: u64,
     has_mouse: bool,
-    /// Whether the next Ctrl-C leaves the console and discards unsaved text.
+    /// Whether the next Ctrl-C leaves and discards unsaved text.
     pub(super) is_leaving: bool,
 }
 
@@ -86,7 +86,7 @@ impl App {
         }
     }
 
-    /// Returns the top screen of the current stack.
+    /// Returns the screen on top of the current stack.
     pub fn level(&self) -> &Level {
         let stack = &self.stacks[self.root];
         &stack[stack.len() - 1]
@@ -154,7 +154,7 @@ impl App {
         tasks
     }
 
-    /// Opens a place on top of the current stack.
+    /// Opens a place on top of the stack.
     pub fn open(&mut self, place: Place, tasks: &mut Vec<Task>) {
         if let Some(root) = ROOTS.iter().position(|(_, _, known)| *known == place) {
             return self.go(root, tasks);
@@ -167,7 +167,7 @@ impl App {
         self.load(tasks);
     }
 
-    /// Switches to a top-level screen. If it is already the current one, closes the screens above it.
+    /// Switches to a root and its stack. If it is already the current root, closes the screens above its first one.
     pub fn go(&mut self, root: usize, tasks: &mut Vec<Task>) {
         match root == self.root {
             true => self.stacks[root].truncate(1),
@@ -179,12 +179,12 @@ impl App {
         self.load(tasks);
     }
 
-    /// Returns whether only a top-level screen is open.
+    /// Returns whether the stack has only its first screen.
     pub fn is_root(&self) -> bool {
         self.stacks[self.root].len() == 1
     }
 
-    /// Closes the top screen, unless it is a top-level screen.
+    /// Closes the screen on top, unless it is the first one.
     pub fn back(&mut self, tasks: &mut Vec<Task>) {
         if !self.is_root() {
             self.stacks[self.root].pop();
@@ -196,7 +196,7 @@ impl App {
     pub fn load(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level();
         if !level.place.is_live() && level.shown.screen().is_some() {
-            // Keep what the user typed, or what the screen printed.
+            // What the user typed or was shown stays.
             return;
         }
         let generation = self.next();
@@ -206,7 +206,7 @@ impl App {
         self.look(tasks);
     }
 
-    /// Loads the preview of the selected row, unless it is already loaded.
+    /// Loads the preview of the selected row, unless it is loaded already.
     pub fn look(&mut self, tasks: &mut Vec<Task>) {
         let generation = self.next();
         let level = self.level_mut();
@@ -225,7 +225,7 @@ impl App {
         }
     }
 
-    /// Reloads the screen, its preview and the inbox, because the database changed.
+    /// Loads the screen, its preview and the inbox again after the database changed.
     fn reload(&mut self, tasks: &mut Vec<Task>) {
         if self.level().place.is_live() {
             let previewed = self.level().previewed.clone();
@@ -280,7 +280,7 @@ impl App {
         self.message = None;
     }
 
-    /// Shows the next waiting question after one has been answered.
+    /// Shows the next waiting question, after one was answered.
     pub fn answered(&mut self) {
         if let Some(question) = self.later.pop_front() {
             self.ask(question);
@@ -303,8 +303,7 @@ impl App {
             false => invocation,
         };
         self.running += 1;
-        // An `edit` command opens $EDITOR, which needs the terminal. The console leaves the screen until the editor
-        // ends.
+        // `edit` opens $EDITOR, which needs the terminal, so the console leaves the screen until it ends.
         let is_edit = invocation.words.ends_with(" edit");
         tasks.push(if is_edit { Task::RunOnTerminal(invocation) } else { Task::Run(invocation) });
     }
@@ -314,7 +313,7 @@ impl App {
         match result {
             Ok(found) => {
                 self.say(Tone::Good, &reply::sentence(found));
-                // The output of a form's command may be too long for the message line, so show it on a screen.
+                // The output of a form's command may be longer than the message line, so it gets a screen.
                 let lines = reply::lines(found);
                 if matches!(&self.level().place, Place::Form(words) if *words == invocation.words) {
                     self.stacks[self.root].pop();
@@ -347,7 +346,7 @@ impl App {
         }
     }
 
-    /// Handles the end of saving `text`. In the meantime, the user may have typed more or gone to another screen.
+    /// Notes that `text` was saved. The user may have typed more, or gone elsewhere, while it was.
     fn saved(&mut self, version: Version, text: String, result: Result<&Reply, &Error>, tasks: &mut Vec<Task>) {
         self.running = self.running.saturating_sub(1);
         let found = match result {
@@ -362,7 +361,7 @@ impl App {
             editor.document.saved = text;
             editor.lower = Lower::Findings;
         }
-        // A draft no longer exists after it is approved, so there is nothing left to edit.
+        // An approved draft is gone, so there is nothing left to edit.
         let is_draft = matches!(&self.level().place, Place::Editor(mcpkg_console::place::Text::Draft(_)));
         let is_here = self.level().editor.as_ref().is_some_and(|editor| editor.version() == version);
         if is_draft && is_here {
@@ -374,7 +373,7 @@ impl App {
         self.message = Some((tone, text.to_owned()));
     }
 
-    /// Runs the action that the screen or the selected row has for a key. Returns false if there is no such action.
+    /// Runs the action that the screen or the selected row has for a key. Returns false if there is none.
     pub fn act(&mut self, key: char, tasks: &mut Vec<Task>) -> bool {
         let Some(action) = self.level().actions().into_iter().find(|action| action.key == key).cloned() else {
             return false;
@@ -391,7 +390,7 @@ impl App {
         true
     }
 
-    /// Records when a question was first drawn. Keys pressed before that do not answer it.
+    /// Records when a question was first drawn. Keys that were pressed earlier do not answer it.
     pub fn drawn(&mut self, at: Instant) {
         if let Some(asking) = &mut self.asking {
             asking.drawn.get_or_insert(at);

@@ -1,4 +1,4 @@
-//! Edits a text: holds the buffer, its findings and the content of the second pane.
+//! The text editor: a buffer, its findings, and the content of the second pane.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,12 +9,12 @@ use ratatui_textarea::{CursorMove, TextArea};
 
 use super::message::Version;
 
-/// The content of the second pane, which is beside or below the text.
+/// The content of the second pane, which is below or beside the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lower {
     Findings,
     Plan(Vec<Line>),
-    /// The diff that saving would make. The `y` key then saves.
+    /// The diff that saving would make. `y` saves.
     Difference(Vec<Line>),
 }
 
@@ -24,9 +24,9 @@ pub struct Editor {
     pub findings: Vec<Finding>,
     pub lower: Lower,
     pub id: u64,
-    /// The number of edits. Findings for an older version of the text are dropped.
+    /// Counts edits. Findings for an older version are dropped.
     edits: u64,
-    /// Whether the findings belong to the current text.
+    /// Whether the findings are those of the current text.
     pub is_checked: bool,
     /// The first visible line.
     pub top: usize,
@@ -36,7 +36,7 @@ impl Editor {
     pub fn new(document: Document) -> Self {
         let buffer = TextArea::new(document.text.lines().map(str::to_owned).collect());
         let findings = document.findings.clone();
-        // The id names the editor in messages. A message may arrive when the user is already on another screen.
+        // Names the editor in messages, which may come after the user has gone elsewhere.
         static IDS: AtomicU64 = AtomicU64::new(0);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let mut editor =
@@ -54,7 +54,7 @@ impl Editor {
         text
     }
 
-    /// Returns the version of the text, for work that other threads do on the text.
+    /// Returns the version of the text, for work that other threads do on it.
     pub fn version(&self) -> Version {
         Version { editor: self.id, number: self.edits }
     }
@@ -115,7 +115,7 @@ impl Editor {
         self.buffer.move_cursor(movement);
     }
 
-    /// Returns the finding at the cursor and its index, else the first finding on the cursor's line.
+    /// Returns the finding at the cursor, or else the first one on its line, with its index.
     pub fn finding(&self) -> Option<(usize, &Finding)> {
         let (line, column) = self.cursor();
         let on_line = |finding: &Finding| finding.line <= line && line <= finding.end_line.min(finding.line);
@@ -124,8 +124,8 @@ impl Editor {
         Some((found, &self.findings[found]))
     }
 
-    /// Moves the cursor to the next or previous finding, and wraps around at the ends of the text. With
-    /// `errors_first`, skips warnings as long as there are errors.
+    /// Moves the cursor to the next or previous finding, and wraps around at the end of the text. With `errors_first`,
+    /// it skips warnings as long as there are errors.
     pub fn go_to_finding(&mut self, forward: bool, errors_first: bool) {
         let only_errors = errors_first && self.findings.iter().any(|finding| finding.is_error);
         let mut places: Vec<(usize, usize)> = self
@@ -146,7 +146,7 @@ impl Editor {
         }
     }
 
-    /// Applies the fix of the finding at the cursor. Returns whether the text changed.
+    /// Fixes the finding at the cursor. Returns whether the text changed.
     pub fn fix(&mut self) -> bool {
         let Some(fix) = self.finding().and_then(|(_, finding)| finding.fix.clone()) else { return false };
         let Some(fixed) = fix.apply(&self.text()) else { return false };
@@ -155,8 +155,7 @@ impl Editor {
         true
     }
 
-    /// Replaces the whole text. The buffer records two edits, a cut and an insertion, so the user must press `u`
-    /// twice.
+    /// Replaces the whole text. The buffer records this as two edits, a cut and an insertion, so `u` needs two presses.
     pub fn replace(&mut self, text: &str) {
         self.buffer.select_all();
         self.buffer.cut();

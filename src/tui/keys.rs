@@ -1,4 +1,4 @@
-//! Handles keys. An open question gets the key first, then the text that the user is typing, then the screen.
+//! Handles keys. A question gets a key first, then the text that is being typed, then the screen.
 
 use std::time::Instant;
 
@@ -58,7 +58,7 @@ impl App {
             return;
         }
         if !asking.is_read && key.code != KeyCode::Esc {
-            // The end of the question has not been visible yet, so the key scrolls instead.
+            // The user has not seen the end of the question yet, so the key scrolls instead.
             asking.scroll += page;
             return;
         }
@@ -148,7 +148,7 @@ impl App {
         self.look(tasks);
     }
 
-    /// Selects a row that matches the filter. In the palette, that is the best match.
+    /// Selects a row that the filter leaves. In the palette it is the best match.
     fn filtered(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level_mut();
         if level.place == Place::Palette || level.selected_row().is_none() {
@@ -199,7 +199,7 @@ impl App {
         }
     }
 
-    /// Handles a key of the editor while the user is not typing. Returns false if the editor has no such key.
+    /// Handles a key of the editor outside of typing. Returns false if the key is not one of the editor's.
     fn editor_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
         let is_reviewing =
             matches!(self.level().editor.as_deref(), Some(editor) if matches!(editor.lower, Lower::Difference(_)));
@@ -248,7 +248,7 @@ impl App {
         }
     }
 
-    /// Edits the text, and starts a check of the new text.
+    /// Edits the text, and starts a check of the result.
     fn edited(&mut self, change: impl FnOnce(&mut super::editor::Editor) -> bool, tasks: &mut Vec<Task>) {
         let Some(editor) = &mut self.level_mut().editor else { return };
         if change(editor) {
@@ -257,7 +257,7 @@ impl App {
         }
     }
 
-    /// Applies the fix of the finding at the cursor, or moves to the next error.
+    /// Fixes the finding at the cursor, or moves to the next error.
     fn fix(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = &mut self.level_mut().editor else { return };
         match editor.finding().map(|(_, finding)| finding.fix.is_some()) {
@@ -270,7 +270,7 @@ impl App {
         }
     }
 
-    /// Shows the diff that saving would make. The `y` key then saves.
+    /// Shows the diff that saving would make. `y` then saves.
     fn review(&mut self, tasks: &mut Vec<Task>) {
         if self.is_read_only {
             return self.say(Tone::Warning, "read-only: the console was started with --read-only");
@@ -278,7 +278,7 @@ impl App {
         self.typing = Typing::Nothing;
         let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
         if is_draft {
-            // `draft approve` shows the diff itself and asks.
+            // `draft approve` shows the diff and asks by itself.
             return self.save(tasks);
         }
         let Some(editor) = &mut self.level_mut().editor else { return };
@@ -294,7 +294,7 @@ impl App {
         self.running += 1;
     }
 
-    /// Handles a key that works on all screens.
+    /// Handles a key that works on every screen.
     fn screen_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if is_control(key, 'p') {
             return self.open(Place::Palette, tasks);
@@ -396,7 +396,7 @@ impl App {
         self.open(look, tasks);
     }
 
-    /// Depending on the focus, moves the selection in a list or form, or scrolls a text.
+    /// Moves the selection in a list or form, or scrolls a text, depending on the focus.
     fn step(&mut self, by: isize, tasks: &mut Vec<Task>) {
         if self.form().is_some() {
             return self.step_field(by);

@@ -1,4 +1,4 @@
-//! Holds one level of the stack of screens: a place, its content, and the user's position in it.
+//! A level of the stack of screens: a place, its content, and the user's position in it.
 
 use mcpkg_console::palette;
 use mcpkg_console::screen::{Body, Line, Row};
@@ -29,19 +29,19 @@ pub struct Level {
     pub view: usize,
     pub shown: Shown,
     pub preview: Shown,
-    /// The place that `preview` shows, or that is loading.
+    /// The place that `preview` shows or is loading.
     pub previewed: Option<Place>,
-    /// The id of the selected row. An index would not stay on its item when rows are added or removed.
+    /// The id of the selected row, not its index: the selection stays on its item when rows are added or removed.
     pub selected: String,
     pub filter: String,
-    /// The first visible line of the text or of the preview.
+    /// The first visible line of the text or the preview.
     pub scroll: usize,
     /// Whether the preview has the focus.
     pub in_preview: bool,
     pub editor: Option<Box<Editor>>,
     /// The selected field of a form.
     pub field: usize,
-    /// The number of the latest load. Results of earlier loads are dropped.
+    /// The generation of the latest load. Results of earlier loads are dropped.
     pub wanted: u64,
     pub wanted_preview: u64,
 }
@@ -65,7 +65,7 @@ impl Level {
         }
     }
 
-    /// Shows a loaded screen. An editor that is already open keeps its text.
+    /// Shows a loaded screen. An open editor keeps its text.
     pub fn take(&mut self, screen: Box<Screen>) {
         if let (Body::Editor(document), None) = (&screen.body, &self.editor) {
             self.editor = Some(Box::new(Editor::new((**document).clone())));
@@ -73,7 +73,7 @@ impl Level {
         let position = self.position();
         self.shown = Shown::Screen(screen);
         if self.selected_row().is_none() {
-            // The selected row is gone, so select the row that is now at its position.
+            // The selected row is gone, so select the row at its position.
             let rows = self.rows();
             let at = position.min(rows.len().saturating_sub(1));
             let id = rows[at.min(rows.len())..].iter().chain(rows.iter().rev()).find(|row| !row.is_heading);
@@ -95,12 +95,12 @@ impl Level {
         self.rows().into_iter().find(|row| !row.is_heading && row.id == self.selected)
     }
 
-    /// Returns the index of the selected row in [`Level::rows`].
+    /// Returns the index of the selected row among [`Level::rows`].
     pub fn position(&self) -> usize {
         self.rows().iter().position(|row| !row.is_heading && row.id == self.selected).unwrap_or(0)
     }
 
-    /// Moves the selection by `by` rows. Skips headings.
+    /// Moves the selection by `by` rows. Headings do not count.
     pub fn step(&mut self, by: isize) {
         let rows = self.rows();
         let chosen: Vec<usize> = (0..rows.len()).filter(|at| !rows[*at].is_heading).collect();
@@ -115,7 +115,7 @@ impl Level {
         self.selected = rows[chosen[next]].id.clone();
     }
 
-    /// Returns the place that the preview of the selected row shows.
+    /// Returns the place to preview for the selected row.
     pub fn look(&self) -> Option<&Place> {
         match self.place {
             Place::Palette => None,
@@ -123,8 +123,8 @@ impl Level {
         }
     }
 
-    /// Returns the actions of the selected row, the screen and the preview, in this order. If several use the same
-    /// key, the first one wins.
+    /// Returns the actions of the selected row, the screen and the preview. If several use the same key, the first of
+    /// these wins.
     pub fn actions(&self) -> Vec<&Action> {
         let mut actions: Vec<&Action> = self.selected_row().map(|row| row.actions.iter().collect()).unwrap_or_default();
         let of_preview =
@@ -137,7 +137,7 @@ impl Level {
         actions
     }
 
-    /// Returns the lines that can be scrolled: those of the text, else those of the preview.
+    /// Returns the lines that can be scrolled: those of the text, or else those of the preview.
     pub fn lines(&self) -> &[Line] {
         match (&self.shown, &self.preview) {
             (Shown::Screen(screen), preview) => match (&screen.body, preview) {
@@ -154,7 +154,7 @@ impl Level {
         }
     }
 
-    /// Scrolls to the next or previous stop, such as a hunk or a finding.
+    /// Scrolls to the next or previous stop.
     pub fn next_stop(&mut self, forward: bool) {
         let lines = self.lines();
         let next = match forward {

@@ -1,4 +1,4 @@
-//! Defines the messages between the console's threads.
+//! The messages between the console's threads.
 
 use std::sync::mpsc::Sender;
 use std::time::Instant;
@@ -12,16 +12,16 @@ use ratatui::crossterm::event::KeyEvent;
 
 /// An event for the main thread.
 pub enum Message {
-    /// A key and the time when it was read. A key that is older than a question does not answer the question.
+    /// A key, and when it was read. A key that is older than a question does not answer it.
     Key(KeyEvent, Instant),
     Pasted(String),
     Resized,
     Loaded(Ticket, Result<Box<Screen>>),
-    /// Some process committed this many events, possibly this one.
+    /// This many events were committed, by this or another process.
     Changed(usize),
     /// The database was replaced by a backup.
     Restored,
-    /// `true` if the database cannot be read, `false` when it can be read again.
+    /// `true` if the database cannot be read, `false` once it can be read again.
     Lost(bool),
     /// A running operation asks the user a question.
     Asked(Question),
@@ -33,11 +33,11 @@ pub enum Message {
     /// The plan for a version of the edited text.
     Planned(Version, Vec<Line>),
     Saved(Version, String, Result<Box<Reply>>),
-    /// The console must end, because the process got a signal or the terminal is gone.
+    /// The console must end: the process got a signal, or the terminal is gone.
     Ended,
 }
 
-/// A version of the text in one editor.
+/// A version of the text of one editor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     pub editor: u64,
@@ -52,18 +52,18 @@ pub struct Ticket {
     pub view: usize,
 }
 
-/// A question that a running operation asks the user. Dropping `answer` means no.
+/// A question that a running operation asks. Dropping `answer` means no.
 pub struct Question {
     pub lines: Vec<Line>,
     pub text: String,
-    /// Whether the answer is a line of text, not yes or no.
+    /// Whether the answer is a line of text instead of yes or no.
     pub is_line: bool,
-    /// The name that the user must type to confirm, if the call destroys something.
+    /// The name to type to confirm, if the call destroys something.
     pub name: Option<String>,
     pub answer: Sender<Option<String>>,
 }
 
-/// Work for a worker thread, or for the main loop if the work needs the terminal.
+/// Work for a worker thread or, if it needs the terminal, for the main loop.
 pub enum Task {
     Load(Ticket),
     Run(Invocation),

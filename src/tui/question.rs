@@ -1,4 +1,4 @@
-//! Asks the user a question, which fills the body of the screen until it is answered.
+//! A question to the user, which fills the body of the screen until it is answered.
 
 use std::time::Instant;
 
@@ -8,9 +8,9 @@ pub struct Asking {
     pub question: message::Question,
     pub typed: String,
     pub scroll: usize,
-    /// Whether the last line of the question has been visible.
+    /// Whether the last line was visible.
     pub is_read: bool,
-    /// When the question was first drawn. Keys pressed before that do not answer it.
+    /// When the question was first drawn. Keys that were pressed earlier do not answer it.
     pub drawn: Option<Instant>,
 }
 
@@ -20,7 +20,7 @@ impl Asking {
         Self { question, typed: String::new(), scroll: 0, is_read, drawn: None }
     }
 
-    /// Returns whether the user answers with a typed line instead of a single key.
+    /// Returns whether the answer is a typed line instead of a single key.
     pub fn is_typed(&self) -> bool {
         self.question.name.is_some() || self.question.is_line
     }
@@ -30,8 +30,8 @@ impl Asking {
         self.drawn.is_some_and(|drawn| at > drawn)
     }
 
-    /// Answers with the typed text. If a name is required and the text is different, the answer is no. Returns whether
-    /// the text was accepted.
+    /// Answers with the typed text. If a name is required and the text differs from it, answers no. Returns whether the
+    /// text was accepted.
     pub fn typed(self) -> bool {
         let is_right = self.question.name.as_ref().is_none_or(|name| *name == self.typed);
         let answer = (is_right && (self.question.name.is_some() || self.question.is_line)).then_some(self.typed);

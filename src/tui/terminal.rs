@@ -23,13 +23,12 @@ use super::message::Message;
 /// How often the key thread checks whether another program uses the terminal.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The maximum length of a copied text in base64. Terminals ignore longer texts.
+/// The maximum length of a copied text in base64. Terminals ignore longer ones.
 const COPIED: usize = 74_994;
 
 pub struct Terminal {
     inner: ratatui::Terminal<CrosstermBackend<Stdout>>,
-    /// True while another program, such as an editor, uses the terminal. The key thread must not take that program's
-    /// keys.
+    /// Set while another program, such as an editor, uses the terminal. The key thread must not take its keys.
     is_aside: Arc<AtomicBool>,
 }
 
@@ -58,7 +57,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// Redraws everything after the size or the mouse mode changed.
+    /// Redraws everything, after the size or the mouse mode changed.
     pub fn refresh(&mut self, has_mouse: bool) -> Result<()> {
         match has_mouse {
             true => execute!(stdout(), EnableMouseCapture),
@@ -68,10 +67,10 @@ impl Terminal {
         .map_err(failed)
     }
 
-    /// Leaves the terminal to `work`, such as an editor, and takes it back afterwards.
+    /// Gives the terminal to `work`, such as an editor, and takes it back afterwards.
     pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
         self.is_aside.store(true, Ordering::SeqCst);
-        // The key thread may still be in `poll` and would take a key from `work`. Wait until `poll` returns.
+        // The key thread may still be in `poll`. Wait until it returns, or it would take a key from `work`.
         thread::sleep(LOOK);
         leave();
         let done = work();

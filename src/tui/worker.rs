@@ -1,4 +1,4 @@
-//! Runs the threads that read the database and run operations, so that the console stays responsive.
+//! Threads that read the database and run operations, so that the console stays responsive.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -15,7 +15,7 @@ use super::message::{Message, Question, Task, Ticket, Version};
 /// How often to check for commits of other processes.
 const WATCH: Duration = Duration::from_millis(100);
 
-/// How long to wait before trying again if the database cannot be read.
+/// How long to wait before the next try if the database cannot be read.
 const AWAY: Duration = Duration::from_secs(1);
 
 pub struct Workers {
@@ -43,7 +43,7 @@ impl Workers {
         let (reader, sender) = (context.clone(), messages.clone());
         thread::spawn(move || {
             while let Ok(mut newest) = texts.recv() {
-                // Check only the newest text. Older ones may have queued up.
+                // Check only the newest text, and skip older ones that queued up.
                 newest = texts.try_iter().last().unwrap_or(newest);
                 let (version, text) = newest;
                 if sender.send(Message::Checked(version, document::validated(&reader, &text))).is_err() {
@@ -56,7 +56,7 @@ impl Workers {
         Self { context, messages: messages.clone(), loads, checks }
     }
 
-    /// Passes a task on to a worker thread.
+    /// Passes a task to a worker thread.
     pub fn take(&self, task: Task) {
         match task {
             Task::Load(ticket) => drop(self.loads.send(ticket)),
@@ -79,8 +79,7 @@ impl Workers {
         }
     }
 
-    /// Returns the context for an operation that uses the terminal itself. The console cannot ask questions during
-    /// that time.
+    /// Returns the context of an operation that has the terminal to itself. Nobody can be asked on the screen meanwhile.
     pub fn aside(&self) -> Context {
         let refused = "Cannot ask while an editor is open; run the command in the shell";
         let mut context = self.context.clone();
@@ -125,7 +124,7 @@ fn asking(mut context: Context, messages: &Sender<Message>, name: Option<&String
     context
 }
 
-/// Sends a message for each commit of any process until the console ends.
+/// Sends a message for each commit, of this or another process, until the console ends.
 fn watch(context: &Context, messages: &Sender<Message>) {
     let mut is_lost = false;
     loop {

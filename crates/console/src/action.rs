@@ -1,4 +1,4 @@
-//! Defines actions: what a key does on a screen, such as running an operation or opening another place.
+//! Actions: what a key does on a screen, such as running an operation or opening another place.
 
 use serde_json::Value;
 
@@ -20,9 +20,9 @@ pub struct Action {
 pub enum Does {
     Call(Box<Invocation>),
     Open(Place),
-    /// Replaces the current place, for example with the same deploy without one file.
+    /// Replaces the current place, for example with the same deploy minus one file.
     Replace(Place),
-    /// Asks for a note to send with the next approval or denial.
+    /// Asks for a note, which is sent with the next approval or denial.
     Note,
 }
 
@@ -35,7 +35,7 @@ impl Action {
         Self { key, label, does: Does::Open(place) }
     }
 
-    /// Returns the `space` action, which includes or excludes a row by opening `place`.
+    /// Returns the `space` action, which includes or excludes a row.
     pub fn switch(place: Place) -> Self {
         Self { key: ' ', label: "in or out", does: Does::Replace(place) }
     }
@@ -60,9 +60,9 @@ pub struct Invocation {
     pub words: String,
     options: Vec<String>,
     positional: Vec<String>,
-    /// The question to ask before the call runs. Set only for operations that do not ask one themselves.
+    /// The question to ask before the call runs, for operations that do not ask one themselves.
     pub question: Option<String>,
-    /// The name that the user must type to confirm, because the call destroys something.
+    /// The name that you must type to confirm, because the call destroys something.
     pub destroys: Option<String>,
 }
 
@@ -98,19 +98,19 @@ impl Invocation {
         self
     }
 
-    /// Makes the console ask this question before the call runs.
+    /// Asks this question before the call runs.
     #[must_use]
     pub fn asking(self, question: impl Into<String>) -> Self {
         Self { question: Some(question.into()), ..self }
     }
 
-    /// Makes the console require the user to type `name` before the call runs.
+    /// Requires the user to type `name` before the call runs.
     #[must_use]
     pub fn destroying(self, name: impl Into<String>) -> Self {
         Self { destroys: Some(name.into()), ..self }
     }
 
-    /// Returns whether the call decides on a request or proposal. Only these calls take a note.
+    /// Returns whether the call decides on a request or proposal. Only such calls take a note.
     pub fn decides(&self) -> bool {
         let (noun, verb) = self.words.split_once(' ').unwrap_or_default();
         matches!(noun, "consent" | "draft" | "evolve") && matches!(verb, "approve" | "deny" | "accept" | "reject")
@@ -121,7 +121,7 @@ impl Invocation {
         entry(domains, &self.words)
     }
 
-    /// Runs the operation. Its questions are asked through the context, as in the shell.
+    /// Runs the operation. It asks its questions through the context, as in the shell.
     pub fn run(&self, context: &Context) -> Result<Reply> {
         let entry = self.entry(context.domains).ok_or_else(|| missing(&self.words))?;
         let command = entry.augment(clap::Command::new("mcpkg").no_binary_name(true));
@@ -138,32 +138,32 @@ impl Invocation {
         call.run(context)
     }
 
-    /// Runs a read-only operation and returns its data.
+    /// Runs a read-only operation, and returns its data.
     pub fn read(&self, context: &Context) -> Result<Value> {
         Ok(self.run(context)?.into_value())
     }
 
-    /// Returns the call as a shell command.
+    /// Returns the shell command.
     pub fn command(&self) -> String {
         let words = self.words_after();
         let words: Vec<_> = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into())).collect();
         format!("mcpkg {} {}", self.words, words.join(" ")).trim_end().to_owned()
     }
 
-    /// Returns the options and arguments that come after the command's words.
+    /// Returns the options and arguments that follow the command.
     fn words_after(&self) -> Vec<String> {
         let dashes = self.positional.iter().any(|value| value.starts_with('-')).then(|| "--".to_owned());
         self.options.iter().cloned().chain(dashes).chain(self.positional.iter().cloned()).collect()
     }
 }
 
-/// Finds the operation whose command has these words, such as `consent approve`.
+/// Returns the operation whose command has these words.
 pub fn entry(domains: Domains, words: &str) -> Option<&'static Entry> {
     domains.operations().find(|entry| entry.faces.shell() && words.split(' ').eq(entry.cli.iter().copied()))
 }
 
-/// Runs a read-only operation with JSON arguments. Use it if the shell command would read an argument from a file,
-/// such as the text of a workflow.
+/// Runs a read-only operation with JSON arguments. Use it for arguments that the shell reads from a file, such as the
+/// text of a workflow.
 pub fn read(context: &Context, words: &str, arguments: Value) -> Result<Value> {
     let entry = entry(context.domains, words).ok_or_else(|| missing(words))?;
     Ok(entry.from_agent(arguments)?.run(context)?.into_value())

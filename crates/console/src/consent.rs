@@ -1,4 +1,4 @@
-//! Shows a request for consent, and computes its actions.
+//! The screen of a request for consent.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::data::{text, texts, time};
 use crate::screen::{Line, Screen, Tone};
 use crate::time::until;
 
-/// Returns the word and the tone in which an operation's effect is shown.
+/// Returns the word to show for an operation's effect, and its tone.
 pub fn effect(word: &str) -> (&'static str, Tone) {
     match word {
         "read" | "reads" => ("reads", Tone::Good),
@@ -53,7 +53,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     Ok(Screen::text(format!("Inbox > {what}"), lines).with(actions(&data)))
 }
 
-/// Returns the actions for a request that is pending, or that was approved but not used yet.
+/// Returns the actions for a request that is pending, or approved but not used yet.
 pub fn actions(data: &Value) -> Vec<Action> {
     let id = text(data, "id");
     let deny = Action::call('d', "deny", Invocation::new("consent deny").with(id));
@@ -70,7 +70,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
     }
 }
 
-/// Returns what the request would do, such as `Run shop:apps:delete`, and the effect of that.
+/// Returns what the request would do, such as `Run shop:apps:delete`, and its effect.
 pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     let summary = text(data, "summary");
     let effects = texts(data, "effects").join("\n");
@@ -84,14 +84,12 @@ pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     (what.to_owned(), effect(word))
 }
 
-/// Returns the name to type to approve a destructive request: the last part of the address if it is an argument, else
-/// the command's name.
+/// Returns the word to type to approve a destructive request: the last text argument, or else the name of the command.
 fn name_to_type(data: &Value) -> String {
     let arguments = &data["inputs"]["arguments"];
     let address = texts(data, "effects").first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
     let last = address.rsplit('/').next().unwrap_or_default();
-    // Use only an argument in the address. An agent chooses the order of the other arguments, so it could pick a short
-    // one.
+    // Only an argument of the path: an agent chooses the order of the others, and could choose the shortest.
     let is_argument = arguments["with"].as_object().is_some_and(|with| with.values().any(|value| value == last));
     let name = Some(last).filter(|last| is_argument && !last.is_empty()).or_else(|| arguments["command"].as_str());
     let name = name.unwrap_or(text(data, "operation"));

@@ -1,4 +1,4 @@
-//! Shows the content of the selected project: prompts, skills, instructions and resources.
+//! The content of the selected project: prompts, skills, instructions and resources.
 
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ pub fn prompt(context: &Context, name: &str, view: usize) -> Result<Screen> {
     Ok(Screen::text(format!("Content > prompt {name}, {view}"), lines).with(actions).views(VIEWS))
 }
 
-/// Shows what each agent gets from a module: the output of `mcpkg explain`.
+/// Shows what each agent receives from a module, as `mcpkg explain` prints it.
 fn as_agents_see(context: &Context, module: &str) -> Vec<Line> {
     match Invocation::new("explain").with(module).run(context) {
         Ok(found) => reply::lines(&found),
@@ -108,13 +108,13 @@ pub fn skill(context: &Context, name: &str) -> Result<Screen> {
     Ok(Screen::text(format!("Content > skill {name}"), lines))
 }
 
-/// Shows the diff of the last change to an item.
+/// Shows the diff of an item's last change.
 pub fn diff(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let data = Invocation::new(&format!("{noun} diff")).with(name).read(context)?;
     Ok(Screen::text(format!("Content > {noun} {name}: the last change"), diffs::lines(text(&data, "diff"))))
 }
 
-/// Lists the revisions of an item. The user can restore each of them.
+/// Lists the revisions of an item. Each of them can be restored.
 pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
     let data = Invocation::new(&format!("{noun} history")).with(name).read(context)?;
     let row = |found: &Value| {

@@ -1,4 +1,4 @@
-//! Shows the planned deploy, changes found in deployed files, and earlier deploys.
+//! The screens for a planned deploy, for changes found in deployed files, and for earlier deploys.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::time::until;
 /// A file that a deploy would write or delete.
 pub struct Change {
     pub path: String,
-    /// The path relative to the deploy root.
+    /// The path below the deploy root.
     pub shown: String,
     pub op: String,
     reason: String,
@@ -112,7 +112,7 @@ pub fn screen(context: &Context, choice: &Choice) -> Result<Screen> {
 }
 
 impl Choice {
-    /// Returns the choice with one file toggled. A file that was changed on disk is adopted or skipped. Any other file
+    /// Returns the choice with one file toggled. A file that was changed on disk is adopted or skipped; any other file
     /// is included or excluded.
     fn with(&self, change: &Change) -> Self {
         let mut choice = self.clone();
@@ -142,7 +142,7 @@ pub fn file(context: &Context, path: &str) -> Result<Screen> {
     Ok(Screen::text(format!("Deploy > {}", change.shown), lines))
 }
 
-/// Shows a change that the user made in a deployed file.
+/// Shows a change that was found in a deployed file.
 pub fn proposal(context: &Context, id: &str) -> Result<Screen> {
     let data = Invocation::new("evolve show").with(id).read(context)?;
     let mut lines = vec![
@@ -163,7 +163,7 @@ pub fn proposal_actions(id: &str) -> Vec<Action> {
     ]
 }
 
-/// Lists the deploys that can be rolled back.
+/// Lists the deploys that a rollback can restore.
 pub fn snapshots(context: &Context) -> Result<Screen> {
     let data = Invocation::new("snapshot list").read(context)?;
     let now = context.clock.now();

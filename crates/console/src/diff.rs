@@ -1,4 +1,4 @@
-//! Renders unified diffs for all screens: with line numbers, marked words, and a stop at each hunk.
+//! Renders unified diffs, on every screen: with line numbers, marked words, and a stop at each hunk.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use mcpkg_base::marks;
 
 use crate::screen::{Line, Tone};
 
-/// Renders a unified diff as lines.
+/// Returns the lines of a unified diff.
 ///
 /// For example, `-   4  Look for missing tests first.` and `+   4  Look for missing tests and unsafe SQL first.` The
-/// numbers are line numbers in the old and in the new text. Words that differ have [`Tone::Changed`].
+/// numbers are line numbers in the old and the new text. Words that differ have [`Tone::Changed`].
 pub fn lines(unified: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let (mut old, mut new) = (0_usize, 0_usize);
@@ -23,7 +23,7 @@ pub fn lines(unified: &str) -> Vec<Line> {
             continue;
         }
         if old == 0 && new == 0 {
-            // Lines before the first hunk name the two sides.
+            // Lines before the first hunk, which name both sides.
             if !line.starts_with("---") && !line.starts_with("+++") || line.len() > 4 {
                 lines.push(Line::of(Tone::Strong, line));
             }
@@ -57,8 +57,8 @@ pub fn lines(unified: &str) -> Vec<Line> {
     lines
 }
 
-/// Adds replaced lines: compares the first removed line with the first added line, and so on, and marks the words that
-/// differ.
+/// Adds replaced lines. It compares the first removed line with the first added line, and so on, and marks the words
+/// that differ in each pair.
 fn changed(removed: &[&str], added: &[&str], old: &mut usize, new: &mut usize, lines: &mut Vec<Line>) {
     let words: Vec<_> = removed.iter().zip(added).map(|(old, new)| TextDiff::from_words(*old, *new)).collect();
     let side = |sign, number, tone, text: &str, pair: Option<&TextDiff<'_, '_, str>>, tag| {

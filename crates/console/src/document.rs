@@ -1,4 +1,4 @@
-//! Opens a workflow or draft in the editor: its text, findings, fixes and suggested values, and how to save it.
+//! A workflow or draft in the editor: its text, findings, fixes and suggested values, and how to save it.
 
 use serde_json::{Value, json};
 
@@ -9,30 +9,30 @@ use crate::action::{self, Invocation};
 use crate::data::{rows, text, texts};
 use crate::place::Text;
 
-/// The initial text of a new workflow.
+/// The text that a new workflow begins with.
 const NEW: &str = "workflow: new_workflow\ninputs: {}\nsteps:\n  - id: first\n    run: \n    with: {}\n";
 
-/// A text that is open in an editor.
+/// A text that an editor opens.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub origin: Text,
     pub name: String,
-    /// The agent that proposed the text. Empty if the text is the user's own.
+    /// The agent that proposed it; empty if the text is the user's own.
     pub by: String,
     pub text: String,
-    /// The text of the saved workflow that saving will replace.
+    /// The text of the saved workflow that the edited one will replace.
     pub saved: String,
     pub findings: Vec<Finding>,
 }
 
-/// An error in a text, or advice about the text.
+/// A mistake in a text, or advice about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub code: String,
     pub is_error: bool,
     pub message: String,
     pub hint: String,
-    /// Explains a tag mismatch: which tags the argument accepts and prefers, and which tags the value has.
+    /// Explains a mismatch: the tags that the argument accepts and prefers, and the tags of the value.
     pub why: String,
     /// Lines and columns are counted from 1.
     pub line: usize,
@@ -42,7 +42,7 @@ pub struct Finding {
     pub fix: Option<Fix>,
 }
 
-/// An edit that resolves a finding. Lines and columns are counted from 1. Columns count characters, not bytes.
+/// An edit that resolves a finding. Lines and columns are counted from 1; columns count characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     pub line: usize,
@@ -86,7 +86,7 @@ impl Finding {
 }
 
 impl Fix {
-    /// Returns the text with the fix applied. Returns `None` if the text no longer has that position.
+    /// Returns the text with the fix applied; `None` if the text no longer has that position.
     pub fn apply(&self, text: &str) -> Option<String> {
         let (start, end) = (offset(text, self.line, self.column)?, offset(text, self.end_line, self.end_column)?);
         let (before, after) = (text.get(..start)?, text.get(end..)?);
@@ -94,7 +94,7 @@ impl Fix {
     }
 }
 
-/// Converts a line and a column to a byte offset.
+/// Returns the byte offset of a line and a column.
 fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
     let mut start = 0;
     for (at, found) in text.split_inclusive('\n').enumerate() {
@@ -107,7 +107,7 @@ fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
     (line == text.lines().count() + 1 && column == 1).then_some(start)
 }
 
-/// Returns the findings in an operation's data, with errors first.
+/// Returns the findings in an operation's data, errors first.
 pub fn findings_of(data: &Value) -> Vec<Finding> {
     let lists = ["errors", "findings", "warnings"].map(|name| rows(data, name));
     let mut found: Vec<Finding> =
@@ -127,7 +127,7 @@ pub fn validated(context: &Context, written: &str) -> Result<Vec<Finding>> {
     }
 }
 
-/// Returns the values that fit at a position in the text: outputs of earlier steps, inputs and providers.
+/// Returns the values that fit at a position in the text: outputs of earlier steps, inputs, and providers.
 pub fn picks(context: &Context, written: &str, line: usize, column: usize) -> Result<Vec<Pick>> {
     let data = action::read(context, "workflow suggest", json!({ "yaml": written, "line": line, "column": column }))?;
     let prefer = text(&data, "prefer");
@@ -155,7 +155,7 @@ pub struct Pick {
     pub tags: String,
     pub why: String,
     pub is_preferred: bool,
-    /// The argument that the value is for.
+    /// The argument that takes it.
     pub argument: String,
 }
 
@@ -179,7 +179,7 @@ impl Document {
         Ok(Self { origin: origin.clone(), name, by, text, saved, findings })
     }
 
-    /// Saves a text. Saving a workflow creates a new revision. Saving a draft changes its text and approves it.
+    /// Saves a text. A workflow gets a new revision; a draft gets the text and is approved.
     pub fn save(&self, context: &Context, written: &str) -> Result<Reply> {
         let failed = |error| Error::new(Code::FileFailed, format!("Cannot store the text for saving: {error}"));
         let folder = tempfile::Builder::new().prefix("mcpkg-").tempdir().map_err(failed)?;

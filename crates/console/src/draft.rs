@@ -1,4 +1,4 @@
-//! Shows workflow drafts, which agents propose.
+//! The screens of workflow drafts, which agents propose.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::editor;
 use crate::place::{Place, Text};
 use crate::screen::{Line, Screen, Tone, quoted};
 
-/// Counts errors and warnings: `1 error, 4 warnings`.
+/// Returns `1 error, 4 warnings`.
 pub fn findings(errors: u64, warnings: u64) -> String {
     match (errors, warnings) {
         (0, 0) => "no findings".to_owned(),
@@ -46,7 +46,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     Ok(Screen::text(title, lines).with(actions(&data)))
 }
 
-/// Returns the actions for a draft that has not been decided yet.
+/// Returns the actions for a draft that is not decided yet.
 pub fn actions(data: &Value) -> Vec<Action> {
     let (id, name) = (text(data, "id"), text(data, "workflow"));
     if !matches!(text(data, "state"), "open" | "stale") {

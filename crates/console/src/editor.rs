@@ -1,4 +1,4 @@
-//! Fills the panes of the editor: findings, the plan, and the diff that saving would make.
+//! The panes of the editor: findings, the plan, and the diff that saving would make.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::place::Text;
 use crate::reply;
 use crate::screen::{Body, Line, Screen, Tone};
 
-/// Formats a finding as one line, such as `E 13:26 there is no input regoin (did you mean region?)`.
+/// Returns the line that shows a finding, such as `E 13:26 there is no input regoin (did you mean region?)`.
 pub fn line(finding: &Finding) -> Line {
     let (sign, tone) = if finding.is_error { ("E", Tone::Bad) } else { ("w", Tone::Warning) };
     let line = Line::of(tone, sign)
@@ -26,7 +26,7 @@ pub fn line(finding: &Finding) -> Line {
     line.stop()
 }
 
-/// Plans a workflow text with `workflow plan`.
+/// Plans a text with `workflow plan`.
 pub fn plan(context: &Context, written: &str) -> Vec<Line> {
     let found = action::entry(context.domains, "workflow plan")
         .ok_or_else(|| Error::new(Code::NotFound, "This build cannot plan workflows"))

@@ -1,4 +1,4 @@
-//! Shows the feed: a list of events, and previews of undoing them.
+//! The feed: a list of events, and previews of undoing them.
 
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub fn screen(context: &Context, view: usize) -> Result<Screen> {
     let now = context.clock.now();
     let mut list = Vec::new();
     if let Some(group) = group {
-        // Order groups by their newest event. The sort is stable, so events in a group stay newest first.
+        // Groups are ordered by their newest event. The sort is stable, so each group stays newest first.
         let mut order: Vec<&str> = Vec::new();
         for event in &events {
             let name = text(event, group);
@@ -60,7 +60,7 @@ pub fn screen(context: &Context, view: usize) -> Result<Screen> {
     Ok(Screen::list(title, list).views(VIEWS))
 }
 
-/// Returns the list row of an event, such as `12:49:05 mcp:codex prompt review updated`.
+/// Returns the row of an event, such as `12:49:05 mcp:codex prompt review updated`.
 fn row(event: &Value, now: i64) -> Row {
     let seq = event["seq"].as_i64().unwrap_or_default();
     let outcome = match text(event, "outcome") {
@@ -89,7 +89,7 @@ fn row(event: &Value, now: i64) -> Row {
     }
 }
 
-/// Returns the name of the item that changed, or its id if it has no name.
+/// Returns the name of the thing that changed, or its id if it has no name.
 fn subject(event: &Value) -> &str {
     match text(event, "subject_name") {
         "" => text(event, "subject"),
@@ -97,7 +97,7 @@ fn subject(event: &Value) -> &str {
     }
 }
 
-/// Shows one event and, if possible, what the event changed.
+/// Shows one event and, if possible, what it changed.
 pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     let after = (seq - 1).max(0).to_string();
     let data = Invocation::new("events").option("--after", &after).option("--limit", "1").read(context)?;
@@ -116,7 +116,7 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     Ok(Screen::text(format!("Feed > event {seq}"), lines))
 }
 
-/// Shows the item that an event changed, with the item's own `diff` or `show` command.
+/// Shows the event's item with the item's own `diff` or `show` command.
 fn details(context: &Context, event: &Value) -> Vec<Line> {
     let (noun, _) = text(event, "kind").split_once('.').unwrap_or_default();
     let words = match noun {
@@ -131,7 +131,7 @@ fn details(context: &Context, event: &Value) -> Vec<Line> {
     lines
 }
 
-/// Shows the output of `mcpkg undo --dry-run`. The `space` key excludes a change.
+/// Shows the preview of `mcpkg undo --dry-run`. `space` excludes a change.
 pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let (title, call) = match undo {
         Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
@@ -146,7 +146,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let found = call.clone().flag("--dry-run").run(context)?;
     let data = found.data.clone();
     if rows(&data, "changes").is_empty() {
-        // Undoing a deploy is a rollback. It has its own preview.
+        // Undoing a deploy is a rollback, which has its own preview.
         return Ok(Screen::text(title, reply::lines(&found)).with([Action::call('a', "undo", call)]));
     }
     let row = |change: &Value| {

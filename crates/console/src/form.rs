@@ -1,11 +1,11 @@
-//! Builds a form for the arguments of an operation from the operation's clap command.
+//! A form for the arguments of an operation, generated from its clap command.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
 use crate::action::{Invocation, entry};
 
-/// The arguments of one operation and the values that the user entered.
+/// The arguments of one operation, with the values that the user entered.
 #[derive(Clone, Debug)]
 pub struct Form {
     /// The words of the command, such as `prompt create`.
@@ -22,11 +22,11 @@ pub struct Field {
     pub is_required: bool,
     /// Whether the field is a switch without a value.
     pub is_flag: bool,
-    /// The allowed values. Empty if any value is allowed.
+    /// The allowed values; empty if any value is allowed.
     pub values: Vec<String>,
     pub value: String,
     is_option: bool,
-    /// Whether the argument takes several values. The user separates them by blanks.
+    /// Whether it takes several values, which the user separates by blanks.
     takes_many: bool,
 }
 
@@ -58,14 +58,14 @@ impl Form {
         Ok(Self { words: words.to_owned(), about: entry.about, fields })
     }
 
-    /// Returns the call of the operation with the values that the user entered.
+    /// Returns the call with the filled-in fields.
     pub fn invocation(&self) -> Invocation {
         let filled = self.fields.iter().filter(|field| !field.value.is_empty());
         filled.fold(Invocation::new(&self.words), |call, field| {
             if field.is_flag {
                 return call.flag(&field.name);
             }
-            // A text with an unclosed quote cannot be split, so it is one value.
+            // A value with an open quote is one value.
             let values = shlex::split(&field.value).filter(|_| field.takes_many);
             let values = values.unwrap_or_else(|| vec![field.value.clone()]);
             match field.is_option {

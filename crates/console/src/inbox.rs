@@ -1,4 +1,4 @@
-//! Lists everything that waits for the user: `mcpkg inbox`, and the first screen of the console.
+//! The inbox, which lists everything that waits for the user: `mcpkg inbox`, and the first screen of the console.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::{consent, deploy, draft};
 /// The maximum number of recent runs to search for failed or stopped ones.
 const RUNS: &str = "50";
 
-/// How long a failed run stays in the inbox, in milliseconds.
+/// How long a failed run stays in the inbox.
 const FAILED: Millis = 24 * 3_600_000;
 
 /// An item of the inbox.
@@ -26,10 +26,10 @@ const FAILED: Millis = 24 * 3_600_000;
 pub struct Waiting {
     /// `ask`, `run`, `draft`, `change`, `drift` or `behind`.
     pub kind: &'static str,
-    /// Who or what the item comes from: an actor of the audit trail, `disk` or `project`.
+    /// The source: an actor of the trail, `disk` or `project`.
     pub from: String,
     pub what: String,
-    /// What a request would do: `reads`, `writes` or `destroys`.
+    /// The effect of a request: `reads`, `writes` or `destroys`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "time_of")]
@@ -169,7 +169,7 @@ fn row(item: Waiting, now: Millis) -> Row {
 }
 
 /// Collects the items that wait. Items that expire come first, the soonest at the top. The second list has a message
-/// for each source that cannot be read, so that one failure does not hide the items of other sources.
+/// for each source that cannot be read, so that one failure does not hide the other sources.
 pub fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     let sources = [requests, runs, drafts, proposals, files];
     let mut problems = Vec::new();
@@ -300,10 +300,9 @@ fn can_deploy(context: &Context) -> bool {
     matches!(root, Ok(Some(_)))
 }
 
-/// Returns an item for each file that was changed on disk after a deploy, and one for all files that a deploy would
-/// change.
+/// Returns the files that were changed on disk after a deploy, and one item for all files that a deploy would change.
 fn files(context: &Context) -> Result<Vec<Waiting>> {
-    // Without a deploy or a folder to deploy to, no file can be out of date.
+    // Before the first deploy, or without a folder to deploy to, no file can be out of date.
     let deployed = Invocation::new("snapshot list").read(context);
     if deployed.is_ok_and(|data| rows(&data, "snapshots").is_empty()) || !can_deploy(context) {
         return Ok(Vec::new());

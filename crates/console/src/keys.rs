@@ -1,8 +1,8 @@
-//! Defines the table of keys, from which the help screen and the documentation are generated.
+//! The table of keys, from which the help screen and the documentation are generated.
 
 use crate::screen::{Line, Screen, Tone};
 
-/// What a key does on every screen that offers the key.
+/// The meaning of a key, on every screen that offers it.
 pub struct Meaning {
     /// The key or keys, as the help screen shows them.
     pub keys: &'static str,
@@ -47,7 +47,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
 ];
 
-/// Returns the help screen.
+/// The help screen.
 pub fn screen() -> Screen {
     let line = |key: &Meaning| Line::of(Tone::Name, &format!("{:<32}", key.keys)).then(Tone::Plain, key.meaning);
     Screen::text("Keys", KEYS.iter().map(line).collect())

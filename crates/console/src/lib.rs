@@ -1,4 +1,4 @@
-//! Builds the console's screens as data: rows, texts, forms, actions and keys.
+//! The console's screens as data: rows, texts, forms, actions and keys.
 //!
 //! [`load`] builds a screen from the data that operations return, and the screen's actions run operations
 //! ([`Invocation`]). This crate does not draw anything; `src/tui` draws the screens in a terminal.
@@ -36,5 +36,5 @@ use mcpkg_core::op::{Domain, Entry};
 
 const GROUP: &str = "console";
 
-/// The console's domain. It has one shell command, `mcpkg inbox`.
+/// The console's shell command, `mcpkg inbox`.
 pub const DOMAIN: Domain = Domain { name: "console", operations: &[&[Entry::of::<inbox::Inbox>()]], ..Domain::EMPTY };

@@ -1,4 +1,4 @@
-//! Shows the output of any `list` operation. A new `list` operation appears here without further code.
+//! Generic screens for all `list` operations. A new `list` operation appears here without further code.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
@@ -19,7 +19,7 @@ fn listing(context: &Context) -> impl Iterator<Item = &'static Entry> {
     context.domains.operations().filter(lists).filter(|entry| matches!(entry.cli, [_, "list"] | [_, _, "list"]))
 }
 
-/// Returns the screen that lists all `list` operations.
+/// Returns the screen with all lists.
 pub fn all(context: &Context) -> Result<Screen> {
     let row = |entry: &'static Entry| {
         let words = entry.cli.join(" ");
@@ -47,7 +47,7 @@ pub fn all(context: &Context) -> Result<Screen> {
     Ok(Screen::list("All", List { columns: &[], rows, empty: "", is_narrow: false }))
 }
 
-/// Shows the table of a `list` command. Its first column is the name of the item.
+/// Shows the table that a `list` command prints. The first column is the name of the item.
 pub fn list(context: &Context, words: &str) -> Result<Screen> {
     let found = Invocation::new(words).run(context)?;
     let title = format!("All > {}", words.trim_end_matches(" list"));

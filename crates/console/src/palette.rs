@@ -1,4 +1,4 @@
-//! Lists every screen, operation and item in one palette, and filters it while the user types.
+//! The palette: every screen, operation and item in one list, filtered while the user types.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -12,7 +12,7 @@ use crate::data::{rows, text};
 use crate::place::{Place, ROOTS};
 use crate::screen::{List, Row, Screen, Span, Tone};
 
-/// The maximum number of rows to show.
+/// The maximum number of rows shown.
 const SHOWN: usize = 200;
 
 pub fn screen(context: &Context) -> Result<Screen> {
@@ -20,7 +20,7 @@ pub fn screen(context: &Context) -> Result<Screen> {
     for (noun, list, key) in
         [("prompt", "prompts", "name"), ("resource", "resources", "uri"), ("workflow", "workflows", "name")]
     {
-        // An item list fails without a project. The palette still lists screens and operations.
+        // Without a project, the palette still lists screens and operations.
         let Ok(data) = Invocation::new(&format!("{noun} list")).read(context) else { continue };
         rows.extend(self::rows(&data, list).iter().map(|item| item_row(noun, text(item, key), item)));
     }
@@ -80,7 +80,7 @@ fn item_row(noun: &str, name: &str, item: &Value) -> Row {
     }
 }
 
-/// Returns the rows that match what the user typed, best matches first.
+/// Returns the rows that match the typed text, best matches first.
 pub fn matching<'a>(rows: &'a [Row], typed: &str) -> Vec<&'a Row> {
     if typed.trim().is_empty() {
         return rows.iter().take(SHOWN).collect();

@@ -1,4 +1,4 @@
-//! Identifies everything that a screen can show. A place is plain data, so a stack, a link or a test can refer to it.
+//! Places: everything that a screen can show. A place is plain data, so a stack, a link or a test can refer to it.
 
 /// Identifies the content of a screen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,22 +22,22 @@ pub enum Place {
     Editor(Text),
     /// The prompt with this name.
     Prompt(String),
-    /// The last change of an item: the noun of the item's commands, and the item's name.
+    /// The last change of an item: the noun of its commands, and its name.
     ItemDiff(String, String),
-    /// The earlier revisions of an item: the noun of the item's commands, and the item's name.
+    /// The earlier revisions of an item: the noun of its commands, and its name.
     History(String, String),
     /// The resource with this URI.
     Resource(String),
     Skill(String),
-    /// What a deploy would change in the file with this path.
+    /// The planned changes of the file with this path.
     File(String),
-    /// The proposal with this number: a user's change to a deployed file.
+    /// A change that was found in a deployed file.
     Proposal(String),
     /// The list of deploys that can be rolled back.
     Snapshots,
     /// The saved workflow with this name.
     Workflow(String),
-    /// The run with this id, of a workflow or a command.
+    /// The run with this id.
     Run(String),
     /// The output of a `list` command, such as `tool list`.
     List(String),
@@ -45,7 +45,7 @@ pub enum Place {
     Shown(String, String),
     /// The event with this number.
     Event(i64),
-    /// The form for the command with these words.
+    /// A form for the command with these words.
     Form(String),
     /// The preview of an undo.
     Undo(Undo),
@@ -78,8 +78,8 @@ pub enum Undo {
     },
 }
 
-/// Which files a deploy writes. All files are included except those in `out`. Files that the user changed on disk are
-/// skipped except those in `adopted`.
+/// The files that a deploy writes. Files are included unless they are in `out`. Files that the user changed on disk are
+/// skipped unless they are in `adopted`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
     pub out: Vec<String>,
@@ -97,8 +97,8 @@ pub const ROOTS: [(char, &str, Place); 6] = [
 ];
 
 impl Place {
-    /// Returns whether to reload the screen when the database changes. Editors and forms are not reloaded: they keep
-    /// what the user typed.
+    /// Returns whether to reload the screen when the database changes. Editors and forms are never reloaded, so that
+    /// they keep what the user typed.
     pub fn is_live(&self) -> bool {
         !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Palette | Place::Help | Place::Printed)
     }

@@ -1,4 +1,4 @@
-//! Renders the reply of an operation as lines.
+//! Renders the reply of any operation as lines.
 
 use mcpkg_base::error::Error;
 use mcpkg_core::op::{Body, Reply};
@@ -7,10 +7,10 @@ use mcpkg_core::present;
 use crate::diff;
 use crate::screen::{Line, Tone, quoted};
 
-/// The width of tables in a text: 80 columns minus the bar in front of quoted lines.
+/// The width of tables in a text: an 80-column terminal minus the bar of quoted lines.
 const WIDTH: u16 = 76;
 
-/// Renders a reply as lines. They are quoted, because the text may come from an agent, an API or a file.
+/// Returns the lines of a reply. They are quoted, because the text may come from an agent, an API or a file.
 pub fn lines(reply: &Reply) -> Vec<Line> {
     let mut lines = Vec::new();
     push(&reply.body, &mut lines);
@@ -18,7 +18,7 @@ pub fn lines(reply: &Reply) -> Vec<Line> {
     lines
 }
 
-/// Summarizes a reply in one sentence, or with `Done`.
+/// Returns one sentence that summarizes the reply, or `Done`.
 pub fn sentence(reply: &Reply) -> String {
     fn first(body: &Body) -> Option<&str> {
         match body {
@@ -32,14 +32,14 @@ pub fn sentence(reply: &Reply) -> String {
     first(&reply.body).unwrap_or("Done").to_owned()
 }
 
-/// Renders the body of a reply as lines.
+/// Returns the lines of a body.
 pub fn body(body: &Body) -> Vec<Line> {
     let mut lines = Vec::new();
     push(body, &mut lines);
     lines
 }
 
-/// Renders the message and the hints of an error as lines.
+/// Returns the lines of an error: its message and its hints.
 pub fn error(error: &Error) -> Vec<Line> {
     let message = Line::of(Tone::Bad, "error: ").then(Tone::Plain, &error.to_string());
     let hints = error.hints().iter().map(|hint| Line::of(Tone::Name, "hint: ").then(Tone::Plain, hint));

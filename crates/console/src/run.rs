@@ -1,4 +1,4 @@
-//! Shows a run of a workflow or command.
+//! The screen of a workflow or command run.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
@@ -8,7 +8,7 @@ use crate::data::{rows, text};
 use crate::reply;
 use crate::screen::{Line, Screen, Tone};
 
-/// Returns the sign and the tone of a run's state. Screens also print the state as a word.
+/// Returns the sign and tone of a state. Screens also print the state as a word.
 pub fn sign(state: &str) -> (&'static str, Tone) {
     match state {
         "succeeded" | "ok" => ("ok", Tone::Good),
@@ -19,7 +19,7 @@ pub fn sign(state: &str) -> (&'static str, Tone) {
     }
 }
 
-/// Returns the actions for a run that is in this state.
+/// Returns the actions for a run in this state.
 pub fn actions(id: &str, state: &str) -> Vec<Action> {
     let run = |words: &str| Invocation::new(words).with(id);
     let cancel = Action::call('x', "cancel", run("workflow cancel").asking("Cancel the run? What was done stays."));
@@ -32,8 +32,8 @@ pub fn actions(id: &str, state: &str) -> Vec<Action> {
     }
 }
 
-/// Shows the steps and attempts of a run. If it is uncertain whether a step had its effect, the actions offer to retry
-/// the step, to skip it or to cancel the run.
+/// Shows the steps and attempts of a run. If the effect of a step is uncertain, the actions offer to retry the step,
+/// skip it, or cancel the run.
 pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let shown = Invocation::new("workflow runs").with(id);
     let found = shown.run(context)?;

@@ -1,4 +1,4 @@
-//! Defines a screen as data, independent of how it is drawn.
+//! A screen as data, independent of how it is drawn.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,7 @@ use mcpkg_base::marks;
 use crate::action::Action;
 use crate::place::Place;
 
-/// How a span is emphasised. A screen must be readable without colour, so a tone must never be the only sign of a
-/// meaning.
+/// How a span is emphasised. A screen must stay readable without colour, so never express a meaning by tone alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     #[default]
@@ -33,8 +32,8 @@ pub enum Tone {
     Changed,
 }
 
-/// A piece of text in one tone. The constructor replaces hidden and control characters with visible marks. Stored text
-/// can therefore neither send escape sequences to the terminal nor imitate the screen.
+/// A piece of text in one tone. The constructor replaces hidden and control characters with visible marks, so that
+/// stored text cannot send escape sequences to the terminal or imitate the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     text: String,
@@ -63,7 +62,7 @@ impl Span {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     pub spans: Vec<Span>,
-    /// Whether the text comes from an agent, an API, a repository or a file. A bar is drawn in front of such lines.
+    /// Whether the text comes from an agent, an API, a repository or a file. Such lines are drawn behind a bar.
     pub is_quoted: bool,
     /// Whether `.` and `,` jump to this line: a hunk, a finding, or a line with hidden characters.
     pub is_stop: bool,
@@ -82,7 +81,7 @@ impl Line {
         Self::default()
     }
 
-    /// Makes a line from text that comes from elsewhere. If the text has hidden characters, `.` and `,` stop there.
+    /// Makes a line of text that comes from elsewhere. If it has hidden characters, `.` and `,` stop there.
     pub fn quoted(text: &str) -> Self {
         let is_stop = matches!(marks::line(text), Cow::Owned(_));
         Self { is_quoted: true, is_stop, ..Self::plain(text) }
@@ -110,14 +109,14 @@ pub fn quoted(text: &str) -> impl Iterator<Item = Line> + '_ {
 /// A row of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// The id of the row. The selection stays on this id when other rows are added or removed.
+    /// Identifies the row. The selection stays on this id when other rows are added or removed.
     pub id: String,
     /// One cell per column of the list.
     pub cells: Vec<Span>,
     /// The place that enter opens. Its screen is also the row's preview.
     pub look: Option<Place>,
     pub actions: Vec<Action>,
-    /// Whether the row is a heading. Headings cannot be selected.
+    /// Whether the row is a heading, which cannot be selected.
     pub is_heading: bool,
 }
 
@@ -135,12 +134,12 @@ impl Row {
 
 #[derive(Clone, Debug, Default)]
 pub struct List {
-    /// The column headings. Empty for a list without headings.
+    /// The column headings; empty for a list without them.
     pub columns: &'static [&'static str],
     pub rows: Vec<Row>,
-    /// The text to show if the list is empty: what belongs here, and which key adds something.
+    /// The text of an empty list. It explains what belongs here, and which key adds something.
     pub empty: &'static str,
-    /// Whether the rows are short. The preview is then beside the list from 80 columns on, otherwise from 100.
+    /// Whether the rows are short. If so, the preview moves beside the list at 80 columns; otherwise at 100.
     pub is_narrow: bool,
 }
 
@@ -161,7 +160,7 @@ pub struct Screen {
     pub body: Body,
     /// The actions that do not depend on the selected row.
     pub actions: Vec<Action>,
-    /// The names of the views. The `v` key cycles through them.
+    /// The names of the views that `v` cycles through.
     pub views: &'static [&'static str],
 }
 

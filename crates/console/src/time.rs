@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use mcpkg_base::clock::Millis;
 
-/// Formats a time in the user's time zone: `13:48` for today, `28 Nov 13:48` for any other day.
+/// Formats a time in the user's time zone: `13:48` if it is today, otherwise with the date: `28 Nov 13:48`.
 pub fn until(at: Millis, now: Millis) -> String {
     shown(at, now, "%H:%M")
 }

@@ -1,4 +1,4 @@
-//! Shows saved workflows, and the list of workflows, runs and drafts.
+//! The screens of saved workflows, and the list of workflows, runs and drafts.
 
 use serde_json::Value;
 

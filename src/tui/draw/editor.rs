@@ -1,4 +1,4 @@
-//! Draws the editor: the text, a gutter that marks lines with findings, and a second pane.
+//! Draws the editor: the text, a gutter that marks lines with findings, and the second pane.
 
 use mcpkg_console::screen::{Line as Told, Tone};
 use ratatui::Frame;
@@ -13,7 +13,7 @@ use super::text;
 use crate::tui::editor::{Editor, Lower};
 use crate::tui::level::Level;
 
-/// The width of the gutter with signs and line numbers.
+/// The width of the signs and line numbers.
 const GUTTER: u16 = 9;
 
 /// Draws the editor of a level. Returns the height of a page in rows.
@@ -51,7 +51,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, is_typing: boo
     usize::from(upper.height).max(1)
 }
 
-/// Describes the cursor position and the findings, such as ` 13:26, finding 3 of 5 `.
+/// Returns the position of the cursor and a summary of the findings, such as ` 13:26, finding 3 of 5 `.
 fn state(editor: &Editor) -> String {
     let (line, column) = editor.cursor();
     let changed = if editor.is_changed() { ", not saved" } else { "" };
@@ -71,7 +71,7 @@ fn buffer(frame: &mut Frame<'_>, editor: &mut Editor, area: Rect, is_typing: boo
     let (line, column) = editor.cursor();
     editor.top = editor.top.min(line - 1).max(line.saturating_sub(rows));
     let width = usize::from(area.width.saturating_sub(GUTTER));
-    // Scroll a long line so that the cursor stays visible.
+    // A long line scrolls so that the cursor stays visible.
     let left = column.saturating_sub(width.max(1));
     let mut lines = Vec::new();
     for (at, text) in editor.buffer.lines().iter().enumerate().skip(editor.top).take(rows) {

@@ -1,5 +1,4 @@
-//! Draws a list in columns. The selected row starts with `>` and is bold and reversed, so that it stands out without
-//! colour.
+//! Draws a list in columns. The selected row starts with `>` and is bold and reversed, so it stands out without colour.
 
 use mcpkg_console::screen::{List, Row, Span};
 use ratatui::Frame;
@@ -15,10 +14,10 @@ use crate::tui::level::Level;
 /// The space between columns.
 const GAP: usize = 2;
 
-/// Below this width, a list with many columns uses two screen rows for each of its rows.
+/// Below this width, each row of a list with many columns takes two rows of the screen.
 const NARROW: u16 = 60;
 
-/// A list with at least this many columns counts as having many.
+/// A list has many columns if it has at least this number.
 const MANY: usize = 4;
 
 /// Draws a level's list. Returns the height of a page in rows.
@@ -34,7 +33,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_a
     self::rows(frame, &rows, found.columns, marked, area, is_ascii)
 }
 
-/// Draws rows and scrolls so that the selected row is visible. Measures only visible rows, because lists may be long.
+/// Draws rows, scrolled so that the selected one is visible. Lists may be long, so only visible rows are measured.
 pub fn rows(
     frame: &mut Frame<'_>,
     rows: &[&Row],
@@ -85,7 +84,7 @@ pub fn rows(
     height
 }
 
-/// Draws each row on two screen rows: first its kind, source and time, then the rest.
+/// Draws each row in two screen rows: first its kind, source and time, then the rest.
 fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rect, is_ascii: bool) -> usize {
     let height = usize::from(area.height / 2).max(1);
     let first = marked.unwrap_or(0).saturating_sub(height / 2).min(rows.len().saturating_sub(height));
@@ -110,7 +109,7 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
     height
 }
 
-/// Returns the widths of the columns. Each column is as wide as its content. If they do not fit, the widest columns
+/// Returns the widths of the columns. Each is as wide as its content. If the total is too wide, the widest columns
 /// shrink first.
 fn widths(rows: &[&Row], columns: &[&str], width: usize) -> Vec<usize> {
     let count =

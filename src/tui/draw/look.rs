@@ -4,7 +4,7 @@ use mcpkg_console::screen::Tone;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Returns the terminal style of a tone. Uses only the 16 basic colours and keeps the terminal's background.
+/// Returns the terminal style of a tone. It uses only the 16 basic colours, and keeps the terminal's background.
 pub fn style(tone: Tone) -> Style {
     let style = Style::new();
     match tone {
@@ -19,7 +19,7 @@ pub fn style(tone: Tone) -> Style {
     }
 }
 
-/// Cuts a text to a width and ends it with an ellipsis.
+/// Truncates a text to a width, with an ellipsis.
 pub fn cut(text: &str, width: usize, is_ascii: bool) -> String {
     if text.width() <= width {
         return text.to_owned();

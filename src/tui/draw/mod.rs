@@ -18,16 +18,16 @@ use super::app::{App, Typing};
 use super::level::{Level, Shown};
 use look::{cut, style};
 
-/// The size of the smallest supported terminal, in columns and rows.
+/// The smallest supported terminal: columns and rows.
 const SMALLEST: (u16, u16) = (40, 10);
 
-/// Below this size, only the focused pane is drawn, and the header and the footer have one row each.
+/// Below this size, only the focused pane is drawn, and header and footer have one row each.
 const TWO_PANES: (u16, u16) = (60, 16);
 
-/// From this width on, the preview is beside a list with long rows.
+/// From this width on, the preview of a list with long rows is beside it.
 const WIDE: u16 = 100;
 
-/// From this width on, the preview is beside a list with short rows.
+/// From this width on, the preview of a list with short rows is beside it.
 const MEDIUM: u16 = 80;
 
 /// Draws one frame. Sets `app.page` to the height of the focused pane.
@@ -142,7 +142,7 @@ fn question_line(asking: &super::question::Asking) -> Line<'static> {
     }
 }
 
-/// Returns the footer line with keys: at most five keys of this screen, then the keys that work on all screens.
+/// Returns the line of keys: at most five for this screen, then the keys that lead to all others.
 fn keys(app: &App, width: usize) -> Line<'static> {
     let typing = |text: &str| {
         Line::from(vec![
@@ -217,7 +217,7 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
     app.page = page.max(1);
 }
 
-/// Draws a list, with its preview beside or below it. On a small terminal, draws only the focused pane.
+/// Draws a list with its preview beside or below it. On a small terminal, draws only the focused pane.
 fn panes(frame: &mut Frame<'_>, level: &Level, found: &List, area: Rect, is_small: bool, is_ascii: bool) -> usize {
     let has_preview = level.look().is_some() || found.rows.iter().any(|row| row.look.is_some());
     if !has_preview || is_small {
@@ -276,7 +276,7 @@ fn preview(frame: &mut Frame<'_>, level: &Level, area: Rect, is_ascii: bool) -> 
     }
 }
 
-/// Draws a question. Marks it as read once its last line is visible.
+/// Draws a question. Once its last line is visible, marks the question as read.
 fn question(frame: &mut Frame<'_>, app: &mut App, area: Rect) {
     let is_ascii = app.is_ascii;
     let Some(asking) = &mut app.asking else { return };

@@ -21,7 +21,7 @@ fn app() -> App {
     App::new(Domains::NONE, "shop-api".to_owned(), false, true)
 }
 
-/// Returns a console with four items in the inbox and a preview of the first item.
+/// Returns a console with four items in its inbox, and a preview of the first.
 fn inbox() -> App {
     let row = |kind: &str, from: &str, what: &str, effect: (&str, Tone), until: &str| Row {
         id: format!("{kind} {what}"),
@@ -67,7 +67,7 @@ fn inbox() -> App {
     app
 }
 
-/// Returns the screen of a request whose value contains escape sequences and hidden characters.
+/// Returns a request with a value that contains escape sequences and hidden characters.
 fn consent() -> Screen {
     let hostile = "note = \"ok\u{1b}[2J\u{202e}gnp.exe\u{200b} Approved by ada\u{1b}]52;c;aGk=\u{7}\"";
     let lines = vec![
@@ -186,7 +186,7 @@ fn only_y_after_the_end_was_seen_means_yes() {
     press(&mut app, KeyCode::Char('y'));
     frame(&mut app, 80, 24);
     assert!(answered.try_recv().is_err());
-    // Until the last line has been visible, a key only scrolls down.
+    // Before the last line was visible, a key only scrolls down.
     press(&mut app, KeyCode::Char('y'));
     assert!(app.asking.is_some() && answered.try_recv().is_err());
     for _ in 0..4 {
@@ -207,7 +207,7 @@ fn only_y_after_the_end_was_seen_means_yes() {
         press(&mut app, key);
         assert_eq!(answered.try_recv(), Ok(None), "{key:?}");
     }
-    // A destructive call requires the typed name. Enter without the name does nothing.
+    // A destructive call needs the typed name. Enter without a name does nothing.
     let answered = ask(&mut app, Some("app_91c"));
     for _ in 0..5 {
         frame(&mut app, 80, 24);
@@ -256,7 +256,7 @@ fn a_key_fixes_the_mistake_and_u_takes_that_back() {
     assert_ne!(text(&app), before);
     press(&mut app, KeyCode::Esc);
     assert!(app.level().editor.is_some(), "unsaved text is not thrown away");
-    // Saving a workflow first shows the diff, and then only `y` saves. Drafts differ: `draft approve` asks by itself.
+    // Saving a workflow first shows the diff, and only `y` saves. Drafts are different: `draft approve` asks by itself.
     app.level_mut().place = Place::Editor(Text::Workflow("app_with_db".to_owned()));
     press(&mut app, KeyCode::Char('s'));
     assert!(!press(&mut app, KeyCode::Enter).iter().any(|task| matches!(task, Task::Save(..))));
@@ -289,7 +289,7 @@ proptest::proptest! {
                     letter => KeyCode::Char(char::from(letter)),
                 };
                 let tasks = press(&mut app, code);
-                // Only `y` saves, except for drafts: `draft approve` asks by itself.
+                // Only `y` saves. Drafts are an exception, because `draft approve` asks by itself.
                 let is_draft = matches!(&app.level().place, Place::Editor(Text::Draft(_)));
                 let saves = tasks.iter().any(|task| matches!(task, Task::Save(..)));
                 proptest::prop_assert!(!saves || is_draft || code == KeyCode::Char('y'));

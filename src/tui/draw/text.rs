@@ -1,4 +1,4 @@
-//! Draws lines of text and forms. A bar is drawn in front of quoted lines.
+//! Draws lines of text, and forms. Quoted lines are drawn behind a bar.
 
 use mcpkg_console::form::Form;
 use mcpkg_console::screen::{Line as Told, Tone};
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::look::{cut, style};
 
-/// Draws wrapped lines from line `scroll` on. Returns the height of a page in rows.
+/// Draws wrapped lines, starting at line `scroll`. Returns the height of a page in rows.
 pub fn draw(frame: &mut Frame<'_>, lines: &[Told], scroll: usize, area: Rect, is_ascii: bool) -> usize {
     let rows = usize::from(area.height);
     let shown: Vec<Line<'static>> =
@@ -20,7 +20,7 @@ pub fn draw(frame: &mut Frame<'_>, lines: &[Told], scroll: usize, area: Rect, is
     rows
 }
 
-/// Like [`draw`], but `scroll` counts screen rows, so that the user can scroll within a long line.
+/// Like [`draw`], but `scroll` counts screen rows, so that you can scroll within a long line.
 pub fn draw_rows(frame: &mut Frame<'_>, lines: &[Told], scroll: usize, area: Rect, is_ascii: bool) -> usize {
     let rows = usize::from(area.height);
     let all = lines.iter().flat_map(|line| wrapped(line, area.width, is_ascii));
@@ -34,8 +34,9 @@ pub fn height(lines: &[Told], width: u16, is_ascii: bool) -> usize {
     lines.iter().map(|line| wrapped(line, width, is_ascii).len()).sum()
 }
 
-/// Wraps a line at a width. Normal lines break between words. Quoted lines break at exactly the width, to keep all
-/// blanks. Each row of a quoted line starts with the bar, so that quoted text cannot look like the console's own text.
+/// Wraps a line at the width. Other lines break between words, but quoted lines break at exactly the width, so that no
+/// blanks are lost. Each row of a quoted line starts with the bar, so that quoted text cannot imitate the console's
+/// own.
 fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
     let bar = match (line.is_quoted, is_ascii) {
         (true, true) => " | ",
@@ -64,7 +65,7 @@ fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
     }
 }
 
-/// Returns where the row that starts at `from` ends. With `between_words`, it ends after the last word that fits.
+/// Returns the end of the row that starts at `from`. With `between_words`, it is after the last word that fits.
 fn row_end(cells: &[(char, Tone)], from: usize, room: usize, between_words: bool) -> usize {
     let mut used = 0;
     for (at, (c, _)) in cells.iter().enumerate().skip(from) {
@@ -77,7 +78,7 @@ fn row_end(cells: &[(char, Tone)], from: usize, room: usize, between_words: bool
     cells.len()
 }
 
-/// Draws the fields of a form and, below them, the help of the selected field.
+/// Draws the fields of a form, and below them the help of the selected field.
 pub fn form(frame: &mut Frame<'_>, form: &Form, selected: usize, is_typing: bool, area: Rect, is_ascii: bool) -> usize {
     let width = usize::from(area.width);
     let name = form.fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0).min(24);
