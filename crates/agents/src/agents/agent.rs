@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::headless::Headless;
 use super::homes::Homes;
 use super::imports::Imports;
 use super::places::{AgentsMd, MovedBy, OriginalPlace, ProjectPlaces, Reading, Subagents, UserPlaces};
@@ -26,6 +27,8 @@ pub struct Agent {
     pub also_called: &'static [&'static str],
     /// How the agent behaves as a client of mcpkg.
     pub client: Client,
+    /// How the agent runs without a screen; `None` if it cannot.
+    pub headless: Option<Headless>,
     /// How the agent reads MCP servers.
     pub servers: Dialect,
     /// The agent's own folder, relative to the home folder. A deploy root is never inside it.

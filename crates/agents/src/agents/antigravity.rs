@@ -36,6 +36,7 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: in_home,
         rejects_empty_events: false,
     },
+    headless: None,
     // Antigravity does not replace variables (version 2; a feature request is open).
     servers: Dialect {
         document: Document::new(Format::Json { comments: true }, "mcpServers"),

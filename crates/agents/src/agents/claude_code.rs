@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
+use super::headless::{self, Attach, Headless, Said};
 use super::homes::named;
 use super::imports::{Also, At, Form, Imports, InFolder, InPlugins, Kept, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
@@ -50,6 +51,41 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: in_working_folder,
         rejects_empty_events: false,
     },
+    headless: Some(Headless {
+        args: &[
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--no-session-persistence",
+            "--permission-mode",
+            "dontAsk",
+            "--tools",
+            "",
+            "--strict-mcp-config",
+            "--mcp-config",
+            "mcpkg.json",
+            "--allowedTools",
+            "mcp__mcpkg",
+        ],
+        variables: &[],
+        attach: Attach::File { name: "mcpkg.json", content: |entry| json!({ "mcpServers": { "mcpkg": entry } }) },
+        also: "none of its own tools",
+        read: |line| match line["type"].as_str() {
+            Some("assistant") => {
+                let blocks = line["message"]["content"].as_array().into_iter().flatten();
+                blocks.filter_map(|block| headless::text(&block["text"])).collect()
+            }
+            Some("result") => {
+                let mut said: Vec<Said> = line["total_cost_usd"].as_f64().map(Said::Cost).into_iter().collect();
+                if line["is_error"] == true {
+                    said.extend(headless::error(&line["result"]));
+                }
+                said
+            }
+            _ => Vec::new(),
+        },
+    }),
     servers: Dialect {
         project: Some(".mcp.json"),
         expansion: Expansion::BRACED,

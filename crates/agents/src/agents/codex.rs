@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url};
+use super::headless::{self, Attach, Headless};
 use super::imports::{Also, At, Form, Imports, Kept, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use crate::forms::skill::Fault;
@@ -50,6 +51,40 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: |homes, _| AGENT.folder(homes),
         rejects_empty_events: false,
     },
+    headless: Some(Headless {
+        args: &[
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            "--ephemeral",
+            "--sandbox",
+            "read-only",
+            "-c",
+            "features.shell_tool=false",
+            "-c",
+            "features.multi_agent=false",
+            "-c",
+            "web_search=\"disabled\"",
+        ],
+        variables: &[],
+        // Codex reads a `.codex` folder only after the user has trusted it.
+        attach: Attach::Arguments(|program, args| {
+            let settings = [
+                format!("command={}", json!(program)),
+                format!("args={}", json!(args)),
+                "default_tools_approval_mode=\"approve\"".to_owned(),
+            ];
+            settings.into_iter().flat_map(|setting| ["-c".to_owned(), format!("mcp_servers.mcpkg.{setting}")]).collect()
+        }),
+        also: "the MCP servers in your configuration, and those of its own tools that run no commands",
+        read: |line| match (line["type"].as_str(), line["item"]["type"].as_str()) {
+            (Some("item.completed"), Some("agent_message")) => {
+                headless::text(&line["item"]["text"]).into_iter().collect()
+            }
+            (Some("turn.failed"), _) => headless::error(&line["error"]["message"]),
+            _ => Vec::new(),
+        },
+    }),
     servers: Dialect {
         document: Document::new(Format::Toml, "mcp_servers"),
         project: Some(".codex/config.toml"),

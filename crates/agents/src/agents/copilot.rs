@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
+use super::headless::{self, Attach, Headless};
 use super::imports::{At, Imports, Kept};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, ListedCommands, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::COPILOT;
@@ -38,6 +39,28 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: in_working_folder,
         rejects_empty_events: false,
     },
+    headless: Some(Headless {
+        args: &[
+            "--output-format",
+            "json",
+            "--disable-builtin-mcps",
+            "--no-ask-user",
+            "--additional-mcp-config",
+            "@mcpkg.json",
+            "--available-tools",
+            "mcpkg",
+            "--allow-tool",
+            "mcpkg",
+        ],
+        variables: &[],
+        attach: Attach::File { name: "mcpkg.json", content: |entry| json!({ "mcpServers": { "mcpkg": entry } }) },
+        also: "none of its own tools",
+        read: |line| match line["type"].as_str() {
+            Some("assistant.message") => headless::text(&line["data"]["content"]).into_iter().collect(),
+            Some("session.error") => headless::error(&line["data"]["message"]),
+            _ => Vec::new(),
+        },
+    }),
     servers: Dialect {
         // Copilot CLI also reads `.mcp.json`, but that file is Claude Code's.
         project: Some(".github/mcp.json"),

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
+use super::headless::{self, Attach, Headless, Said};
 use super::imports::{At, Imports, Kept};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OwnInstructions, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use crate::forms::skill::Fault;
@@ -35,6 +36,27 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: in_working_folder,
         rejects_empty_events: true,
     },
+    headless: Some(Headless {
+        args: &["--output-format", "stream-json", "--allowed-mcp-server-names", "mcpkg"],
+        // Gemini ignores the settings of a folder that it does not trust.
+        variables: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
+        attach: Attach::File {
+            name: ".gemini/settings.json",
+            content: |mut entry| {
+                entry["trust"] = json!(true);
+                json!({ "mcpServers": { "mcpkg": entry } })
+            },
+        },
+        also: "those of its own tools that need no permission",
+        read: |line| match (line["type"].as_str(), line["role"].as_str(), line["content"].as_str()) {
+            (Some("message"), Some("assistant"), Some(part)) if line["delta"] == true => {
+                vec![Said::Part(part.to_owned())]
+            }
+            (Some("message"), Some("assistant"), _) => headless::text(&line["content"]).into_iter().collect(),
+            (Some("result"), ..) if line["status"] == "error" => headless::error(&line["error"]["message"]),
+            _ => Vec::new(),
+        },
+    }),
     servers: Dialect {
         document: Document::new(Format::Json { comments: true }, "mcpServers"),
         project: Some(".gemini/settings.json"),

@@ -35,6 +35,7 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: in_home,
         rejects_empty_events: false,
     },
+    headless: None,
     servers: Dialect {
         project: Some(".kiro/settings/mcp.json"),
         expansion: Expansion::BRACED,

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod cline;
+pub mod headless;
 pub mod homes;
 pub mod imports;
 pub mod places;

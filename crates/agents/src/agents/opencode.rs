@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
+use super::headless::{self, Attach, Headless, Said};
 use super::imports::{Also, At, Form, Imports, Kept, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use crate::forms::subagent;
@@ -40,6 +41,23 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: in_working_folder,
         rejects_empty_events: false,
     },
+    headless: Some(Headless {
+        args: &["run", "--format", "json"],
+        variables: &[],
+        attach: Attach::File {
+            name: "opencode.json",
+            content: |entry| {
+                json!({ "mcp": { "mcpkg": entry }, "permission": { "*": "deny", "mcpkg_*": "allow" } })
+            },
+        },
+        also: "none of its own tools",
+        read: |line| match line["type"].as_str() {
+            Some("text") => headless::text(&line["part"]["text"]).into_iter().collect(),
+            Some("step_finish") => line["part"]["cost"].as_f64().map(Said::Cost).into_iter().collect(),
+            Some("error") => headless::error(&line["error"]["data"]["message"]),
+            _ => Vec::new(),
+        },
+    }),
     servers: Dialect {
         document: Document::new(Format::Json { comments: true }, "mcp"),
         project: Some("opencode.json"),

@@ -37,6 +37,7 @@ pub(super) static AGENT: Agent = Agent {
         starts_in: in_home,
         rejects_empty_events: false,
     },
+    headless: None,
     servers: Dialect {
         document: Document::new(Format::Json { comments: true }, "servers"),
         project: Some(".vscode/mcp.json"),

@@ -17,7 +17,11 @@ mod record;
 mod runs;
 mod standing;
 
-use mcpkg_core::op::Domain;
+pub use binary::on_path;
+
+use entry::Wanted;
+use mcpkg_base::error::{Error, Result};
+use mcpkg_core::op::{Context, Domain, Identity};
 
 /// The group of this domain's operations, which are not tools for agents.
 pub const GROUP: &str = "client";
@@ -29,3 +33,14 @@ pub const DOMAIN: Domain = Domain {
     health: health::health,
     ..Domain::EMPTY
 };
+
+/// Returns the program and the arguments that start this mcpkg on the selected project, as a server of contract 004.
+///
+/// # Errors
+/// `E_NO_PROJECT`; `E_INVALID_ARGUMENT` if the address of the database contains a password.
+pub fn assistant(context: &Context) -> Result<(String, Vec<String>)> {
+    match Wanted::start(context, config_file::Scope::Project, Identity::Assistant)? {
+        Wanted::Start { program, args } => Ok((program, args)),
+        Wanted::Url { .. } => Err(Error::internal("an entry that starts a program has a URL")),
+    }
+}

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::agents;
 use crate::agents::homes::Homes;
 use crate::client::GROUP;
+use crate::client::binary::on_path;
 use crate::client::config_file::{ConfigFile, is_installed};
 use crate::client::our_entry::{OurEntry, our_entries};
 use mcpkg_base::error::Result;
@@ -67,6 +68,7 @@ impl Operation for List {
                 "agent": agent.name,
                 "title": agent.title,
                 "installed": installed,
+                "can_be_asked": agent.headless.is_some() && on_path(agent.client.program).is_some(),
                 "entries": entries.iter().map(OurEntry::data).collect::<Vec<_>>(),
             }));
         }
