@@ -484,6 +484,9 @@ fn every_command_keeps_to_the_schema() {
     ] {
         run(step);
     }
+    let runs = run(&["workflow", "runs"])["runs"].as_array().expect("runs").clone();
+    let made = runs.iter().find(|run| run["name"] == "mcpkg:prompt:create").expect("a run")["run"].clone();
+    run(&["draft", "infer", made.as_str().expect("an id"), "--name", "again"]);
     let draft = run(&["draft", "list"])["drafts"][0]["id"].as_str().expect("an id").to_owned();
     for command in ["show", "diff", "validate", "plan", "edit", "reject"] {
         run(&["draft", command, &draft]);
@@ -491,6 +494,7 @@ fn every_command_keeps_to_the_schema() {
     // A request is made by an agent alone, and consent and trust need a terminal, as a run of a workflow does.
     // What it is that Sigstore's bundles are checked against depends on a feature of cargo's.
     let unseen = [
+        "ask",
         "plugin-add",
         "workflow-run",
         "workflow-pause",

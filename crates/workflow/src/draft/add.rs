@@ -118,6 +118,11 @@ fn as_kept(text: String) -> Result<String> {
 }
 
 impl Add {
+    /// Returns the proposal of a new workflow's text.
+    pub fn of(yaml: String) -> Self {
+        Self { yaml: Some(Text::Agent(yaml)), draft: None, message: None, replaces: None, revision: None }
+    }
+
     /// Returns the revision that the draft is based on; `None` for a new workflow.
     fn base(&self, db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Base>> {
         let Some(replaces) = &self.replaces else {

@@ -2,9 +2,10 @@
 
 mod draft;
 mod operation;
+mod propose;
 mod recorded;
 mod reference;
 
 use mcpkg_core::op::Entry;
 
-pub(super) const OPS: &[Entry] = &[Entry::of::<operation::Infer>()];
+pub(super) const OPS: &[Entry] = &[Entry::of::<operation::Infer>(), Entry::of::<propose::Propose>()];

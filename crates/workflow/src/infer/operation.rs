@@ -18,7 +18,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
 
 /// Default name of the workflow.
-const USUAL: &str = "session";
+pub(super) const USUAL: &str = "session";
 
 /// Make a workflow from runs
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -71,37 +71,48 @@ impl Operation for Infer {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let name = self.name.as_deref().unwrap_or(USUAL);
-        check_name(name)?;
         let since = self.since.as_deref().map(|since| moment(since, context)).transpose()?;
-        let calls = match (self.session_log.as_slice(), since) {
-            ([], since) => of_asker(context, since)?,
-            (log, None) => of_log(context, log)?,
-            (_, Some(_)) => {
-                let why = "Pass either `session_log` or `since`, not both";
-                return Err(Error::new(Code::InvalidArgument, why));
-            }
-        };
-        let commands = reachable(context);
-        let mut draft = draft::of(name, calls, &commands)?;
-        let yaml = draft.definition.to_yaml()?;
-        for found in checked(&yaml, &commands)?.findings {
-            let confidence = None;
-            let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-            let word = if found.severity == Severity::Error { "error" } else { "warning" };
-            draft.diagnostics.push(Diagnostic {
-                message: format!("{word}: {}{hint}", found.message),
-                code: Some(found.code.name()),
-                line: Some(found.span.line),
-                confidence,
-                ..Diagnostic::default()
-            });
-        }
+        let (draft, yaml) = inferred(context, name, &self.session_log, since)?;
         let lines: Vec<String> = draft.diagnostics.iter().map(line).collect();
         let data = json!({ "draft": draft::data(&draft)?, "yaml": yaml });
         let reply = Reply::new(Body::Text(yaml + "\n"), data);
         // Agents get the remarks as part of the draft.
         Ok(if context.is_shell() { reply.warn(lines) } else { reply })
     }
+}
+
+/// Makes a workflow from the runs of a log, or else from the caller's own runs since a time. Returns it with its text.
+pub(super) fn inferred(
+    context: &Context,
+    name: &str,
+    log: &[Logged],
+    since: Option<i64>,
+) -> Result<(draft::Draft, String)> {
+    check_name(name)?;
+    let calls = match (log, since) {
+        ([], since) => of_asker(context, since)?,
+        (log, None) => of_log(context, log)?,
+        (_, Some(_)) => {
+            let why = "Pass either `session_log` or `since`, not both";
+            return Err(Error::new(Code::InvalidArgument, why));
+        }
+    };
+    let commands = reachable(context);
+    let mut draft = draft::of(name, calls, &commands)?;
+    let yaml = rendered(&draft.definition)?;
+    for found in checked(&yaml, &commands)?.findings {
+        let confidence = None;
+        let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let word = if found.severity == Severity::Error { "error" } else { "warning" };
+        draft.diagnostics.push(Diagnostic {
+            message: format!("{word}: {}{hint}", found.message),
+            code: Some(found.code.name()),
+            line: Some(found.span.line),
+            confidence,
+            ..Diagnostic::default()
+        });
+    }
+    Ok((draft, yaml))
 }
 
 /// Parses a time or a duration before now; returns milliseconds since the epoch.
@@ -116,7 +127,7 @@ fn moment(text: &str, context: &Context) -> Result<i64> {
 }
 
 /// Formats a remark for people.
-fn line(told: &Diagnostic) -> String {
+pub(super) fn line(told: &Diagnostic) -> String {
     let place = [&told.step, &told.argument].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(".");
     let sure = told.confidence.map(|confidence| format!(" ({confidence:?})").to_lowercase()).unwrap_or_default();
     let code = told.code.map(|code| format!(" [{code}]")).unwrap_or_default();
