@@ -1,5 +1,19 @@
 //! Sets up the log on stderr.
 
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Mutex;
+
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+use mcpkg_base::disk;
+use mcpkg_base::error::Result;
+use mcpkg_base::file;
 use mcpkg_base::marks;
 use mcpkg_base::redact::redact;
 use mcpkg_core::op::Identity;
@@ -7,7 +21,7 @@ use mcpkg_core::op::Identity;
 /// Writes log events to stderr. It redacts secrets and marks control characters. Each event is a single write.
 struct Log;
 
-impl std::io::Write for Log {
+impl Write for Log {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
         std::io::stderr().write_all(marks::text(&redact(&String::from_utf8_lossy(line))).as_bytes())?;
         Ok(line.len())
@@ -18,9 +32,55 @@ impl std::io::Write for Log {
     }
 }
 
-/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp stays at info or above, because at
-/// debug it formats whole results. A server that runs as smctl (contract 003) also reads `SMCTL_LOG`.
-pub(super) fn log(verbose: u8, identity: Identity) {
+/// The log target of audited calls.
+const AUDIT: &str = "mcpkg::audit";
+
+/// Writes each audited call to a file, as a line of JSON. `mcpkg ask` follows the calls of its agent there.
+struct Calls(Mutex<File>);
+
+impl Calls {
+    fn to(path: &Path) -> Result<Self> {
+        let opened = file::open_with(OpenOptions::new().append(true).create(true), path);
+        opened.map(|file| Self(Mutex::new(file))).map_err(|error| disk::failed("open", path, error))
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Calls {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() != AUDIT {
+            return;
+        }
+        let mut fields = Fields(Map::new());
+        event.record(&mut fields);
+        let line = redact(&Value::Object(fields.0).to_string()) + "\n";
+        if let Ok(mut file) = self.0.lock() {
+            // The call itself has succeeded, whether or not somebody can follow it.
+            let _ = file.write_all(line.as_bytes());
+        }
+    }
+}
+
+/// The fields of an event.
+struct Fields(Map<String, Value>);
+
+impl Visit for Fields {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}").into());
+    }
+}
+
+/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp stays at info or above,
+/// because at debug it formats whole results. A server that runs as smctl (contract 003) also reads
+/// `SMCTL_LOG`. Audited calls are also written to the file `calls`.
+pub(super) fn log(verbose: u8, identity: Identity, calls: Option<&Path>) -> Result<()> {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;
     let default = match verbose {
@@ -42,10 +102,15 @@ pub(super) fn log(verbose: u8, identity: Identity) {
     if loud && let Ok(cap) = "rmcp=info".parse() {
         filter = filter.add_directive(cap);
     }
-    let _ = tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| Log)
         .with_ansi(false)
         .with_target(false)
-        .try_init();
+        .finish();
+    let _ = match calls {
+        None => log.try_init(),
+        Some(path) => log.with(Calls::to(path)?).try_init(),
+    };
+    Ok(())
 }

@@ -77,8 +77,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let globals = Globals::from(&matches);
     let output = Output::new(&globals);
-    log(globals.verbose, serve::identity(&matches, called));
-    let dispatched = unless_panicked(|| dispatch(&matches, &globals, &output, called));
+    let logged = log(globals.verbose, serve::identity(&matches, called), serve::calls(&matches));
+    let dispatched = logged.and_then(|()| unless_panicked(|| dispatch(&matches, &globals, &output, called)));
     crate::DOMAINS.iter().for_each(|domain| (domain.ending)());
     match dispatched.map_err(|error| globals.flags.in_error(error)) {
         Ok(status) => status,

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -228,6 +228,7 @@ fn arguments() -> Command {
                 .help("Maximum size of one request, in bytes [default: 67108864]"),
         )
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
+        .arg(Arg::new("calls").long("calls").value_name("FILE").value_parser(value_parser!(PathBuf)).hide(true))
 }
 
 /// Returns the endpoints that domains add outside MCP. Flags enable them.
@@ -281,6 +282,12 @@ pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
     let named = matches.get_one::<String>("as");
     let known = |known: &mcp::Identity| named.is_some_and(|name| name == known.name());
     mcp::Identity::ALL.into_iter().find(known).unwrap_or_else(|| called.identity())
+}
+
+/// Returns the file that a line about each call is written to, besides the log.
+pub(super) fn calls(line: &ArgMatches) -> Option<&Path> {
+    let (_, matches) = line.subcommand().filter(|(name, _)| *name == "serve")?;
+    matches.get_one::<PathBuf>("calls").map(PathBuf::as_path)
 }
 
 pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globals, output: &Output) -> Result<u8> {
