@@ -138,9 +138,14 @@ export function words(agent, text) {
     return AGENTS[agent].words(text, home(agent));
 }
 
+/** Returns the variables of an agent that runs offline. */
+export function environment(agent) {
+    return { PATH: process.env.PATH, HOME: home(agent), ...AGENTS[agent].env };
+}
+
 /** Runs an agent, with more variables than its own where they are given; returns what it said. */
 export async function run(agent, given, project, more) {
-    const env = { PATH: process.env.PATH, HOME: home(agent), ...AGENTS[agent].env, ...more };
+    const env = { ...environment(agent), ...more };
     const [command, ...first] = program.endsWith('.js') ? [process.execPath, program] : [program];
     const child = spawn(command, [...first, ...given], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';

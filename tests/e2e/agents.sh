@@ -33,7 +33,7 @@ export E2E_MODEL="$address"
 [ $# -gt 0 ] || set -- claude codex copilot gemini opencode
 for name in "$@"; do
     agent "$name"
-    scripts="agents_tools.mjs agents_forms.mjs agents_consent.mjs agents_answers.mjs"
+    scripts="agents_tools.mjs agents_forms.mjs agents_consent.mjs agents_answers.mjs agents_ask.mjs"
     case $name in claude | opencode) scripts="agents.mjs $scripts" ;; esac
     if [ "$name" = claude ]; then scripts="$scripts agents_search.mjs"; fi
     for script in $scripts; do

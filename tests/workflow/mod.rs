@@ -1,5 +1,6 @@
 //! Contract 004: commands and workflows.
 
+pub(crate) mod ask;
 mod catalogs;
 pub(crate) mod faults;
 mod index;

@@ -69,6 +69,9 @@ pub enum Kind {
     /// A time-limited permission for plans that only read from one catalog, so that each plan needs no approval of its
     /// own. The SHA-256 covers the requester, the project, and the catalog with its URL.
     Reads,
+    /// An agent that mcpkg may run on your requests; the SHA-256 covers its command, the server that it gets, and the
+    /// project.
+    Agent,
     /// A run that was started on this machine, until it ends; the SHA-256 covers its id and plan.
     Run,
     /// The Sigstore root that you use instead of the embedded one. There is only one such record.
@@ -98,6 +101,7 @@ impl Kind {
             Kind::WorkspaceBuild => "workspace-builds",
             Kind::Workflow => "workflows",
             Kind::Reads => "reads",
+            Kind::Agent => "agents",
             Kind::Run => "runs",
             Kind::SigstoreRoot => "sigstore-root",
         }

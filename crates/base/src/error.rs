@@ -210,6 +210,7 @@ codes! {
     HttpRefused          "E_HTTP_REFUSED"                  1 -32602 -32000 Caller  "http_refused" ["ask_user"] "A request was not sent, or a redirect was not followed, because the catalog does not allow the host; the message names the host.";
     PluginUnavailable    "E_PLUGIN_UNAVAILABLE"            1 -32603 -32000 Machine "plugin_unavailable" ["wait" "retry_command"] "A plugin cannot be started or reached, so it was not called; if it has failed before, retry_after_ms says when mcpkg will try again.";
     PluginFailed         "E_PLUGIN_FAILED"                 1 -32603 -32000 Machine "plugin_failed" ["retry_command"] "A plugin's tool failed, or the plugin exited or violated the protocol during the call; details have the plugin's output.";
+    AgentFailed          "E_AGENT_FAILED"                  1 -32603 -32000 Machine "agent_failed" ["retry_command"] "The agent that `mcpkg ask` runs could not be started, or it failed; details.drafts lists the drafts that it proposed before.";
     HttpFailed           "E_HTTP_FAILED"                   1 -32603 -32000 Machine "http_failed" ["retry_command"] "An API cannot be reached, returned a status other than 2xx, or sent an unreadable response; details have the status and the start of the response.";
 }
 

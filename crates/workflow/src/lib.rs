@@ -3,6 +3,7 @@
 mod answer;
 pub mod api;
 mod argument;
+mod ask;
 mod binding;
 mod canonical;
 pub mod check;
@@ -97,6 +98,7 @@ pub const DOMAIN: Domain = Domain {
         run::OPS,
         infer::OPS,
         suggest::OPS,
+        ask::OPS,
     ],
     commands: &[
         ("command", "Find commands from all sources, see what they take and return, and run them"),
@@ -130,6 +132,7 @@ pub const DOMAIN: Domain = Domain {
     undo: Undo {
         items: &[&draft::undo::Drafts],
         lasting: &[
+            ("ask", "an agent's run cannot be undone; undo its drafts"),
             ("command.run", "a run's effects outside cannot be undone"),
             ("execute", "a run's effects outside cannot be undone"),
             ("plugin.check", "it recorded the tools that the plugin has"),
@@ -141,6 +144,7 @@ pub const DOMAIN: Domain = Domain {
         ..Undo::NOTHING
     },
     ending: || {
+        ask::end_all();
         runner::end_all();
         plugin::end_all();
     },

@@ -18,6 +18,7 @@ pub(super) mod undo;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Entry;
 use mcpkg_store::Db;
+use mcpkg_store::drafts::Draft;
 use mcpkg_store::projects::Project;
 
 pub(super) const OPS: &[Entry] = &[
@@ -32,7 +33,7 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<reject::Reject>(),
 ];
 
-/// Returns the text of a draft. Fails with `E_DRAFT_STALE` if a person has already decided about it.
-pub fn waiting_text(db: &Db<'_>, project: &Project, id: &str) -> Result<String> {
-    kept::Kept::waiting(db, project, id).map(|kept| kept.text)
+/// Returns a draft that nobody has decided yet, and its text; fails with `E_DRAFT_STALE` otherwise.
+pub fn waiting(db: &Db<'_>, project: &Project, id: &str) -> Result<(Draft, String)> {
+    kept::Kept::waiting(db, project, id).map(|kept| (kept.draft, kept.text))
 }

@@ -31,7 +31,7 @@ pub fn saved(context: &Context, name: &str) -> Result<String> {
 
 /// Returns the text of a draft; fails with `E_DRAFT_STALE` if a person has already decided.
 pub fn drafted(context: &Context, id: &str) -> Result<String> {
-    context.read(|db, project| draft::waiting_text(db, project, id))
+    context.read(|db, project| draft::waiting(db, project, id).map(|(_, text)| text))
 }
 
 impl Wanted {

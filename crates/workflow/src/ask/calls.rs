@@ -1,0 +1,111 @@
+//! Follows the calls of the attached server, which it writes to a file.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use mcpkg_base::file;
+use uuid::Uuid;
+
+/// The most bytes to read at once.
+const PIECE: u64 = 1 << 20;
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Call {
+    pub tool: String,
+    /// `ok`, or the code of the error.
+    pub outcome: String,
+    /// A summary of the answer, such as `665 bytes` or `errors=[1] warnings=[0]`.
+    #[serde(default)]
+    answered: String,
+}
+
+impl Call {
+    /// Returns the id of the draft that the call made.
+    pub fn draft(&self) -> Option<Uuid> {
+        let id = self.answered.split(' ').find_map(|field| field.strip_prefix("id="));
+        id.filter(|_| self.tool == "propose_workflow" && self.outcome == "ok").and_then(|id| Uuid::parse_str(id).ok())
+    }
+
+    /// Returns the outcome for people: the size of the answer, its counts, or the error.
+    pub fn shown(&self) -> String {
+        if self.outcome != "ok" {
+            return self.outcome.clone();
+        }
+        let counts = self.answered.split(' ').filter_map(|field| {
+            let (name, count) = field.split_once("=[")?;
+            Some(format!("{name} {}", count.strip_suffix(']')?))
+        });
+        let counts = counts.collect::<Vec<_>>().join(", ");
+        match (counts.is_empty(), self.answered.contains('=')) {
+            (false, _) => counts,
+            (true, false) if !self.answered.is_empty() => self.answered.clone(),
+            _ => "ok".to_owned(),
+        }
+    }
+}
+
+/// The file of a run's calls, read up to some line.
+pub struct Calls {
+    path: PathBuf,
+    read: u64,
+}
+
+impl Calls {
+    pub fn of(path: PathBuf) -> Self {
+        Self { path, read: 0 }
+    }
+
+    /// Returns the calls since the last time. A line that is not complete yet comes with the next ones.
+    pub fn next(&mut self) -> Vec<Call> {
+        // The server creates the file when the agent starts it.
+        let Ok(mut file) = file::open(&self.path) else { return Vec::new() };
+        let mut bytes = Vec::new();
+        let read = file.seek(SeekFrom::Start(self.read)).and_then(|_| file.take(PIECE).read_to_end(&mut bytes));
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        if read.is_err() {
+            return Vec::new();
+        }
+        self.read += whole as u64;
+        bytes[..whole].split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_as_they_are_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("calls.jsonl");
+        let mut calls = Calls::of(path.clone());
+        assert_eq!(calls.next(), []);
+        let line = r#"{"tool":"search_commands","outcome":"ok","micros":7,"answered":"665 bytes"}"#;
+        std::fs::write(&path, format!("{line}\n{{\"tool\":\"val")).expect("written");
+        let found = calls.next();
+        assert_eq!((found.len(), found[0].shown().as_str()), (1, "665 bytes"));
+        assert_eq!(calls.next(), []);
+        let rest = r#"{"tool":"validate_workflow","outcome":"ok","answered":"errors=[1] warnings=[0]"}"#;
+        std::fs::write(&path, format!("{line}\n{rest}\nno json\n")).expect("written");
+        let found = calls.next();
+        assert_eq!((found.len(), found[0].shown().as_str()), (1, "errors 1, warnings 0"));
+    }
+
+    #[test]
+    fn a_draft_is_named_by_the_call_that_made_it() {
+        let id = Uuid::from_u128(7);
+        let call = |tool: &str, outcome: &str| Call {
+            tool: tool.to_owned(),
+            outcome: outcome.to_owned(),
+            answered: format!("id={id} workflow=w yaml=(42 bytes)"),
+        };
+        assert_eq!(call("propose_workflow", "ok").draft(), Some(id));
+        assert_eq!(call("propose_workflow", "E_NOT_FOUND").draft(), None);
+        assert_eq!(call("get_command_spec", "ok").draft(), None);
+        assert_eq!(call("get_command_spec", "ok").shown(), "ok");
+        assert_eq!(call("get_command_spec", "E_NOT_FOUND").shown(), "E_NOT_FOUND");
+    }
+}

@@ -1,0 +1,210 @@
+//! Runs the agent until it ends, the time is up, or the user gives up. Then its whole process group has ended.
+
+use std::io::Write;
+use std::process::ExitStatus;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::process::{Failure, GRACE, Printed, Running};
+use mcpkg_core::op::{Context, Reply};
+
+use super::calls::Calls;
+use super::launch::{CALLS, Launch};
+use super::output::{self, Speech};
+use super::progress::{Progress, safe};
+use crate::answer::cut;
+
+/// How often to look for new calls of the attached server.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long to wait for the rest of the output after the agent has ended.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// The most bytes of the agent's error output in an error.
+const EXCERPT: usize = 500;
+
+/// Why a run ended.
+enum End {
+    Exited(ExitStatus),
+    TimedOut,
+    Cancelled,
+}
+
+/// Runs the agent on a prompt, and reports what it does.
+pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) -> Result<Reply> {
+    // Dropped last: whoever waits for the end of the run finds its folder removed.
+    let live = Live::begin(&context.cancelled);
+    let failed = |error| Error::new(Code::FileFailed, format!("Cannot create a temporary folder: {error}"));
+    let folder = tempfile::Builder::new().prefix("mcpkg-ask-").tempdir().map_err(failed)?;
+    let program = launch.prepared(folder.path())?;
+    note(context, launch)?;
+    let mut running = program.start().map_err(|failure| lost(launch, &failure))?;
+    if let Some(mut stdin) = running.stdin() {
+        let prompt = prompt.to_owned();
+        // The agent may print before it has read everything. If it reads nothing, its exit explains more than the pipe.
+        thread::spawn(move || drop(stdin.write_all(prompt.as_bytes())));
+    }
+    let stdout = running.stdout().ok_or_else(|| Error::internal("the agent has no output"))?;
+    let mut following = Following {
+        progress: Progress::new(context, launch),
+        launch,
+        lines: output::follow(stdout),
+        speech: Speech::default(),
+        calls: Calls::of(folder.path().join(CALLS)),
+    };
+    let end = following.until_end(&mut running, limit, &live.cancelled);
+    // Whatever happened, nothing of the agent keeps running.
+    running.end(GRACE);
+    let end = end?;
+    following.rest()?;
+    let progress = following.progress;
+    let title = launch.agent.title;
+    match end {
+        End::Exited(status) if status.success() && progress.error.is_none() => Ok(progress.reply()),
+        End::Exited(status) => {
+            Err(progress.in_error(exited(launch, status, progress.error.as_deref(), &running.stderr())))
+        }
+        End::TimedOut => Err(progress.in_error(
+            Error::new(Code::Timeout, format!("{title} did not finish in time, so mcpkg ended it"))
+                .hint("allow more time with --timeout, such as --timeout 30m"),
+        )),
+        End::Cancelled => {
+            Err(progress.in_error(Error::new(Code::Cancelled, format!("Cancelled; mcpkg ended {title}"))))
+        }
+    }
+}
+
+/// Records in the trail that the agent was started.
+fn note(context: &Context, launch: &Launch) -> Result<()> {
+    let author = context.author();
+    context.store.write(|db| context.event(db, author, Some(&launch.project), "ask", launch.agent.name))
+}
+
+/// What a run is followed by.
+struct Following<'a> {
+    progress: Progress<'a>,
+    launch: &'a Launch,
+    lines: Receiver<Value>,
+    speech: Speech,
+    calls: Calls,
+}
+
+impl Following<'_> {
+    fn until_end(&mut self, running: &mut Running, limit: Duration, cancelled: &CancellationToken) -> Result<End> {
+        let until = Instant::now() + limit;
+        loop {
+            let now = Instant::now();
+            match running.wait(until.min(now + LOOK), cancelled) {
+                Ok(Some(status)) => return Ok(End::Exited(status)),
+                Ok(None) if now >= until => return Ok(End::TimedOut),
+                Ok(None) => {}
+                Err(Failure::Cancelled) => return Ok(End::Cancelled),
+                Err(failure) => return Err(lost(self.launch, &failure)),
+            }
+            self.look()?;
+        }
+    }
+
+    /// Reports what is new: first the calls, since the agent talks about them afterwards.
+    fn look(&mut self) -> Result<()> {
+        for call in self.calls.next() {
+            self.progress.called(&call)?;
+        }
+        while let Ok(line) = self.lines.try_recv() {
+            self.heard(&line)?;
+        }
+        Ok(())
+    }
+
+    /// Reports everything up to the end of the output.
+    fn rest(&mut self) -> Result<()> {
+        self.look()?;
+        let until = Instant::now() + DRAIN;
+        while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            self.heard(&line)?;
+        }
+        if let Some(said) = self.speech.end() {
+            self.progress.said(said)?;
+        }
+        for call in self.calls.next() {
+            self.progress.called(&call)?;
+        }
+        Ok(())
+    }
+
+    fn heard(&mut self, line: &Value) -> Result<()> {
+        self.speech.of(self.launch.headless, line).into_iter().try_for_each(|said| self.progress.said(said))
+    }
+}
+
+fn lost(launch: &Launch, failure: &Failure) -> Error {
+    let why = match failure {
+        Failure::NotStarted(error) | Failure::Lost(error) => error.to_string(),
+        Failure::TimedOut | Failure::Cancelled => "it was ended".to_owned(),
+    };
+    Error::new(Code::AgentFailed, format!("Cannot run {}: {why}", launch.agent.title))
+}
+
+fn exited(launch: &Launch, status: ExitStatus, error: Option<&str>, stderr: &Printed) -> Error {
+    let stderr = stderr.text_by(
+        |text| safe(&text),
+        |head, tail| {
+            let (head, tail) = mcpkg_base::redact::redact_at_cut(head, tail);
+            (safe(&head), safe(&tail))
+        },
+    );
+    // The last lines say what went wrong; the first ones are warnings.
+    let start = stderr.len().saturating_sub(EXCERPT);
+    let start = (start..stderr.len()).find(|at| stderr.is_char_boundary(*at)).unwrap_or(stderr.len());
+    let why = match (error, stderr[start..].trim()) {
+        (Some(error), _) => cut(error, EXCERPT),
+        (None, "") => status.to_string(),
+        (None, said) => format!("{status}: {said}"),
+    };
+    let program = launch.agent.client.program;
+    Error::new(Code::AgentFailed, format!("{} failed: {why}", launch.agent.title))
+        .hint(format!("start `{program}` yourself to see whether it works and is signed in"))
+}
+
+/// The runs of this process.
+static LIVE: Mutex<Vec<Arc<CancellationToken>>> = Mutex::new(Vec::new());
+static ENDED: Condvar = Condvar::new();
+
+/// A run, which counts as live until it is dropped.
+struct Live {
+    /// Cancelled with the call, or by [`end_all`].
+    cancelled: Arc<CancellationToken>,
+}
+
+impl Live {
+    fn begin(call: &CancellationToken) -> Self {
+        let cancelled = Arc::new(call.child_token());
+        lives().push(Arc::clone(&cancelled));
+        Self { cancelled }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        lives().retain(|live| !Arc::ptr_eq(live, &self.cancelled));
+        ENDED.notify_all();
+    }
+}
+
+fn lives() -> MutexGuard<'static, Vec<Arc<CancellationToken>>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the agents that still run, and waits until they have ended.
+pub fn end_all() {
+    let live = lives();
+    live.iter().for_each(|cancelled| cancelled.cancel());
+    // The wait has a limit: an agent gets the grace period, and is killed then.
+    drop(ENDED.wait_timeout_while(live, 2 * GRACE, |live| !live.is_empty()));
+}
