@@ -128,7 +128,7 @@ impl Plain<'_> {
             return Err(Error::new(Code::ReadOnly, "The console was started with --read-only"));
         }
         match &action.does {
-            Does::Open(Place::Editor(_) | Place::Form(_)) => {
+            Does::Open(Place::Editor(_) | Place::Form(_) | Place::Ask(_)) => {
                 self.output.print("A plain console has no editor. Use the commands of `mcpkg help` instead.\n")?;
                 return Ok(Next::Stay);
             }

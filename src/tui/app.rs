@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use mcpkg_base::error::Error;
-use mcpkg_console::place::{Place, ROOTS};
+use mcpkg_console::place::{Place, ROOTS, Text};
 use mcpkg_console::screen::{Body, Tone};
 use mcpkg_console::{Does, Invocation, Screen, reply};
 use mcpkg_core::op::{Domains, Reply};
@@ -42,6 +42,8 @@ pub struct App {
     pub asking: Option<Asking>,
     /// Questions of other operations, to show after the current one.
     later: VecDeque<Question>,
+    /// Closed panels whose agent is still running.
+    pub(super) aside: Vec<Level>,
     pub message: Option<(Tone, String)>,
     /// The note to send with the next approval or denial.
     pub note: String,
@@ -73,6 +75,7 @@ impl App {
             typing: Typing::Nothing,
             asking: None,
             later: VecDeque::new(),
+            aside: Vec::new(),
             message: None,
             note: String::new(),
             waiting: None,
@@ -134,6 +137,7 @@ impl App {
                 false => self.ask(question),
             },
             Message::Progress(text) => self.message = Some((Tone::Plain, text)),
+            Message::Reported(invocation, reply, now) => self.reported(&invocation, &reply, now, &mut tasks),
             Message::Done(invocation, result) => self.done(&invocation, result.as_deref(), &mut tasks),
             Message::Checked(version, findings) => self.checked(version, findings),
             Message::Planned(version, lines) => {
@@ -159,9 +163,11 @@ impl App {
         if let Some(root) = ROOTS.iter().position(|(_, _, known)| *known == place) {
             return self.go(root, tasks);
         }
-        self.stacks[self.root].push(Level::new(place));
+        let level = self.level_for(place);
+        self.stacks[self.root].push(level);
         self.typing = match self.level().place {
             Place::Palette => Typing::Filter,
+            Place::Ask(_) if self.level().asked.is_none() => Typing::Field,
             _ => Typing::Nothing,
         };
         self.load(tasks);
@@ -170,7 +176,9 @@ impl App {
     /// Switches to a root and its stack. If it is already the current root, closes the screens above its first one.
     pub fn go(&mut self, root: usize, tasks: &mut Vec<Task>) {
         match root == self.root {
-            true => self.stacks[root].truncate(1),
+            true => {
+                self.stacks[root].drain(1..).collect::<Vec<_>>().into_iter().for_each(|level| self.put_aside(level))
+            }
             false => self.root = root,
         }
         if root == 1 {
@@ -187,7 +195,9 @@ impl App {
     /// Closes the screen on top, unless it is the first one.
     pub fn back(&mut self, tasks: &mut Vec<Task>) {
         if !self.is_root() {
-            self.stacks[self.root].pop();
+            if let Some(level) = self.stacks[self.root].pop() {
+                self.put_aside(level);
+            }
             self.load(tasks);
         }
     }
@@ -310,7 +320,11 @@ impl App {
 
     fn done(&mut self, invocation: &Invocation, result: Result<&Reply, &Error>, tasks: &mut Vec<Task>) {
         self.running = self.running.saturating_sub(1);
+        let is_ask = self.agent_ended(invocation, result);
         match result {
+            // The panel shows the rest.
+            Ok(found) if is_ask => self.say(Tone::Good, &reply::sentence(found)),
+            Ok(found) if invocation.words == "draft infer" => self.inferred(found, tasks),
             Ok(found) => {
                 self.say(Tone::Good, &reply::sentence(found));
                 // The output of a form's command may be longer than the message line, so it gets a screen.
@@ -330,6 +344,23 @@ impl App {
         if self.level().place.is_live() {
             self.load(tasks);
         }
+    }
+
+    /// Opens the draft that was made from runs. The notes about it are on the screen below.
+    fn inferred(&mut self, found: &Reply, tasks: &mut Vec<Task>) {
+        if !matches!(self.level().place, Place::Marked(_)) {
+            // The user has gone elsewhere, and finds the draft in the inbox.
+            return self.say(Tone::Good, &reply::sentence(found));
+        }
+        self.level_mut().place = Place::Feed;
+        let lines = reply::lines(found);
+        let notes = found.warnings.len();
+        let mut level = Level::new(Place::Printed);
+        level.shown = Shown::Screen(Box::new(Screen::text("Feed > Notes about the draft", lines)));
+        self.stacks[self.root].push(level);
+        let id = found.data["id"].as_str().unwrap_or_default();
+        self.open(Place::Editor(Text::Draft(id.to_owned())), tasks);
+        self.say(Tone::Good, &format!("Proposed a workflow; esc shows {notes} notes about it"));
     }
 
     /// Returns the editor whose text still has this version.

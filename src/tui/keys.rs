@@ -9,6 +9,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui_textarea::CursorMove;
 
 use super::app::{App, Typing};
+use super::ask;
 use super::editor::Lower;
 use super::message::Task;
 
@@ -165,7 +166,7 @@ impl App {
         match key.code {
             KeyCode::Enter | KeyCode::Tab => {
                 self.typing = Typing::Nothing;
-                self.step_field(1);
+                self.level_mut().step_field(1);
             }
             KeyCode::Backspace => drop(field.value.pop()),
             KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => field.value.push(c),
@@ -237,6 +238,11 @@ impl App {
                 self.say(Tone::Warning, "The text is not saved: s saves it, D throws it away");
             }
             KeyCode::Char('D') => self.back(tasks),
+            KeyCode::Char('@') => {
+                if let Some(panel) = ask::about(&self.level().place) {
+                    self.open(panel, tasks);
+                }
+            }
             _ => return false,
         }
         true
@@ -313,6 +319,7 @@ impl App {
             }
             KeyCode::Char('q') if self.is_root() => self.leave(tasks),
             KeyCode::Char('q') => self.back(tasks),
+            key if self.ask_key(key, tasks) => {}
             KeyCode::Enter => self.enter(tasks),
             KeyCode::Tab | KeyCode::BackTab => {
                 let level = self.level_mut();
@@ -350,20 +357,10 @@ impl App {
     }
 
     fn form_char(&mut self, c: char, tasks: &mut Vec<Task>) -> bool {
-        let at = self.level().field;
         let Some(form) = self.form() else { return false };
         match c {
             'e' => self.typing = Typing::Field,
-            ' ' => {
-                if let Some(field) = form.fields.get_mut(at) {
-                    let next = field.values.iter().position(|value| *value == field.value).map_or(0, |now| now + 1);
-                    field.value = match field.is_flag {
-                        true if field.value.is_empty() => "on".to_owned(),
-                        true => String::new(),
-                        false => field.values.get(next).cloned().unwrap_or_default(),
-                    };
-                }
-            }
+            ' ' => self.choose(),
             'r' => {
                 let missing = form.missing().join(", ");
                 let call = form.invocation();
@@ -378,6 +375,19 @@ impl App {
             _ => return false,
         }
         true
+    }
+
+    /// Sets the selected field to its next value.
+    pub(super) fn choose(&mut self) {
+        let at = self.level().field;
+        let Some(field) = self.form().and_then(|form| form.fields.get_mut(at)) else { return };
+        let next = field.values.iter().position(|value| *value == field.value).map_or(0, |now| now + 1);
+        // A field that may be empty is empty after its last value.
+        field.value = match field.is_flag {
+            true if field.value.is_empty() => "on".to_owned(),
+            true => String::new(),
+            false => field.values.get(next).cloned().unwrap_or_default(),
+        };
     }
 
     fn enter(&mut self, tasks: &mut Vec<Task>) {
@@ -399,7 +409,7 @@ impl App {
     /// Moves the selection in a list or form, or scrolls a text, depending on the focus.
     fn step(&mut self, by: isize, tasks: &mut Vec<Task>) {
         if self.form().is_some() {
-            return self.step_field(by);
+            return self.level_mut().step_field(by);
         }
         let page = self.page.max(1);
         let level = self.level_mut();
@@ -414,20 +424,8 @@ impl App {
         self.look(tasks);
     }
 
-    fn step_field(&mut self, by: isize) {
-        let level = self.level_mut();
-        let Some(Screen { body: Body::Form(form), .. }) = level.shown.screen() else { return };
-        level.field = level.field.saturating_add_signed(by).min(form.fields.len().saturating_sub(1));
-    }
-
-    fn form(&mut self) -> Option<&mut mcpkg_console::form::Form> {
-        match &mut self.level_mut().shown {
-            super::level::Shown::Screen(screen) => match &mut screen.body {
-                Body::Form(form) => Some(form),
-                _ => None,
-            },
-            _ => None,
-        }
+    pub(super) fn form(&mut self) -> Option<&mut mcpkg_console::form::Form> {
+        self.level_mut().form()
     }
 
     /// Copies the shell command of the form, or of the first action that runs an operation.
@@ -448,12 +446,18 @@ impl App {
     fn leave(&mut self, tasks: &mut Vec<Task>) {
         let unsaved =
             self.stacks.iter().flatten().filter_map(|level| level.editor.as_ref()).any(|editor| editor.is_changed());
-        match unsaved && !self.is_leaving {
-            true => {
+        let warning = match (unsaved, self.is_asking()) {
+            _ if self.is_leaving => None,
+            (true, _) => Some("There is unsaved text. Press Ctrl-C again to throw it away, esc to stay"),
+            (false, true) => Some("An agent is still running. Press Ctrl-C again to end it, esc to stay"),
+            (false, false) => None,
+        };
+        match warning {
+            Some(warning) => {
                 self.is_leaving = true;
-                self.say(Tone::Warning, "There is unsaved text. Press Ctrl-C again to throw it away, esc to stay");
+                self.say(Tone::Warning, warning);
             }
-            false => tasks.push(Task::Quit),
+            None => tasks.push(Task::Quit),
         }
     }
 }

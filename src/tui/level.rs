@@ -1,8 +1,10 @@
 //! A level of the stack of screens: a place, its content, and the user's position in it.
 
+use mcpkg_console::form::Form;
 use mcpkg_console::palette;
 use mcpkg_console::screen::{Body, Line, Row};
-use mcpkg_console::{Action, Place, Screen};
+use mcpkg_console::{Action, Invocation, Place, Screen};
+use tokio_util::sync::CancellationToken;
 
 use super::editor::Editor;
 
@@ -24,6 +26,12 @@ impl Shown {
     }
 }
 
+/// A run of the user's agent.
+pub struct Asked {
+    pub invocation: Invocation,
+    pub cancelled: CancellationToken,
+}
+
 pub struct Level {
     pub place: Place,
     pub view: usize,
@@ -39,6 +47,10 @@ pub struct Level {
     /// Whether the preview has the focus.
     pub in_preview: bool,
     pub editor: Option<Box<Editor>>,
+    /// The run of the user's agent that a panel has started.
+    pub asked: Option<Asked>,
+    /// What that agent has done. The rows that open a draft can be selected after the fields of the form.
+    pub reports: Vec<Row>,
     /// The selected field of a form.
     pub field: usize,
     /// The generation of the latest load. Results of earlier loads are dropped.
@@ -59,6 +71,8 @@ impl Level {
             scroll: 0,
             in_preview: false,
             editor: None,
+            asked: None,
+            reports: Vec::new(),
             field: 0,
             wanted: 0,
             wanted_preview: 0,
@@ -113,6 +127,35 @@ impl Level {
             None => 0,
         };
         self.selected = rows[chosen[next]].id.clone();
+    }
+
+    pub fn form(&mut self) -> Option<&mut Form> {
+        match &mut self.shown {
+            Shown::Screen(screen) => match &mut screen.body {
+                Body::Form(form) => Some(form),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Moves the selection of a form by `by` fields. The reports that open something come after the fields.
+    pub fn step_field(&mut self, by: isize) {
+        let Some(fields) = self.form().map(|form| form.fields.len()) else { return };
+        let stops = fields + self.reports.iter().filter(|row| row.look.is_some()).count();
+        self.field = self.field.saturating_add_signed(by).min(stops.saturating_sub(1));
+    }
+
+    /// Returns the place that the selected report opens.
+    pub fn reported(&mut self) -> Option<&Place> {
+        let fields = self.form()?.fields.len();
+        let at = self.field.checked_sub(fields)?;
+        self.reports.iter().filter_map(|row| row.look.as_ref()).nth(at)
+    }
+
+    /// Returns whether the panel has started this invocation.
+    pub fn is_of(&self, invocation: &Invocation) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.invocation == *invocation)
     }
 
     /// Returns the place to preview for the selected row.

@@ -3,12 +3,14 @@
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_console::document::{Document, Finding};
 use mcpkg_console::screen::Line;
 use mcpkg_console::{Invocation, Place, Screen};
 use mcpkg_core::op::Reply;
 use ratatui::crossterm::event::KeyEvent;
+use tokio_util::sync::CancellationToken;
 
 /// An event for the main thread.
 pub enum Message {
@@ -27,6 +29,8 @@ pub enum Message {
     Asked(Question),
     /// A progress message of a running operation.
     Progress(String),
+    /// A part of the answer of an operation that is still running, and when it came.
+    Reported(Invocation, Box<Reply>, Millis),
     Done(Invocation, Result<Box<Reply>>),
     /// The findings for a version of the edited text.
     Checked(Version, Result<Vec<Finding>>),
@@ -67,6 +71,8 @@ pub struct Question {
 pub enum Task {
     Load(Ticket),
     Run(Invocation),
+    /// Runs an operation that reports while it runs, until the token is cancelled.
+    Follow(Invocation, CancellationToken),
     /// Runs an operation that takes over the terminal, such as `prompt edit`.
     RunOnTerminal(Invocation),
     Check(Version, String),

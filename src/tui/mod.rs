@@ -4,6 +4,7 @@
 //! threads read keys, load screens, run operations and watch the database.
 
 mod app;
+mod ask;
 mod draw;
 mod editor;
 mod keys;

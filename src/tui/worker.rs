@@ -66,6 +66,17 @@ impl Workers {
                 let done = invocation.run(&context).map(Box::new);
                 Message::Done(invocation, done)
             }),
+            Task::Follow(invocation, cancelled) => self.spawn(move |context, messages| {
+                let mut context = asking(context.clone(), messages, None);
+                context.cancelled = cancelled;
+                let (sender, clock, call) = (messages.clone(), context.clock.clone(), invocation.clone());
+                context.emit = Arc::new(move |reply| {
+                    let _ = sender.send(Message::Reported(call.clone(), Box::new(reply), clock.now()));
+                    Ok(())
+                });
+                let done = invocation.run(&context).map(Box::new);
+                Message::Done(invocation, done)
+            }),
             Task::Plan(version, text) => {
                 self.spawn(move |context, _| Message::Planned(version, editor::plan(context, &text)));
             }

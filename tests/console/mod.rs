@@ -1,5 +1,6 @@
 //! Tests the console end to end: the real binary in a terminal, driven by key presses.
 
+mod ask;
 mod decide;
 mod edit;
 

@@ -79,5 +79,7 @@ pub fn diff(context: &Context, id: &str) -> Result<Screen> {
         lines.push(Line::blank());
     }
     lines.extend(diffs::lines(text(&data, "diff")));
-    Ok(Screen::text(format!("Workflows > draft {}: what changes", text(&data, "workflow")), lines))
+    let title = format!("Workflows > draft {}: what changes", text(&data, "workflow"));
+    let actions = actions(&data).into_iter().filter(|action| action.key != 't');
+    Ok(Screen::text(title, lines).with(actions))
 }

@@ -6,7 +6,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{rows, text, time};
+use crate::data::{count, rows, text, time};
 use crate::place::{Place, Undo};
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
@@ -17,7 +17,8 @@ const EVENTS: &str = "500";
 
 const VIEWS: &[&str] = &["by time", "by agent", "by session", "by item"];
 
-pub fn screen(context: &Context, view: usize) -> Result<Screen> {
+/// Shows the newest events. `marked` are the runs to make a workflow from.
+pub fn screen(context: &Context, view: usize, marked: &[String]) -> Result<Screen> {
     let data = Invocation::new("events").option("--limit", EVENTS).read(context)?;
     let mut events: Vec<&Value> = rows(&data, "events").iter().rev().collect();
     let group = match VIEWS[view % VIEWS.len()] {
@@ -48,22 +49,40 @@ pub fn screen(context: &Context, view: usize) -> Result<Screen> {
                 name => name,
             }));
         }
-        list.push(row(event, now));
+        list.push(row(event, now, marked));
     }
-    let title = format!("Feed, {}", VIEWS[view % VIEWS.len()]);
+    let title = match marked.len() {
+        0 => format!("Feed, {}", VIEWS[view % VIEWS.len()]),
+        runs => format!("Feed, {}: {} marked", VIEWS[view % VIEWS.len()], count(runs as u64, "run")),
+    };
     let list = List {
         columns: &["AT", "BY", "WHAT", ""],
         rows: list,
         empty: "Nothing has happened yet. Each change of a person or an agent appears here.",
         is_narrow: false,
     };
-    Ok(Screen::list(title, list).views(VIEWS))
+    let propose = (!marked.is_empty()).then(|| {
+        // The ids of runs begin with their time, and a workflow has its steps in the order of the runs.
+        let mut runs = marked.to_vec();
+        runs.sort_unstable();
+        Action::call('P', "propose a workflow", runs.into_iter().fold(Invocation::new("draft infer"), Invocation::with))
+    });
+    Ok(Screen::list(title, list).views(VIEWS).with(propose))
+}
+
+/// Returns the run that an event is about. The event of a step has the step's id after the run's.
+fn run(event: &Value) -> Option<&str> {
+    let is_run = matches!(text(event, "kind"), "command.run" | "workflow.run");
+    text(event, "subject").split('/').next().filter(|run| is_run && !run.is_empty())
 }
 
 /// Returns the row of an event, such as `12:49:05 mcp:codex prompt review updated`.
-fn row(event: &Value, now: i64) -> Row {
+fn row(event: &Value, now: i64, marked: &[String]) -> Row {
     let seq = event["seq"].as_i64().unwrap_or_default();
     let outcome = match text(event, "outcome") {
+        "ok" if run(event).is_some_and(|run| marked.iter().any(|marked| marked == run)) => {
+            Span::new(Tone::Good, "marked")
+        }
         "ok" => Span::plain(""),
         refused => Span::new(Tone::Bad, refused),
     };
@@ -75,6 +94,12 @@ fn row(event: &Value, now: i64) -> Row {
     let all =
         Undo::By { actor: text(event, "actor").to_owned(), since: text(event, "at").to_owned(), except: Vec::new() };
     actions.push(Action::open('U', "undo all of this agent since here", Place::Undo(all)));
+    if let Some(run) = run(event) {
+        let others: Vec<String> = marked.iter().filter(|marked| *marked != run).cloned().collect();
+        let more = (others.len() == marked.len()).then(|| run.to_owned());
+        let marked: Vec<String> = others.into_iter().chain(more).collect();
+        actions.push(Action::switch(if marked.is_empty() { Place::Feed } else { Place::Marked(marked) }));
+    }
     Row {
         id: seq.to_string(),
         cells: vec![

@@ -4,6 +4,7 @@
 //! ([`Invocation`]). This crate does not draw anything; `src/tui` draws the screens in a terminal.
 
 pub mod action;
+pub mod ask;
 pub mod document;
 pub mod editor;
 pub mod form;

@@ -6,13 +6,14 @@ use mcpkg_core::op::Context;
 use crate::form::Form;
 use crate::place::{Choice, Place};
 use crate::screen::{Body, Screen};
-use crate::{consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, run, workflows};
+use crate::{ask, consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, run, workflows};
 
 /// Builds the screen of a place. `view` is the index of the view that the user chose with `v`.
 pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
     match place {
         Place::Inbox => inbox::screen(context),
-        Place::Feed => feed::screen(context, view),
+        Place::Feed => feed::screen(context, view, &[]),
+        Place::Marked(runs) => feed::screen(context, view, runs),
         Place::Content => content::screen(context),
         Place::Deploy => deploy::screen(context, &Choice::default()),
         Place::Chosen(choice) => deploy::screen(context, choice),
@@ -35,6 +36,7 @@ pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
         Place::List(words) => lists::list(context, words),
         Place::Shown(noun, name) => lists::shown(context, noun, name),
         Place::Event(seq) => feed::event(context, *seq),
+        Place::Ask(about) => ask::screen(context, about.as_ref()),
         Place::Form(words) => form(context, words),
         Place::Undo(undo) => feed::undo(context, undo),
         Place::Palette => palette::screen(context),

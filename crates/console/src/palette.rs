@@ -39,7 +39,10 @@ pub fn screen(context: &Context) -> Result<Screen> {
                 Span::new(tone, effect),
                 Span::plain(entry.about),
             ],
-            look: Some(Place::Form(words.clone())),
+            look: Some(match words.as_str() {
+                crate::ask::WORDS => Place::Ask(None),
+                _ => Place::Form(words.clone()),
+            }),
             id: words,
             ..Row::default()
         }

@@ -5,6 +5,8 @@
 pub enum Place {
     Inbox,
     Feed,
+    /// The feed, with these runs marked.
+    Marked(Vec<String>),
     Content,
     Deploy,
     /// A deploy of the chosen files.
@@ -45,6 +47,8 @@ pub enum Place {
     Shown(String, String),
     /// The event with this number.
     Event(i64),
+    /// Asks the user's agent for a workflow, or to change this one.
+    Ask(Option<Text>),
     /// A form for the command with these words.
     Form(String),
     /// The preview of an undo.
@@ -100,6 +104,7 @@ impl Place {
     /// Returns whether to reload the screen when the database changes. Editors and forms are never reloaded, so that
     /// they keep what the user typed.
     pub fn is_live(&self) -> bool {
-        !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Palette | Place::Help | Place::Printed)
+        let is_fixed = matches!(self, Place::Palette | Place::Help | Place::Printed);
+        !is_fixed && !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Ask(_))
     }
 }

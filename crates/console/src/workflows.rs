@@ -72,7 +72,8 @@ pub fn screen(context: &Context) -> Result<Screen> {
         is_narrow: true,
     };
     let new = Action::open('+', "new", Place::Editor(Text::Empty));
-    Ok(Screen::list("Workflows", list).with([new]))
+    let ask = Action::open('@', "ask your agent", Place::Ask(None));
+    Ok(Screen::list("Workflows", list).with([new, ask]))
 }
 
 fn actions(name: &str) -> Vec<Action> {
@@ -97,5 +98,6 @@ pub fn workflow(context: &Context, name: &str) -> Result<Screen> {
         lines.extend(found.iter().map(editor::line));
     }
     let title = format!("Workflows > {name}, revision {}", number(&data, "revision"));
-    Ok(Screen::text(title, lines).with(actions(name)))
+    let ask = Action::open('@', "ask your agent", Place::Ask(Some(Text::Workflow(name.to_owned()))));
+    Ok(Screen::text(title, lines).with(actions(name)).with([ask]))
 }

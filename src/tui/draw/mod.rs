@@ -1,5 +1,6 @@
 //! Draws a frame: two header rows, the body, and two footer rows.
 
+mod ask;
 mod editor;
 mod list;
 mod look;
@@ -166,6 +167,10 @@ fn keys(app: &App, width: usize) -> Line<'static> {
         for (key, label) in [("e", "edit"), ("f", "fix"), ("p", "plan"), ("s", "save"), (".", "next finding")] {
             keys.push((key.to_owned(), label));
         }
+    } else if matches!(level.place, mcpkg_console::Place::Ask(_)) {
+        for (key, label) in [("e", "write"), ("enter", "choose, open"), ("r", "run"), ("x", "stop"), ("c", "copy")] {
+            keys.push((key.to_owned(), label));
+        }
     } else if matches!(level.shown.screen().map(|screen| &screen.body), Some(Body::Form(_))) {
         for (key, label) in [("e", "type"), ("space", "choose"), ("r", "run"), ("c", "copy")] {
             keys.push((key.to_owned(), label));
@@ -209,6 +214,9 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
         Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
         Shown::Screen(screen) => match &screen.body {
             Body::Text(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
+            Body::Form(form) if matches!(level.place, mcpkg_console::Place::Ask(_)) => {
+                ask::draw(frame, level, form, is_filling, area, is_ascii)
+            }
             Body::Form(form) => text::form(frame, form, level.field, is_filling, area, is_ascii),
             Body::Editor(_) => rows,
             Body::List(found) => panes(frame, level, found, area, is_small, is_ascii),

@@ -17,7 +17,7 @@ use crate::tui::editor::Editor;
 use crate::tui::level::Shown;
 use crate::tui::message::{Message, Question, Task};
 
-fn app() -> App {
+pub(super) fn app() -> App {
     App::new(Domains::NONE, "shop-api".to_owned(), false, true)
 }
 
@@ -119,7 +119,7 @@ fn editor() -> App {
 }
 
 /// Draws one frame, and returns its text.
-fn frame(app: &mut App, columns: u16, rows: u16) -> String {
+pub(super) fn frame(app: &mut App, columns: u16, rows: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
     terminal.draw(|frame| super::draw(frame, app)).expect("a frame");
     app.drawn(Instant::now());
@@ -131,7 +131,7 @@ fn frame(app: &mut App, columns: u16, rows: u16) -> String {
     (0..rows).map(|y| row(y) + "\n").collect()
 }
 
-fn press(app: &mut App, key: KeyCode) -> Vec<Task> {
+pub(super) fn press(app: &mut App, key: KeyCode) -> Vec<Task> {
     app.update(Message::Key(KeyEvent::new(key, KeyModifiers::NONE), Instant::now() + Duration::from_millis(1)))
 }
 

@@ -37,7 +37,7 @@ pub fn height(lines: &[Told], width: u16, is_ascii: bool) -> usize {
 /// Wraps a line at the width. Other lines break between words, but quoted lines break at exactly the width, so that no
 /// blanks are lost. Each row of a quoted line starts with the bar, so that quoted text cannot imitate the console's
 /// own.
-fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
+pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
     let bar = match (line.is_quoted, is_ascii) {
         (true, true) => " | ",
         (true, false) => " │ ",

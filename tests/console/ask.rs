@@ -1,0 +1,95 @@
+//! Asks the user's agent in the console, with a program in the agent's place, and makes a workflow of what was run.
+
+use super::{NO_SCRIPT, USUAL, console};
+use crate::support::{Screen, skipped};
+use crate::workflow::ask::{Ground, assert_gone, awaited};
+use crate::workflow::runs;
+
+/// Starts the console on the list of workflows, and opens the panel.
+fn panel(ground: &Ground, does: &str) -> Option<Screen> {
+    let mut command = ground.command(does);
+    command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]);
+    let Some(mut screen) = Screen::start(USUAL, &command) else {
+        skipped(NO_SCRIPT);
+        return None;
+    };
+    screen.wait("nothing waits for you");
+    screen.keys("5");
+    screen.wait("No workflows yet");
+    screen.keys("@");
+    screen.wait("claude-code");
+    screen.keys("Make a web app");
+    screen.wait("Make a web app_");
+    screen.keys("\u{1b}");
+    screen.wait_until(|text| !text.contains("TYPING"), "the request is typed");
+    Some(screen)
+}
+
+#[test]
+fn an_agent_is_asked_and_its_draft_opens() {
+    let ground = Ground::new(&["claude"]);
+    let Some(mut screen) = panel(&ground, "") else { return };
+    screen.keys("r");
+    let text = screen.wait("y yes, other keys no");
+    assert!(text.contains("Allow mcpkg to run Claude Code") && text.contains("You pay the maker"), "{text}");
+    screen.keys("y");
+    screen.wait("draft app: what changes");
+    screen.wait("workflow: app");
+    screen.wait("Claude Code proposed 1 draft");
+    screen.keys("\u{1b}");
+    let text = screen.wait("I made it.");
+    assert!(text.contains("search_commands: ") && text.contains("propose_workflow: draft "), "{text}");
+    // The rows of drafts come after the fields.
+    screen.keys("G\r");
+    screen.wait("draft app: what changes");
+    assert_eq!(ground.scratch.json(&["draft", "list"])["drafts"][0]["workflow"], "app");
+}
+
+#[test]
+fn x_ends_the_agent_and_so_does_leaving() {
+    let ground = Ground::new(&["claude"]);
+    let Some(mut screen) = panel(&ground, "hang") else { return };
+    screen.keys("r");
+    screen.wait("y yes, other keys no");
+    screen.keys("y");
+    screen.wait("draft app: what changes");
+    let notes = ground.scratch.path().join("notes/child");
+    let child = awaited(&notes);
+    screen.keys("\u{1b}");
+    screen.wait("Ask your agent");
+    screen.keys("x");
+    screen.wait("Cancelled; mcpkg ended Claude Code");
+    assert_gone(&child);
+    std::fs::remove_file(&notes).expect("the note");
+    screen.keys("r");
+    screen.wait("draft app: what changes");
+    let child = awaited(&notes);
+    screen.keys("\u{3}");
+    screen.wait("An agent is still running");
+    screen.keys("\u{3}");
+    assert_eq!(screen.end(), 0);
+    assert_gone(&child);
+}
+
+#[test]
+fn a_workflow_is_made_of_marked_runs() {
+    let ground = runs::Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let arguments = ["--arg", "name=made", "--arg", "content=x", "--yes"];
+    ground.scratch.ok(&[&["command", "run", "mcpkg:prompt:create"][..], &arguments].concat());
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("2");
+    screen.wait("command run mcpkg:prompt:create");
+    screen.keys("/command run\r");
+    screen.wait("/ command run");
+    screen.keys(" ");
+    let text = screen.wait("1 run marked");
+    assert!(text.contains("P propose a workflow"), "{text}");
+    screen.keys("P");
+    let text = screen.wait("Workflows > session");
+    assert!(text.contains("run: mcpkg:prompt:create") && text.contains("esc shows"), "{text}");
+    screen.keys("\u{1b}");
+    screen.wait("becomes an input: name");
+    assert_eq!(ground.scratch.json(&["draft", "list"])["drafts"][0]["workflow"], "session");
+}
