@@ -16,6 +16,7 @@ pub mod inside;
 pub mod json;
 pub mod machine;
 pub mod marks;
+pub mod merge;
 pub mod plural;
 pub mod process;
 pub mod quote;

@@ -7,13 +7,13 @@
 pub mod sides;
 
 mod attributes;
-mod lines;
 
 #[cfg(test)]
 mod tests;
 
 use crate::item::Entry;
 use mcpkg_base::error::Result;
+use mcpkg_base::merge;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -115,7 +115,7 @@ fn both_changed(
         Some(Content::Of(Side::Theirs))
     } else {
         let (base, theirs, ours) = (load(Side::Base)?, load(Side::Theirs)?, load(Side::Ours)?);
-        lines::merge(&base, &theirs, &ours).map(Content::New)
+        merge::merge(&base, &theirs, &ours).map(Content::New)
     };
     Ok(match content {
         Some(content) if conflicts.is_empty() => Outcome::Merged(Box::new(Merged { entry, content })),

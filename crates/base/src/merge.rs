@@ -1,4 +1,4 @@
-//! Merges texts line by line.
+//! Merges two changes of a text, line by line.
 
 use std::collections::HashMap;
 
