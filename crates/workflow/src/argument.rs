@@ -120,7 +120,8 @@ impl Argument<'_> {
         })
     }
 
-    fn input_type(&self) -> InputType {
+    /// Returns the type of a workflow input for this argument.
+    pub fn input_type(&self) -> InputType {
         match self.r#type {
             "integer" => InputType::Integer,
             "number" => InputType::Number,

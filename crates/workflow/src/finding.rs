@@ -243,10 +243,14 @@ pub fn has_errors(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// Applies the fixes of findings to a text, and returns the new text with the number of fixes. If two fixes overlap, only the
-/// first is applied; the second problem shows up again when the new text is checked.
+/// Applies the fixes of findings to a text, as [`mended_by`] does.
 pub fn mended(text: &str, findings: &[Finding]) -> (String, usize) {
-    let mut fixes: Vec<&Fix> = findings.iter().filter_map(|finding| finding.fix.as_ref()).collect();
+    mended_by(text, findings.iter().filter_map(|finding| finding.fix.as_ref()).collect())
+}
+
+/// Applies fixes to a text, and returns the new text with the number of fixes. If two fixes overlap, only the first is applied;
+/// the second problem shows up again when the new text is checked.
+pub fn mended_by(text: &str, mut fixes: Vec<&Fix>) -> (String, usize) {
     fixes.sort_by_key(|fix| (fix.span.start, fix.span.end));
     let (mut mended, mut done, mut count) = (String::with_capacity(text.len()), 0, 0);
     for fix in fixes {

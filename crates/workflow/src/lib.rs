@@ -11,6 +11,7 @@ pub mod commands;
 mod completions;
 mod contracts;
 pub mod definition;
+mod describe;
 mod draft;
 mod exposed;
 pub mod expression;
@@ -42,6 +43,7 @@ mod search;
 #[path = "../../../tests/support/seed.rs"]
 #[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
 mod seed;
+mod set;
 mod show;
 pub mod source;
 mod span;
@@ -99,6 +101,8 @@ pub const DOMAIN: Domain = Domain {
         infer::OPS,
         suggest::OPS,
         ask::OPS,
+        set::OPS,
+        describe::OPS,
     ],
     commands: &[
         ("command", "Find commands from all sources, see what they take and return, and run them"),

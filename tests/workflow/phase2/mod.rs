@@ -2,6 +2,7 @@
 
 mod exposed;
 mod fixtures;
+mod form;
 mod infer;
 mod suggest;
 mod templates;

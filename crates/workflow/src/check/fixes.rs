@@ -54,8 +54,8 @@ impl Book<'_> {
     }
 }
 
-/// Writes a scalar. It gets quotes if it had quotes, or if it may need them.
-fn scalar(value: &Value, before: &str) -> String {
+/// Writes a value on one line: without quotes if there were none, and if it means the same without them.
+pub fn scalar(value: &Value, before: &str) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let is_simple = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
     let is_plain = !text.ends_with(':') && text.chars().all(is_simple) && !before.starts_with(['"', '\'']);

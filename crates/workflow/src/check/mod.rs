@@ -19,6 +19,7 @@ mod surveyed;
 mod templates;
 
 pub use checked::{Checked, Sound, checked, plannable, shaped};
+pub use fixes::scalar;
 pub use sources::Sources;
 pub use surveyed::{Surveyed, surveyed};
 pub use templates::{Slot, Use};

@@ -1,5 +1,6 @@
 //! Reads as much as possible of a workflow text that may have errors.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::book::Book;
@@ -7,8 +8,9 @@ use super::known::Known;
 use super::templates::{self, Use};
 use super::{checked::shape, references};
 use crate::definition::Definition;
+use crate::output;
 use crate::source::Commands;
-use crate::spec::CommandSpec;
+use crate::spec::{CommandSpec, OutputContract};
 use crate::yaml;
 use crate::yaml::places::Places;
 use mcpkg_base::error::Result;
@@ -42,4 +44,12 @@ pub fn surveyed(text: &str, commands: &dyn Commands) -> Result<Option<Surveyed>>
     let specs = (0..definition.steps.len()).map(|step| known.spec(step).cloned()).collect();
     drop(known);
     Ok(Some(Surveyed { specs, uses, order, definition, places }))
+}
+
+impl Surveyed {
+    /// Returns the output contract of each step whose command is known.
+    pub fn contracts(&self) -> Vec<Option<Cow<'_, OutputContract>>> {
+        let steps = self.specs.iter().zip(&self.definition.steps);
+        steps.map(|(spec, step)| spec.as_deref().map(|spec| output::contract(spec, step))).collect()
+    }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::kept::{Kept, base_of, overtaken};
 use super::said::Said;
@@ -13,7 +14,7 @@ use crate::completions::DRAFTS;
 use crate::saved::model;
 use crate::text::argument::Text;
 use mcpkg_base::editor;
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::drafts::{self, State};
 
@@ -30,6 +31,10 @@ pub struct Edit {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     from: Option<PathBuf>,
+    /// Edit only if the workflow is at this revision; 0 means that there is none
+    #[arg(long, value_name = "N", requires = "from")]
+    #[serde(skip)]
+    revision: Option<i64>,
 }
 
 impl Operation for Edit {
@@ -60,6 +65,14 @@ impl Operation for Edit {
             Ok((kept, told))
         })?;
         let uuid = kept.draft.uuid;
+        let now = kept.now.as_ref().map_or(0, |now| now.revision);
+        if let Some(expected) = self.revision.filter(|expected| *expected != now) {
+            let what =
+                format!("Workflow '{}' is at revision {now}, not {expected}; nothing was changed", kept.draft.name);
+            return Err(Error::new(Code::DraftStale, what)
+                .hint(format!("see the workflow with `mcpkg workflow show {}`", kept.draft.name))
+                .with_details(json!({ "draft": uuid.to_string(), "revision": now, "expected_revision": expected })));
+        }
         let is_same = |text: &str, edited: &[u8]| edited == text.as_bytes();
         let unchanged = || {
             let sentence = format!("Draft {uuid} of workflow '{}' is unchanged", kept.draft.name);

@@ -125,7 +125,7 @@ fn known(calls: Vec<Recorded>, commands: &dyn Commands, diagnostics: &mut Vec<Di
 }
 
 /// Returns the name of a step: the resource and the action of its command, such as `apps_create`.
-fn step_name(command: &str) -> String {
+pub fn step_name(command: &str) -> String {
     let parts: Vec<&str> = command.split(':').collect();
     let name = snake(&parts[parts.len().saturating_sub(2)..].join("_"));
     let name: String =

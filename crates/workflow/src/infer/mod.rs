@@ -8,4 +8,6 @@ mod reference;
 
 use mcpkg_core::op::Entry;
 
+pub(super) use draft::step_name;
+
 pub(super) const OPS: &[Entry] = &[Entry::of::<operation::Infer>(), Entry::of::<propose::Propose>()];

@@ -7,4 +7,4 @@ mod step;
 
 pub use effects::Effects;
 pub use planned::{Given, Plan, invalid, planned, planned_in_part};
-pub use step::{PlannedStep, WillRun};
+pub use step::{PlannedStep, WillRun, host};

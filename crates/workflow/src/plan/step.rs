@@ -214,7 +214,7 @@ fn repeated(repeat: &crate::definition::Repeat) -> String {
 }
 
 /// Returns the host of a command's request.
-pub(super) fn host(spec: &CommandSpec) -> Option<String> {
+pub fn host(spec: &CommandSpec) -> Option<String> {
     let url = spec.base_url.as_deref()?;
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -56,6 +56,18 @@ pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, 
     }
 }
 
+/// Calls a provider with these arguments, and returns its values for an input. `None` if it is unclear which field of the
+/// provider's elements is the value.
+pub fn asked(
+    context: &Context,
+    spec: &CommandSpec,
+    with: &Map<String, Value>,
+    input: &Input,
+) -> Result<Option<Vec<Choice>>> {
+    let elements = pages::elements(context, spec, with)?;
+    Ok(choices::of(&elements, input, &spec.output_contract, &[]))
+}
+
 /// Returns the inputs that must have values before the provider of an input can be called.
 pub fn needs<'s>(sound: &'s Sound, name: &str) -> Vec<&'s str> {
     let definition = &sound.definition;

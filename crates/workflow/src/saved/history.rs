@@ -8,6 +8,7 @@ use super::model::{self, Model};
 use super::{approval, changes, data};
 use crate::answer::VERSION;
 use crate::completions::WORKFLOWS;
+use crate::text::argument::{Text, text};
 use crate::{GROUP, answer};
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::diff;
@@ -77,6 +78,9 @@ pub struct Diff {
     from: Option<i64>,
     /// Revision to compare to [default: the newest]
     to: Option<i64>,
+    /// Compare the newest revision, or FROM, with this text
+    #[arg(long, value_name = "FILE", value_parser = text, conflicts_with = "to")]
+    with: Option<Text>,
 }
 
 impl Operation for Diff {
@@ -85,8 +89,11 @@ impl Operation for Diff {
     const TITLE: &'static str = "Compare revisions of a workflow";
     const ABOUT: &'static str =
         "Show the last change of a workflow, or the difference between two revisions, as a diff and as a summary";
-    const EXAMPLES: &'static [&'static str] =
-        &["mcpkg workflow diff app_with_db", "mcpkg workflow diff app_with_db 1 3"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workflow diff app_with_db",
+        "mcpkg workflow diff app_with_db 1 3",
+        "mcpkg workflow diff app_with_db --with app.yaml",
+    ];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
@@ -98,11 +105,14 @@ impl Operation for Diff {
         let sides = context.read(|db, project| {
             let newest = workflows::last(db, project.id, name, 2)?;
             let Some(last) = newest.first() else { return Err(workflows::missing(db, project, name)) };
-            let Some(from) = self.from.or(newest.get(1).map(|revision| revision.number)) else { return Ok(None) };
             let side = |number| {
                 let revision = workflows::revision(db, project, name, number)?;
-                Ok::<_, Error>((model::stored(db, revision.blob)?, revision.number))
+                Ok::<_, Error>((model::stored(db, revision.blob)?, Some(revision.number)))
             };
+            if let Some(text) = &self.with {
+                return Ok(Some((side(self.from.unwrap_or(last.number))?, (text.read()?, None))));
+            }
+            let Some(from) = self.from.or(newest.get(1).map(|revision| revision.number)) else { return Ok(None) };
             Ok(Some((side(from)?, side(self.to.unwrap_or(last.number))?)))
         })?;
         let Some(((old, from), (new, to))) = sides else {
@@ -110,11 +120,13 @@ impl Operation for Diff {
             let data = json!({ "name": name, "same": true, "diff": "", "hunks": [], "changes": [] });
             return Ok(Reply::sentence(sentence, data));
         };
-        let text = diff::unified(&old, &new, &format!("{name} {from}"), &format!("{name} {to}"));
+        let side = |number: Option<i64>| number.map_or_else(|| name.clone(), |number| format!("{name} {number}"));
+        let text = diff::unified(&old, &new, &side(from), &side(to));
         let changes = changes::of_texts(&old, &new);
         let data = json!({
             "name": name, "from": from, "to": to, "same": text.is_empty(), "diff": text,
             "hunks": diff::hunks(&old, &new), "changes": changes,
+            "summary": changes.iter().flatten().map(ToString::to_string).collect::<Vec<_>>(),
         });
         Ok(Reply::new(changes::body(text, &changes), data))
     }

@@ -39,6 +39,9 @@ pub struct Import {
     #[arg(long)]
     #[serde(default)]
     update: bool,
+    /// Import only if the workflow is at this revision; 0 means that it must be new
+    #[arg(long, value_name = "N")]
+    revision: Option<i64>,
     /// Reason for the change, for the history
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
@@ -83,20 +86,25 @@ impl Operation for Import {
             let what = format!("Two files contain workflow '{}'; nothing was imported", twin.model.name);
             return Err(Error::new(Code::ImportConflict, what).hint(format!("one of the files is `{}`", twin.path)));
         }
+        if self.revision.is_some() && files.len() != 1 {
+            return Err(Error::new(Code::InvalidArgument, "--revision needs exactly one workflow"));
+        }
         let look = |db: &Db<'_>, project: &Project| {
+            files.iter().try_for_each(|file| self.unless_changed(db, project, &file.model.name))?;
             let done = files.iter().map(|file| file.standing(db, project)).collect::<Result<Vec<_>>>()?;
             self.unless_different(&files, &done)?;
             Ok((done, project.name.clone()))
         };
+        let mut revisions = Vec::new();
         let (done, project) = match self.dry_run {
             true => context.read(look)?,
             false => context.write("workflow.import", &self.subject(), |db, project, author| {
                 let (done, name) = look(db, project)?;
                 let message = self.message.as_deref();
-                files
-                    .iter()
-                    .zip(&done)
-                    .try_for_each(|(file, standing)| file.write(context, db, project, author, message, *standing))?;
+                let written = files.iter().zip(&done);
+                let written =
+                    written.map(|(file, standing)| file.write(context, db, project, author, message, *standing));
+                revisions = written.collect::<Result<_>>()?;
                 Ok((done, name))
             })?,
         };
@@ -104,7 +112,8 @@ impl Operation for Import {
             files.iter().try_for_each(|file| approval::approve(context, &project, &file.model.name, &file.text))?;
         }
         let warnings = files.iter().flat_map(|file| file.told()).collect::<Vec<_>>();
-        let reply = Reply::new(Body::Table(table(&files, &done)), self.data(&project, &files, &done, &left_out));
+        let reply =
+            Reply::new(Body::Table(table(&files, &done)), self.data(&project, &files, &done, &revisions, &left_out));
         let reply = Reply { failed: files.iter().any(|file| has_errors(&file.findings)), ..reply };
         Ok(left_out.iter().fold(reply.warn(warnings), |reply, path| {
             reply.hint(match path.ends_with('/') {
@@ -204,6 +213,7 @@ impl File {
         Ok(if is_same { Standing::Same } else { Standing::Different })
     }
 
+    /// Stores the file, and returns the revision of the workflow.
     fn write(
         &self,
         context: &Context,
@@ -212,18 +222,19 @@ impl File {
         author: Author<'_>,
         message: Option<&str>,
         standing: Standing,
-    ) -> Result<()> {
+    ) -> Result<i64> {
         let new = self.model.stored(&self.text);
         let change = |action| Change { message, ..Change::plain(action) };
         let written = match standing {
-            Standing::Same => return Ok(()),
+            Standing::Same => return Ok(workflows::get(db, project, &self.model.name)?.revision),
             Standing::New => workflows::insert(db, author, project, context.clock.uuid(), new, change(Action::Create))?,
             Standing::Different => {
                 let before = workflows::get(db, project, &self.model.name)?;
                 workflows::update(db, author, project, &before, new, change(Action::Update))?
             }
         };
-        beside::keep(db, project.id, written.uuid, &self.fixtures, author.now)
+        beside::keep(db, project.id, written.uuid, &self.fixtures, author.now)?;
+        Ok(written.revision)
     }
 
     /// Returns the notes for a person: corrections and findings.
@@ -234,6 +245,25 @@ impl File {
 }
 
 impl Import {
+    /// Refuses if the workflow is not at the revision that the user expects.
+    fn unless_changed(&self, db: &Db<'_>, project: &Project, name: &str) -> Result<()> {
+        let now = workflows::find(db, project.id, name)?.map_or(0, |workflow| workflow.revision);
+        let Some(expected) = self.revision.filter(|expected| *expected != now) else { return Ok(()) };
+        let (what, how) = match now {
+            0 => ("does not exist".to_owned(), format!("see what happened to it with `mcpkg workflow history {name}`")),
+            _ if expected == 0 => {
+                (format!("exists, at revision {now}"), format!("see it with `mcpkg workflow show {name}`"))
+            }
+            _ => (
+                format!("is at revision {now}, not {expected}"),
+                format!("see what changed with `mcpkg workflow diff {name} {expected} {now}`"),
+            ),
+        };
+        Err(Error::new(Code::ImportConflict, format!("Workflow '{name}' {what}; nothing was imported"))
+            .hint(how)
+            .with_details(json!({ "names": [name], "revision": now, "expected_revision": expected })))
+    }
+
     /// Refuses to overwrite a different workflow, unless `--update` is given.
     fn unless_different(&self, files: &[File], done: &[Standing]) -> Result<()> {
         let differ = files.iter().zip(done).filter(|(_, standing)| **standing == Standing::Different);
@@ -249,14 +279,19 @@ impl Import {
             .with_details(json!({ "names": names })))
     }
 
-    fn data(&self, project: &str, files: &[File], done: &[Standing], left_out: &[String]) -> Value {
-        let row = |(file, standing): (&File, &Standing)| {
-            json!({
+    fn data(&self, project: &str, files: &[File], done: &[Standing], revisions: &[i64], left_out: &[String]) -> Value {
+        let row = |(at, (file, standing)): (usize, (&File, &Standing))| {
+            let mut row = json!({
                 "name": file.model.name, "file": file.path, "action": standing.word(), "notes": file.notes,
                 "findings": file.findings, "fixtures": file.fixtures.keys().collect::<Vec<_>>(),
-            })
+            });
+            // A dry run makes no revision.
+            if let Some(revision) = revisions.get(at) {
+                row["revision"] = json!(revision);
+            }
+            row
         };
-        let workflows: Vec<Value> = files.iter().zip(done).map(row).collect();
+        let workflows: Vec<Value> = files.iter().zip(done).enumerate().map(row).collect();
         json!({ "project": project, "dry_run": self.dry_run, "workflows": workflows, "left_out": left_out })
     }
 }

@@ -9,9 +9,9 @@ use crate::binding::{self, Wanted};
 use crate::check::Surveyed;
 use crate::commands::Reachable;
 use crate::definition::Select;
-use crate::output;
+use crate::plan::host;
 use crate::source::{Brief, Commands};
-use crate::spec::{OutputField, ProviderContract};
+use crate::spec::{CommandSpec, OutputField, ProviderContract};
 use mcpkg_base::error::Result;
 
 const MOST: usize = 10;
@@ -34,6 +34,9 @@ pub struct Suggestion {
     /// Required arguments that have no value yet
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
+    /// The request that the command sends, as `METHOD host/path`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// Why the command is suggested
     pub why: Vec<String>,
     #[serde(skip)]
@@ -47,9 +50,7 @@ pub fn suggestions(
     commands: &Reachable<'_>,
     partial: Option<&str>,
 ) -> Result<Vec<Suggestion>> {
-    let contracts: Vec<_> = surveyed.specs.iter().zip(&surveyed.definition.steps).collect();
-    let contracts: Vec<_> =
-        contracts.into_iter().map(|(spec, step)| spec.as_deref().map(|spec| output::contract(spec, step))).collect();
+    let contracts = surveyed.contracts();
     let contracts: Vec<_> = contracts.iter().map(Option::as_deref).collect();
     let mut found = Vec::new();
     for (id, summary) in candidates(pointed, commands, partial)? {
@@ -75,7 +76,15 @@ pub fn suggestions(
     }
     found.sort_by(|a, b| b.score.cmp(&a.score).then(a.id.len().cmp(&b.id.len())).then_with(|| a.id.cmp(&b.id)));
     found.truncate(MOST);
+    for suggestion in &mut found {
+        suggestion.request = commands.spec(&suggestion.id)?.as_deref().and_then(request);
+    }
     Ok(found)
+}
+
+/// Returns the request of an HTTP command, such as `GET 127.0.0.1:8080/apps`.
+fn request(spec: &CommandSpec) -> Option<String> {
+    Some(format!("{} {}{}", spec.method.as_deref()?, host(spec)?, spec.path.as_deref()?))
 }
 
 /// Returns the lists to examine: the provider of the command's argument, and search results.
@@ -142,22 +151,23 @@ fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Su
         why.push(format!("its name contains the resource that `{}` refers to", pointed.name));
         score += 2;
     }
-    let select = select(&contract.returns, pointed);
-    Suggestion { id: contract.id.clone(), summary, select, bindings: Map::new(), open: Vec::new(), why, score }
+    let select = serde_json::to_value(select(&contract.returns, pointed));
+    let select = select.ok().and_then(|select| select.as_object().cloned()).unwrap_or_default();
+    let (bindings, open) = Default::default();
+    Suggestion { id: contract.id.clone(), summary, select, bindings, open, request: None, why, score }
 }
 
-/// Returns the fields to select. The value is the field with a preferred or accepted tag, or else one with a usual name.
-fn select(returns: &[OutputField], pointed: &Pointed<'_>) -> Map<String, Value> {
+/// Returns the fields to select: the value by its preferred or accepted tag, or else by name.
+pub fn select(returns: &[OutputField], pointed: &Pointed<'_>) -> Select {
     let tagged = |tag: &str| returns.iter().find(|field| field.tags.iter().any(|known| known == tag));
     let named = |name: &str| returns.iter().find(|field| field.name == name);
     let of_argument = pointed.argument.as_ref().and_then(|(_, argument)| {
         argument.prefer.and_then(tagged).or_else(|| argument.accepts.iter().find_map(|tag| tagged(tag)))
     });
     let name = |field: Option<&OutputField>| field.map(|field| field.name.clone());
-    let select = Select {
+    Select {
         value_field: name(of_argument.or_else(|| named("id")).or_else(|| named("name"))),
         display_field: name(tagged("display").or_else(|| named("name"))),
         id_field: name(named("id")),
-    };
-    serde_json::to_value(select).ok().and_then(|select| select.as_object().cloned()).unwrap_or_default()
+    }
 }
