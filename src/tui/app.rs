@@ -12,9 +12,8 @@ use mcpkg_console::screen::{Body, Tone};
 use mcpkg_console::{Does, Invocation, Screen, reply};
 use mcpkg_core::op::{Domains, Reply};
 
-use super::editor::{Editor, Lower};
 use super::level::{Level, Shown};
-use super::message::{Message, Question, Task, Ticket, Version, failed};
+use super::message::{Message, Question, Task, Ticket, failed};
 use super::question::Asking;
 
 /// Where typed characters go. With `Nothing`, letters are commands.
@@ -27,6 +26,10 @@ pub enum Typing {
     /// The selected field of a form.
     Field,
     Editor,
+    /// A value of a workflow's form.
+    Value,
+    /// The words that narrow the rows of a picker.
+    Pick,
 }
 
 pub struct App {
@@ -139,13 +142,7 @@ impl App {
             Message::Progress(text) => self.message = Some((Tone::Plain, text)),
             Message::Reported(invocation, reply, now) => self.reported(&invocation, &reply, now, &mut tasks),
             Message::Done(invocation, result) => self.done(&invocation, result.as_deref(), &mut tasks),
-            Message::Checked(version, findings) => self.checked(version, findings),
-            Message::Planned(version, lines) => {
-                if let Some(editor) = self.editor(version) {
-                    editor.lower = Lower::Plan(lines);
-                }
-            }
-            Message::Saved(version, text, result) => self.saved(version, text, result.as_deref(), &mut tasks),
+            Message::Edited(version, result) => self.worked(version, result, &mut tasks),
             Message::Ended => tasks.push(Task::Quit),
         }
         tasks
@@ -269,7 +266,7 @@ impl App {
         for level in levels {
             if level.wanted == ticket.generation {
                 match screen {
-                    Ok(screen) => level.take(screen),
+                    Ok(screen) => tasks.extend(level.take(screen)),
                     Err(error) => level.shown = Shown::Failed(reply::error(&error)),
                 }
                 break;
@@ -361,43 +358,6 @@ impl App {
         let id = found.data["id"].as_str().unwrap_or_default();
         self.open(Place::Editor(Text::Draft(id.to_owned())), tasks);
         self.say(Tone::Good, &format!("Proposed a workflow; esc shows {notes} notes about it"));
-    }
-
-    /// Returns the editor whose text still has this version.
-    fn editor(&mut self, version: Version) -> Option<&mut Editor> {
-        let editors = self.stacks.iter_mut().flatten().filter_map(|level| level.editor.as_deref_mut());
-        editors.into_iter().find(|editor| editor.version() == version)
-    }
-
-    fn checked(&mut self, version: Version, findings: Result<Vec<mcpkg_console::document::Finding>, Error>) {
-        let Some(editor) = self.editor(version) else { return };
-        match findings {
-            Ok(findings) => (editor.findings, editor.is_checked) = (findings, true),
-            Err(error) => self.say(Tone::Bad, &failed(&error)),
-        }
-    }
-
-    /// Notes that `text` was saved. The user may have typed more, or gone elsewhere, while it was.
-    fn saved(&mut self, version: Version, text: String, result: Result<&Reply, &Error>, tasks: &mut Vec<Task>) {
-        self.running = self.running.saturating_sub(1);
-        let found = match result {
-            Ok(found) => found,
-            Err(error) => return self.say(Tone::Bad, &failed(error)),
-        };
-        self.say(Tone::Good, &reply::sentence(found));
-        let levels = self.stacks.iter_mut().flatten();
-        let mut editors = levels.filter_map(|level| level.editor.as_deref_mut());
-        if let Some(editor) = editors.find(|editor| editor.id == version.editor) {
-            editor.document.text.clone_from(&text);
-            editor.document.saved = text;
-            editor.lower = Lower::Findings;
-        }
-        // An approved draft is gone, so there is nothing left to edit.
-        let is_draft = matches!(&self.level().place, Place::Editor(mcpkg_console::place::Text::Draft(_)));
-        let is_here = self.level().editor.as_ref().is_some_and(|editor| editor.version() == version);
-        if is_draft && is_here {
-            self.back(tasks);
-        }
     }
 
     pub fn say(&mut self, tone: Tone, text: &str) {

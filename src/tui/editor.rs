@@ -1,55 +1,151 @@
-//! The text editor: a buffer, its findings, and the content of the second pane.
+//! The editor of a workflow: its text, the form of the same text, the findings, and the content of the lower pane.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mcpkg_console::document::{Document, Finding};
+use mcpkg_console::document::{Document, Versions};
+use mcpkg_console::fields::{Field, Fields};
+use mcpkg_console::finding::Finding;
+use mcpkg_console::picker::{Pick, Picker};
 use mcpkg_console::screen::Line;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui_textarea::{CursorMove, TextArea};
 
+use super::history::{Cursor, History};
 use super::message::Version;
 
-/// The content of the second pane, which is below or beside the text.
+/// The content of the lower pane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lower {
     Findings,
-    Plan(Vec<Line>),
+    Plan,
+    Picker(Box<Picking>),
     /// The diff that saving would make. `y` saves.
     Difference(Vec<Line>),
+    /// What somebody else saved in the meantime.
+    Meanwhile(Box<Versions>),
+}
+
+/// An open picker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picking {
+    /// What it offers; `None` until it is loaded.
+    pub picker: Option<Picker>,
+    /// Words that narrow the list.
+    pub words: String,
+    /// The index of the marked row.
+    pub marked: usize,
+    /// The number of the latest request. Answers to earlier ones are dropped.
+    pub wanted: u64,
+    /// Whether the only row is taken at once.
+    pub completes: bool,
+}
+
+impl Picking {
+    /// Returns the rows that match the words. A list of commands is searched by the operation.
+    pub fn rows(&self) -> Vec<&Pick> {
+        let Some(picker) = &self.picker else { return Vec::new() };
+        let all = picker.rows.iter();
+        match self.is_search() {
+            true => all.collect(),
+            false => all.filter(|pick| pick.matches(&self.words)).collect(),
+        }
+    }
+
+    /// Returns whether the words are sent to the operation.
+    pub fn is_search(&self) -> bool {
+        let pointer = self.picker.as_ref().map_or("", |picker| picker.pointer.as_str());
+        pointer == "/steps/-" || pointer.ends_with("/run")
+    }
+
+    pub fn step(&mut self, by: isize) {
+        self.marked = self.marked.saturating_add_signed(by).min(self.rows().len().saturating_sub(1));
+    }
+}
+
+/// Which half of the editor has the focus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Half {
+    #[default]
+    Yaml,
+    Form,
 }
 
 pub struct Editor {
     pub document: Document,
     pub buffer: TextArea<'static>,
     pub findings: Vec<Finding>,
+    pub fields: Fields,
+    pub plan: Vec<Line>,
     pub lower: Lower,
+    pub half: Half,
+    /// The pointer of the form's selected row. The cursor of the text is at the same value, if the text has it.
+    pub chosen: String,
+    /// The value that is typed into the form.
+    pub words: String,
     pub id: u64,
-    /// Counts edits. Findings for an older version are dropped.
+    /// Counts edits. Answers about an older version are dropped.
     edits: u64,
     /// Whether the findings are those of the current text.
     pub is_checked: bool,
-    /// The first visible line.
+    /// Whether the plan stands beside the text, so that it has to follow it. Drawing a frame sets it.
+    pub has_plan: bool,
+    /// The first visible line of the text.
     pub top: usize,
+    /// The first visible line of the lower pane.
+    pub scroll: usize,
+    /// The number of the latest request of a picker.
+    pub requests: u64,
+    /// The pointer of the row to select when the next form arrives.
+    pub wanted: Option<String>,
+    history: History,
+    /// The lines of the buffer as one text.
+    current: String,
+    /// The line end of the text; `\n` if it has both.
+    newline: &'static str,
 }
 
 impl Editor {
     pub fn new(document: Document) -> Self {
-        let buffer = TextArea::new(document.text.lines().map(str::to_owned).collect());
-        let findings = document.findings.clone();
         // Names the editor in messages, which may come after the user has gone elsewhere.
         static IDS: AtomicU64 = AtomicU64::new(0);
-        let id = IDS.fetch_add(1, Ordering::Relaxed);
-        let mut editor =
-            Self { document, buffer, findings, lower: Lower::Findings, id, edits: 0, is_checked: true, top: 0 };
+        let lower = document.meanwhile.clone().map_or(Lower::Findings, |versions| Lower::Meanwhile(Box::new(versions)));
+        let has_one = document.text.matches('\n').count() == document.text.matches("\r\n").count();
+        let newline = if has_one && document.text.contains('\n') { "\r\n" } else { "\n" };
+        let mut editor = Self {
+            buffer: buffer(&document.text, newline),
+            findings: document.findings.clone(),
+            fields: document.fields.clone(),
+            plan: Vec::new(),
+            lower,
+            half: Half::Yaml,
+            chosen: String::new(),
+            words: String::new(),
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            edits: 0,
+            is_checked: true,
+            has_plan: false,
+            top: 0,
+            scroll: 0,
+            requests: 0,
+            wanted: None,
+            history: History::default(),
+            current: String::new(),
+            newline,
+            document,
+        };
+        editor.current = editor.buffer.lines().join("\n");
         editor.go_to_finding(true, true);
         editor
     }
 
     /// Returns the text to save. It ends with a newline if the original text does.
     pub fn text(&self) -> String {
-        let mut text = self.buffer.lines().join("\n");
+        let mut text = match self.newline {
+            "\n" => self.current.clone(),
+            newline => self.current.replace('\n', newline),
+        };
         if self.document.text.ends_with('\n') || self.document.text.is_empty() {
-            text.push('\n');
+            text.push_str(self.newline);
         }
         text
     }
@@ -65,34 +161,63 @@ impl Editor {
 
     /// Passes a key to the buffer. Returns whether the text changed.
     pub fn input(&mut self, key: KeyEvent) -> bool {
-        let changed = self.buffer.input(key);
-        self.touched(changed)
+        let before = self.position();
+        self.buffer.input(key);
+        self.touched(before)
     }
 
     pub fn insert(&mut self, text: &str) -> bool {
-        let changed = self.buffer.insert_str(text);
-        self.touched(changed)
+        let before = self.position();
+        self.buffer.insert_str(text);
+        self.touched(before)
     }
 
     pub fn undo(&mut self) -> bool {
-        let changed = self.buffer.undo();
-        self.touched(changed)
+        let undone = self.history.undo(&self.current);
+        self.restore(undone)
     }
 
     pub fn redo(&mut self) -> bool {
-        let changed = self.buffer.redo();
-        self.touched(changed)
+        let redone = self.history.redo(&self.current);
+        self.restore(redone)
     }
 
-    fn touched(&mut self, changed: bool) -> bool {
-        if changed {
-            self.edits += 1;
-            self.is_checked = false;
-            if !matches!(self.lower, Lower::Findings) {
-                self.lower = Lower::Findings;
-            }
+    fn restore(&mut self, found: Option<(String, Cursor)>) -> bool {
+        let Some((text, (line, column))) = found else { return false };
+        self.buffer = TextArea::new(text.split('\n').map(str::to_owned).collect());
+        self.jump(line + 1, column + 1);
+        self.current = text;
+        self.edited();
+        true
+    }
+
+    /// Replaces the whole text, in one step of undo. The cursor stays where it is.
+    pub fn replace(&mut self, text: &str) -> bool {
+        let before = self.position();
+        self.buffer = buffer(text, self.newline);
+        self.jump(before.0 + 1, before.1 + 1);
+        self.touched(before)
+    }
+
+    /// Notes the state of the buffer after a change.
+    fn touched(&mut self, before: Cursor) -> bool {
+        let text = self.buffer.lines().join("\n");
+        if text == self.current {
+            return false;
         }
-        changed
+        self.history.record((&self.current, before), (&text, self.position()));
+        self.current = text;
+        self.edited();
+        true
+    }
+
+    fn edited(&mut self) {
+        self.edits += 1;
+        self.is_checked = false;
+        if matches!(self.lower, Lower::Difference(_)) {
+            self.lower = Lower::Findings;
+        }
+        self.follow();
     }
 
     /// Returns the line and column of the cursor, counted from 1.
@@ -101,7 +226,7 @@ impl Editor {
         (row + 1, column + 1)
     }
 
-    fn position(&self) -> (usize, usize) {
+    fn position(&self) -> Cursor {
         let cursor = self.buffer.cursor();
         (cursor.0, cursor.1)
     }
@@ -109,14 +234,74 @@ impl Editor {
     pub fn jump(&mut self, line: usize, column: usize) {
         let at = |number: usize| u16::try_from(number.saturating_sub(1)).unwrap_or(u16::MAX);
         self.buffer.move_cursor(CursorMove::Jump(at(line), at(column)));
+        self.follow();
     }
 
     pub fn moved(&mut self, movement: CursorMove) {
         self.buffer.move_cursor(movement);
+        self.follow();
+    }
+
+    /// Selects the row of the form at the cursor.
+    pub fn follow(&mut self) {
+        let (line, column) = self.cursor();
+        if let Some(field) = self.fields.at(line, column) {
+            self.chosen.clone_from(&field.pointer);
+        }
+    }
+
+    /// Takes the form of the current text. The selected row stays, if it is still there.
+    pub fn take_fields(&mut self, fields: Fields) {
+        self.fields = fields;
+        if let Some(wanted) = self.wanted.take() {
+            // The pointer of a default or a command belongs to its input or step.
+            let above = wanted.rsplit_once('/').map_or("", |(above, _)| above);
+            let found = self.fields.get(&wanted).or_else(|| self.fields.get(above));
+            if let Some((pointer, at)) = found.map(|field| (field.pointer.clone(), field.at)) {
+                return self.choose(&pointer, at);
+            }
+        }
+        match self.fields.get(&self.chosen).map(|field| field.at) {
+            // The text around the selected value may have moved.
+            Some(Some((line, column))) if self.half == Half::Form => {
+                let chosen = std::mem::take(&mut self.chosen);
+                self.jump(line, column);
+                self.chosen = chosen;
+            }
+            Some(_) if self.half == Half::Form => {}
+            _ => self.follow(),
+        }
+    }
+
+    /// Returns the selected row of the form.
+    pub fn field(&self) -> Option<&Field> {
+        self.fields.get(&self.chosen)
+    }
+
+    /// Selects another row of the form, and moves the cursor to its place in the text.
+    pub fn step(&mut self, by: isize) {
+        if let Some(field) = self.fields.step(&self.chosen, by) {
+            let (pointer, at) = (field.pointer.clone(), field.at);
+            self.choose(&pointer, at);
+        }
+    }
+
+    /// Selects a row. If the text does not have its value, the cursor goes to its step.
+    pub fn choose(&mut self, pointer: &str, at: Option<Cursor>) {
+        let step = Fields::step_of(pointer).and_then(|step| self.fields.get(&step)?.at);
+        if let Some((line, column)) = at.or(step) {
+            self.jump(line, column);
+        }
+        pointer.clone_into(&mut self.chosen);
     }
 
     /// Returns the finding at the cursor, or else the first one on its line, with its index.
     pub fn finding(&self) -> Option<(usize, &Finding)> {
+        if self.half == Half::Form {
+            let found = self.field().and_then(|field| self.fields.finding(field, &self.findings))?;
+            let at = self.findings.iter().position(|finding| finding == found)?;
+            return Some((at, found));
+        }
         let (line, column) = self.cursor();
         let on_line = |finding: &Finding| finding.line <= line && line <= finding.end_line.min(finding.line);
         let at = |finding: &Finding| on_line(finding) && finding.column <= column && column <= finding.end_column;
@@ -128,21 +313,25 @@ impl Editor {
     /// it skips warnings as long as there are errors.
     pub fn go_to_finding(&mut self, forward: bool, errors_first: bool) {
         let only_errors = errors_first && self.findings.iter().any(|finding| finding.is_error);
-        let mut places: Vec<(usize, usize)> = self
+        let mut places: Vec<(usize, usize, &str)> = self
             .findings
             .iter()
             .filter(|finding| finding.is_error || !only_errors)
-            .map(|finding| (finding.line, finding.column))
+            .map(|finding| (finding.line, finding.column, finding.pointer.as_str()))
             .collect();
         places.sort_unstable();
-        places.dedup();
+        places.dedup_by_key(|place| (place.0, place.1));
         let now = self.cursor();
         let next = match forward {
-            true => places.iter().find(|place| **place > now).or(places.first()),
-            false => places.iter().rev().find(|place| **place < now).or(places.last()),
+            true => places.iter().find(|place| (place.0, place.1) > now).or(places.first()),
+            false => places.iter().rev().find(|place| (place.0, place.1) < now).or(places.last()),
         };
-        if let Some((line, column)) = next.copied() {
+        if let Some((line, column, pointer)) = next.map(|next| (next.0, next.1, next.2.to_owned())) {
             self.jump(line, column);
+            // A missing value is found at the place of its step.
+            if self.fields.get(&pointer).is_some() {
+                self.chosen = pointer;
+            }
         }
     }
 
@@ -150,15 +339,19 @@ impl Editor {
     pub fn fix(&mut self) -> bool {
         let Some(fix) = self.finding().and_then(|(_, finding)| finding.fix.clone()) else { return false };
         let Some(fixed) = fix.apply(&self.text()) else { return false };
-        self.replace(&fixed);
+        let changed = self.replace(&fixed);
         self.jump(fix.line, fix.column);
-        true
+        changed
     }
 
-    /// Replaces the whole text. The buffer records this as two edits, a cut and an insertion, so `u` needs two presses.
-    pub fn replace(&mut self, text: &str) {
-        self.buffer.select_all();
-        self.buffer.cut();
-        self.insert(text.strip_suffix('\n').unwrap_or(text));
+    /// Returns the numbers of errors and warnings.
+    pub fn counts(&self) -> (usize, usize) {
+        let errors = self.findings.iter().filter(|finding| finding.is_error).count();
+        (errors, self.findings.len() - errors)
     }
+}
+
+/// Makes a buffer of a text, without its last line end.
+fn buffer(text: &str, newline: &str) -> TextArea<'static> {
+    TextArea::new(text.strip_suffix(newline).unwrap_or(text).split(newline).map(str::to_owned).collect())
 }

@@ -2,15 +2,12 @@
 
 use std::time::Instant;
 
-use mcpkg_console::place::{Place, Text};
+use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body, Screen, Tone};
 use mcpkg_console::{Does, Invocation};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui_textarea::CursorMove;
 
 use super::app::{App, Typing};
-use super::ask;
-use super::editor::Lower;
 use super::message::Task;
 
 impl App {
@@ -100,6 +97,9 @@ impl App {
     /// Handles a key that is typed into a filter, a note, a field or the editor.
     fn type_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if key.code == KeyCode::Esc {
+            if self.close_picker() {
+                return;
+            }
             self.typing = Typing::Nothing;
             if self.level().place == Place::Palette && self.level().filter.is_empty() {
                 self.back(tasks);
@@ -119,12 +119,7 @@ impl App {
                 _ => {}
             },
             Typing::Field => self.field_key(key),
-            Typing::Editor => match key.code {
-                KeyCode::F(4) => self.fix(tasks),
-                _ if is_control(key, 's') => self.review(tasks),
-                _ if is_control(key, 'r') => self.edited(|editor| editor.redo(), tasks),
-                _ => self.edited(|editor| editor.input(key), tasks),
-            },
+            Typing::Editor | Typing::Value | Typing::Pick => self.type_in_editor(key, tasks),
         }
     }
 
@@ -197,107 +192,13 @@ impl App {
                 }
             }
             Typing::Editor => self.edited(|editor| editor.insert(text), tasks),
-        }
-    }
-
-    /// Handles a key of the editor outside of typing. Returns false if the key is not one of the editor's.
-    fn editor_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
-        let is_reviewing =
-            matches!(self.level().editor.as_deref(), Some(editor) if matches!(editor.lower, Lower::Difference(_)));
-        let is_read_only = self.is_read_only;
-        let Some(editor) = &mut self.level_mut().editor else { return false };
-        match key.code {
-            KeyCode::Char('y') if is_reviewing => self.save(tasks),
-            _ if is_reviewing => {
-                editor.lower = Lower::Findings;
-                return key.code == KeyCode::Esc;
-            }
-            KeyCode::Char('e') if is_read_only => {
-                self.say(Tone::Warning, "read-only: the console was started with --read-only")
-            }
-            KeyCode::Char('e') => self.typing = Typing::Editor,
-            KeyCode::Char('f') | KeyCode::F(4) => self.fix(tasks),
-            KeyCode::Char('.' | ']') => editor.go_to_finding(true, false),
-            KeyCode::Char(',' | '[') => editor.go_to_finding(false, false),
-            KeyCode::Char('u') => self.edited(|editor| editor.undo(), tasks),
-            KeyCode::Char('p') => {
-                let (version, text) = (editor.version(), editor.text());
-                tasks.push(Task::Plan(version, text));
-            }
-            KeyCode::Char('s') => self.review(tasks),
-            KeyCode::Char('j') | KeyCode::Down => editor.moved(CursorMove::Down),
-            KeyCode::Char('k') | KeyCode::Up => editor.moved(CursorMove::Up),
-            KeyCode::Char('h') | KeyCode::Left => editor.moved(CursorMove::Back),
-            KeyCode::Char('l') | KeyCode::Right => editor.moved(CursorMove::Forward),
-            KeyCode::Char('g') | KeyCode::Home => editor.moved(CursorMove::Top),
-            KeyCode::Char('G') | KeyCode::End => editor.moved(CursorMove::Bottom),
-            KeyCode::PageDown => (0..self.page).for_each(|_| self.move_editor(CursorMove::Down)),
-            KeyCode::PageUp => (0..self.page).for_each(|_| self.move_editor(CursorMove::Up)),
-            KeyCode::Esc if editor.lower != Lower::Findings => editor.lower = Lower::Findings,
-            KeyCode::Esc | KeyCode::Char('q') if editor.is_changed() => {
-                self.say(Tone::Warning, "The text is not saved: s saves it, D throws it away");
-            }
-            KeyCode::Char('D') => self.back(tasks),
-            KeyCode::Char('@') => {
-                if let Some(panel) = ask::about(&self.level().place) {
-                    self.open(panel, tasks);
+            Typing::Value => {
+                if let Some(editor) = &mut self.level_mut().editor {
+                    editor.words.push_str(&line);
                 }
             }
-            _ => return false,
+            Typing::Pick => self.narrow(|words| words.push_str(&line), tasks),
         }
-        true
-    }
-
-    fn move_editor(&mut self, movement: CursorMove) {
-        if let Some(editor) = &mut self.level_mut().editor {
-            editor.moved(movement);
-        }
-    }
-
-    /// Edits the text, and starts a check of the result.
-    fn edited(&mut self, change: impl FnOnce(&mut super::editor::Editor) -> bool, tasks: &mut Vec<Task>) {
-        let Some(editor) = &mut self.level_mut().editor else { return };
-        if change(editor) {
-            let (version, text) = (editor.version(), editor.text());
-            tasks.push(Task::Check(version, text));
-        }
-    }
-
-    /// Fixes the finding at the cursor, or moves to the next error.
-    fn fix(&mut self, tasks: &mut Vec<Task>) {
-        let Some(editor) = &mut self.level_mut().editor else { return };
-        match editor.finding().map(|(_, finding)| finding.fix.is_some()) {
-            Some(true) => self.edited(|editor| editor.fix(), tasks),
-            Some(false) => {
-                editor.go_to_finding(true, true);
-                self.say(Tone::Plain, "There is no certain fix for this one");
-            }
-            None => editor.go_to_finding(true, true),
-        }
-    }
-
-    /// Shows the diff that saving would make. `y` then saves.
-    fn review(&mut self, tasks: &mut Vec<Task>) {
-        if self.is_read_only {
-            return self.say(Tone::Warning, "read-only: the console was started with --read-only");
-        }
-        self.typing = Typing::Nothing;
-        let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
-        if is_draft {
-            // `draft approve` shows the diff and asks by itself.
-            return self.save(tasks);
-        }
-        let Some(editor) = &mut self.level_mut().editor else { return };
-        let difference = mcpkg_console::editor::difference(&editor.document, &editor.text());
-        editor.lower = Lower::Difference(difference);
-        let name = editor.document.name.clone();
-        self.say(Tone::Plain, &format!("Save {name}?   y yes, other keys no"));
-    }
-
-    fn save(&mut self, tasks: &mut Vec<Task>) {
-        let Some(editor) = &self.level().editor else { return };
-        tasks.push(Task::Save(editor.version(), Box::new(editor.document.clone()), editor.text()));
-        self.running += 1;
     }
 
     /// Handles a key that works on every screen.
@@ -462,6 +363,6 @@ impl App {
     }
 }
 
-fn is_control(key: KeyEvent, letter: char) -> bool {
+pub(super) fn is_control(key: KeyEvent, letter: char) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char(letter)
 }

@@ -7,6 +7,7 @@ use mcpkg_console::{Action, Invocation, Place, Screen};
 use tokio_util::sync::CancellationToken;
 
 use super::editor::Editor;
+use super::message::Task;
 
 /// A screen that is loading, loaded, or failed to load.
 #[derive(Default)]
@@ -79,10 +80,13 @@ impl Level {
         }
     }
 
-    /// Shows a loaded screen. An open editor keeps its text.
-    pub fn take(&mut self, screen: Box<Screen>) {
+    /// Shows a loaded screen. An open editor keeps its text; a new one needs the plan of its text.
+    pub fn take(&mut self, screen: Box<Screen>) -> Option<Task> {
+        let mut task = None;
         if let (Body::Editor(document), None) = (&screen.body, &self.editor) {
-            self.editor = Some(Box::new(Editor::new((**document).clone())));
+            let editor = Editor::new((**document).clone());
+            task = Some(Task::Check(editor.version(), editor.text(), true));
+            self.editor = Some(Box::new(editor));
         }
         let position = self.position();
         self.shown = Shown::Screen(screen);
@@ -93,6 +97,7 @@ impl Level {
             let id = rows[at.min(rows.len())..].iter().chain(rows.iter().rev()).find(|row| !row.is_heading);
             self.selected = id.map(|row| row.id.clone()).unwrap_or_default();
         }
+        task
     }
 
     /// Returns the rows that match the filter.

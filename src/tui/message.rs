@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Error, Result};
-use mcpkg_console::document::{Document, Finding};
+use mcpkg_console::document::{Document, Saved};
+use mcpkg_console::fields::Fields;
+use mcpkg_console::finding::Finding;
+use mcpkg_console::picker::{Picker, Spot};
 use mcpkg_console::screen::Line;
 use mcpkg_console::{Invocation, Place, Screen};
 use mcpkg_core::op::Reply;
@@ -32,11 +35,8 @@ pub enum Message {
     /// A part of the answer of an operation that is still running, and when it came.
     Reported(Invocation, Box<Reply>, Millis),
     Done(Invocation, Result<Box<Reply>>),
-    /// The findings for a version of the edited text.
-    Checked(Version, Result<Vec<Finding>>),
-    /// The plan for a version of the edited text.
-    Planned(Version, Vec<Line>),
-    Saved(Version, String, Result<Box<Reply>>),
+    /// The result of work on a version of an edited text.
+    Edited(Version, Edited),
     /// The console must end: the process got a signal, or the terminal is gone.
     Ended,
 }
@@ -46,6 +46,44 @@ pub enum Message {
 pub struct Version {
     pub editor: u64,
     pub number: u64,
+}
+
+/// What work on a text gave.
+pub enum Edited {
+    Checked(Result<Vec<Finding>>),
+    Described(Fields),
+    Planned(Vec<Line>),
+    /// A value was set: its pointer, and the new text.
+    Set(String, Result<String>),
+    /// What fits at a place, for the request with this number.
+    Picked(u64, Result<Picker>),
+    /// What saving would change in meaning.
+    Meant(Vec<Line>),
+    /// The text, and what became of it.
+    Saved(String, Saved),
+}
+
+/// Work on an edited text.
+pub enum Work {
+    /// Sets the value at a pointer, or removes it.
+    Set {
+        pointer: String,
+        value: Option<String>,
+        new_input: bool,
+    },
+    /// Looks for what fits at a spot. The number names the request.
+    Suggest {
+        spot: Spot,
+        words: String,
+        number: u64,
+    },
+    /// Asks a provider for values.
+    Ask {
+        pointer: String,
+        provider: String,
+        number: u64,
+    },
+    Mean(Box<Document>),
 }
 
 /// Identifies a load, so that an outdated result can be dropped.
@@ -75,8 +113,9 @@ pub enum Task {
     Follow(Invocation, CancellationToken),
     /// Runs an operation that takes over the terminal, such as `prompt edit`.
     RunOnTerminal(Invocation),
-    Check(Version, String),
-    Plan(Version, String),
+    /// Checks a text and describes its form. With `true`, plans it too.
+    Check(Version, String, bool),
+    Work(Version, String, Work),
     Save(Version, Box<Document>, String),
     Copy(String),
     Suspend,

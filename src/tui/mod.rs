@@ -6,11 +6,14 @@
 mod app;
 mod ask;
 mod draw;
+mod editing;
 mod editor;
+mod history;
 mod keys;
 mod level;
 mod message;
 mod question;
+mod results;
 mod terminal;
 mod worker;
 

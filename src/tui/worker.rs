@@ -1,16 +1,17 @@
 //! Threads that read the database and run operations, so that the console stays responsive.
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_console::{document, editor, reply};
+use mcpkg_console::fields::Fields;
+use mcpkg_console::{document, editor, picker, reply};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::watch::Change;
 
-use super::message::{Message, Question, Task, Ticket, Version};
+use super::message::{Edited, Message, Question, Task, Ticket, Version, Work};
 
 /// How often to check for commits of other processes.
 const WATCH: Duration = Duration::from_millis(100);
@@ -23,6 +24,7 @@ pub struct Workers {
     messages: Sender<Message>,
     loads: Sender<Ticket>,
     checks: Sender<(Version, String)>,
+    forms: Sender<(Version, String, bool)>,
 }
 
 impl Workers {
@@ -40,27 +42,46 @@ impl Workers {
                 }
             }
         });
+        let (forms, described) = mpsc::channel::<(Version, String, bool)>();
         let (reader, sender) = (context.clone(), messages.clone());
         thread::spawn(move || {
-            while let Ok(mut newest) = texts.recv() {
-                // Check only the newest text, and skip older ones that queued up.
-                newest = texts.try_iter().last().unwrap_or(newest);
-                let (version, text) = newest;
-                if sender.send(Message::Checked(version, document::validated(&reader, &text))).is_err() {
+            while let Some((version, text)) = newest(&texts) {
+                let checked = Edited::Checked(document::validated(&reader, &text));
+                if sender.send(Message::Edited(version, checked)).is_err() {
+                    return;
+                }
+            }
+        });
+        // The form and the plan take longer, and must not delay the findings.
+        let (reader, sender) = (context.clone(), messages.clone());
+        thread::spawn(move || {
+            while let Some((version, text, has_plan)) = newest(&described) {
+                // While a text cannot be read as a workflow, its last form stays.
+                if let Ok(fields) = Fields::read(&reader, &text)
+                    && sender.send(Message::Edited(version, Edited::Described(fields))).is_err()
+                {
+                    return;
+                }
+                if has_plan
+                    && sender.send(Message::Edited(version, Edited::Planned(editor::plan(&reader, &text)))).is_err()
+                {
                     return;
                 }
             }
         });
         let (watcher, sender) = (context.clone(), messages.clone());
         thread::spawn(move || watch(&watcher, &sender));
-        Self { context, messages: messages.clone(), loads, checks }
+        Self { context, messages: messages.clone(), loads, checks, forms }
     }
 
     /// Passes a task to a worker thread.
     pub fn take(&self, task: Task) {
         match task {
             Task::Load(ticket) => drop(self.loads.send(ticket)),
-            Task::Check(version, text) => drop(self.checks.send((version, text))),
+            Task::Check(version, text, has_plan) => {
+                let _ = self.checks.send((version, text.clone()));
+                let _ = self.forms.send((version, text, has_plan));
+            }
             Task::Run(invocation) => self.spawn(move |context, messages| {
                 let context = asking(context.clone(), messages, invocation.destroys.as_ref());
                 let done = invocation.run(&context).map(Box::new);
@@ -77,13 +98,13 @@ impl Workers {
                 let done = invocation.run(&context).map(Box::new);
                 Message::Done(invocation, done)
             }),
-            Task::Plan(version, text) => {
-                self.spawn(move |context, _| Message::Planned(version, editor::plan(context, &text)));
+            Task::Work(version, text, work) => {
+                self.spawn(move |context, _| Message::Edited(version, worked(context, &text, work)));
             }
             Task::Save(version, document, text) => {
                 self.spawn(move |context, _| {
-                    let saved = document.save(context, &text).map(Box::new);
-                    Message::Saved(version, text, saved)
+                    let saved = document.save(context, &text);
+                    Message::Edited(version, Edited::Saved(text, saved))
                 });
             }
             Task::RunOnTerminal(_) | Task::Copy(_) | Task::Suspend | Task::Redraw | Task::Quit => {}
@@ -102,6 +123,28 @@ impl Workers {
     fn spawn(&self, work: impl FnOnce(&Context, &Sender<Message>) -> Message + Send + 'static) {
         let (context, messages) = (self.context.clone(), self.messages.clone());
         thread::spawn(move || drop(messages.send(work(&context, &messages))));
+    }
+}
+
+/// Waits for work, and returns the newest one. Older texts that queued up are not worth a check any more.
+fn newest<T>(queue: &Receiver<T>) -> Option<T> {
+    let first = queue.recv().ok()?;
+    Some(queue.try_iter().last().unwrap_or(first))
+}
+
+fn worked(context: &Context, text: &str, work: Work) -> Edited {
+    match work {
+        Work::Set { pointer, value, new_input } => {
+            let set = document::set(context, text, &pointer, value.as_deref(), new_input);
+            Edited::Set(pointer, set)
+        }
+        Work::Suggest { spot, words, number } => {
+            Edited::Picked(number, picker::suggested(context, text, &spot, &words))
+        }
+        Work::Ask { pointer, provider, number } => {
+            Edited::Picked(number, picker::asked(context, text, &pointer, &provider))
+        }
+        Work::Mean(document) => Edited::Meant(editor::meaning(context, &document, text)),
     }
 }
 
@@ -163,5 +206,21 @@ fn watch(context: &Context, messages: &Sender<Message>) {
             return;
         }
         thread::sleep(AWAY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_newest_text_is_checked() {
+        let (sender, queue) = mpsc::channel();
+        for number in 1..=500 {
+            sender.send(number).expect("a receiver");
+        }
+        assert_eq!(newest(&queue), Some(500));
+        drop(sender);
+        assert_eq!(newest(&queue), None::<i32>);
     }
 }

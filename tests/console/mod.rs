@@ -3,6 +3,7 @@
 mod ask;
 mod decide;
 mod edit;
+mod form;
 
 use serde_json::json;
 

@@ -1,16 +1,19 @@
-//! A workflow or draft in the editor: its text, findings, fixes and suggested values, and how to save it.
+//! A workflow or draft in the editor: its text, form, findings and fixes, and how to save it.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::merge;
 use mcpkg_core::op::{Context, Reply};
 
 use crate::action::{self, Invocation};
-use crate::data::{rows, text, texts};
+use crate::data::{number, rows, text};
+use crate::fields::Fields;
+use crate::finding::{self, Finding};
 use crate::place::Text;
 
 /// The text that a new workflow begins with.
-const NEW: &str = "workflow: new_workflow\ninputs: {}\nsteps:\n  - id: first\n    run: \n    with: {}\n";
+const NEW: &str = "workflow: new_workflow\ninputs: {}\nsteps: []\n";
 
 /// A text that an editor opens.
 #[derive(Clone, Debug)]
@@ -19,196 +22,189 @@ pub struct Document {
     pub name: String,
     /// The agent that proposed it; empty if the text is the user's own.
     pub by: String,
+    /// The text as it was opened, or as it was stored last.
     pub text: String,
     /// The text of the saved workflow that the edited one will replace.
     pub saved: String,
+    /// The revision of that workflow; 0 if there is none.
+    pub revision: u64,
     pub findings: Vec<Finding>,
+    pub fields: Fields,
+    /// For a stale draft: what happened to its workflow in the meantime.
+    pub meanwhile: Option<Versions>,
 }
 
-/// A mistake in a text, or advice about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub code: String,
-    pub is_error: bool,
-    pub message: String,
-    pub hint: String,
-    /// Explains a mismatch: the tags that the argument accepts and prefers, and the tags of the value.
-    pub why: String,
-    /// Lines and columns are counted from 1.
-    pub line: usize,
-    pub column: usize,
-    pub end_line: usize,
-    pub end_column: usize,
-    pub fix: Option<Fix>,
-}
-
-/// An edit that resolves a finding. Lines and columns are counted from 1; columns count characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fix {
-    pub line: usize,
-    pub column: usize,
-    pub end_line: usize,
-    pub end_column: usize,
-    pub text: String,
-}
-
-impl Finding {
-    fn of(found: &Value) -> Self {
-        let place = |data: &Value, name: &str| data[name].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(1);
-        let (line, column) = (place(found, "line"), place(found, "column"));
-        let end = |name, least| place(found, name).max(least);
-        let fix = found.get("fix").filter(|fix| fix.is_object()).map(|fix| Fix {
-            line: place(&fix["span"], "line"),
-            column: place(&fix["span"], "column"),
-            end_line: place(&fix["span"], "end_line"),
-            end_column: place(&fix["span"], "end_column"),
-            text: text(fix, "text").to_owned(),
-        });
-        let tags = |name| texts(&found["why"], name).join(", ");
-        let why = match (tags("accepts"), text(&found["why"], "prefer"), tags("tags")) {
-            (accepts, _, _) if accepts.is_empty() => String::new(),
-            (accepts, "", tags) => format!("accepts {accepts}; this is {tags}"),
-            (accepts, prefer, tags) => format!("accepts {accepts}; prefers {prefer}; this is {tags}"),
-        };
-        Self {
-            code: text(found, "code").to_owned(),
-            is_error: text(found, "severity") == "error",
-            message: text(found, "message").to_owned(),
-            hint: text(found, "hint").to_owned(),
-            why,
-            line,
-            column,
-            end_line: end("end_line", line),
-            end_column: end("end_column", 1),
-            fix,
-        }
-    }
-}
-
-impl Fix {
-    /// Returns the text with the fix applied; `None` if the text no longer has that position.
-    pub fn apply(&self, text: &str) -> Option<String> {
-        let (start, end) = (offset(text, self.line, self.column)?, offset(text, self.end_line, self.end_column)?);
-        let (before, after) = (text.get(..start)?, text.get(end..)?);
-        (start <= end).then(|| format!("{before}{}{after}", self.text))
-    }
-}
-
-/// Returns the byte offset of a line and a column.
-fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
-    let mut start = 0;
-    for (at, found) in text.split_inclusive('\n').enumerate() {
-        if at + 1 == line {
-            let within = found.char_indices().map(|(offset, _)| offset).chain([found.len()]).nth(column - 1)?;
-            return Some(start + within);
-        }
-        start += found.len();
-    }
-    (line == text.lines().count() + 1 && column == 1).then_some(start)
-}
-
-/// Returns the findings in an operation's data, errors first.
-pub fn findings_of(data: &Value) -> Vec<Finding> {
-    let lists = ["errors", "findings", "warnings"].map(|name| rows(data, name));
-    let mut found: Vec<Finding> =
-        lists.into_iter().flatten().filter(|found| found.is_object()).map(Finding::of).collect();
-    found.sort_by_key(|found| (!found.is_error, found.line, found.column));
-    found
+/// The outcome of saving a text.
+#[derive(Debug)]
+pub enum Saved {
+    Done(Box<Reply>),
+    /// Somebody else saved in the meantime. Nothing was changed.
+    Overtaken(Versions),
+    /// `is_stored` tells whether the draft has the text, although the workflow does not.
+    Failed {
+        error: Error,
+        is_stored: bool,
+    },
 }
 
 /// Validates a text with `workflow validate`.
 pub fn validated(context: &Context, written: &str) -> Result<Vec<Finding>> {
     match action::read(context, "workflow validate", json!({ "yaml": written })) {
-        Ok(data) => Ok(findings_of(&data)),
+        Ok(data) => Ok(finding::all(&data)),
         Err(error) => {
-            let found = error.details().map(findings_of).unwrap_or_default();
+            let found = error.details().map(finding::all).unwrap_or_default();
             if found.is_empty() { Err(error) } else { Ok(found) }
         }
     }
 }
 
-/// Returns the values that fit at a position in the text: outputs of earlier steps, inputs, and providers.
-pub fn picks(context: &Context, written: &str, line: usize, column: usize) -> Result<Vec<Pick>> {
-    let data = action::read(context, "workflow suggest", json!({ "yaml": written, "line": line, "column": column }))?;
-    let prefer = text(&data, "prefer");
-    let argument = text(&data, "argument");
-    let pick = |found: &Value| {
-        let tags = texts(found, "tags");
-        Pick {
-            value: match text(found, "value") {
-                "" => text(found, "id").to_owned(),
-                value => value.to_owned(),
-            },
-            tags: tags.iter().map(|tag| format!("[{tag}]")).collect::<Vec<_>>().join(" "),
-            why: text(found, "why").to_owned(),
-            is_preferred: !prefer.is_empty() && tags.contains(&prefer),
-            argument: argument.to_owned(),
-        }
-    };
-    Ok(rows(&data, "values").iter().chain(rows(&data, "providers")).map(pick).collect())
-}
-
-/// A value that the field picker offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pick {
-    pub value: String,
-    pub tags: String,
-    pub why: String,
-    pub is_preferred: bool,
-    /// The argument that takes it.
-    pub argument: String,
+/// Changes a value with `workflow set`, or removes it if there is no new value. Returns the new text.
+pub fn set(context: &Context, written: &str, pointer: &str, value: Option<&str>, new_input: bool) -> Result<String> {
+    let mut arguments = json!({ "yaml": written, "pointer": pointer, "new_input": new_input });
+    match value {
+        Some(value) => arguments["value"] = value.into(),
+        None => arguments["remove"] = true.into(),
+    }
+    Ok(text(&action::read(context, "workflow set", arguments)?, "yaml").to_owned())
 }
 
 impl Document {
     pub fn open(context: &Context, origin: &Text) -> Result<Self> {
-        let (name, by, text) = match origin {
+        let (name, by, text, draft) = match origin {
             Text::Draft(id) => {
                 let data = Invocation::new("draft show").with(id).read(context)?;
                 let field = |name| self::text(&data, name).to_owned();
-                (field("workflow"), field("proposed_by"), field("yaml"))
+                (field("workflow"), field("proposed_by"), field("yaml"), Some(data))
             }
             Text::Workflow(name) => {
                 let data = Invocation::new("workflow show").with(name).read(context)?;
-                (name.clone(), String::new(), self::text(&data, "yaml").to_owned())
+                (name.clone(), String::new(), self::text(&data, "yaml").to_owned(), None)
             }
-            Text::Empty => ("new_workflow".to_owned(), String::new(), NEW.to_owned()),
+            Text::Empty => ("new_workflow".to_owned(), String::new(), NEW.to_owned(), None),
         };
-        let saved = Invocation::new("workflow show").with(&name).read(context);
-        let saved = saved.map(|data| self::text(&data, "yaml").to_owned()).unwrap_or_default();
         let findings = validated(context, &text)?;
-        Ok(Self { origin: origin.clone(), name, by, text, saved, findings })
+        // A text that is no workflow has no form.
+        let fields = Fields::read(context, &text).unwrap_or_default();
+        let (saved, revision) = match origin {
+            Text::Empty => (String::new(), 0),
+            Text::Draft(_) | Text::Workflow(_) => saved(context, &name, None)?,
+        };
+        let meanwhile = match draft.filter(|draft| self::text(draft, "state") == "stale") {
+            Some(draft) => Some(Versions::since(context, &name, number(&draft, "base_revision"))?),
+            None => None,
+        };
+        Ok(Self { origin: origin.clone(), name, by, text, saved, revision, findings, fields, meanwhile })
     }
 
     /// Saves a text. A workflow gets a new revision; a draft gets the text and is approved.
-    pub fn save(&self, context: &Context, written: &str) -> Result<Reply> {
+    pub fn save(&self, context: &Context, written: &str) -> Saved {
+        let mut is_stored = false;
+        // Whoever changes the name in the text makes a new workflow.
+        let described = action::read(context, "workflow describe", json!({ "yaml": written })).unwrap_or_default();
+        let (name, revision) = match text(&described, "workflow") {
+            name if name.is_empty() || name == self.name => (self.name.as_str(), self.revision),
+            name => (name, 0),
+        };
+        match self.stored(context, written, revision, &mut is_stored) {
+            Ok(reply) => Saved::Done(Box::new(reply)),
+            Err(error) => match overtaken(context, &error, name, revision, &self.saved) {
+                Some(versions) => Saved::Overtaken(versions),
+                None => Saved::Failed { error, is_stored },
+            },
+        }
+    }
+
+    fn stored(&self, context: &Context, written: &str, revision: u64, is_stored: &mut bool) -> Result<Reply> {
         let failed = |error| Error::new(Code::FileFailed, format!("Cannot store the text for saving: {error}"));
         let folder = tempfile::Builder::new().prefix("mcpkg-").tempdir().map_err(failed)?;
         let file = folder.path().join("workflow.yaml");
         std::fs::write(&file, written).map_err(failed)?;
-        let path = file.to_string_lossy();
+        let (path, revision) = (file.to_string_lossy(), revision.to_string());
         match &self.origin {
             Text::Draft(id) => {
-                if written != self.text {
-                    Invocation::new("draft edit").option("--from", &path).with(id).run(context)?;
+                if written != self.text || self.meanwhile.is_some() {
+                    let edit = Invocation::new("draft edit").option("--from", &path).option("--revision", &revision);
+                    edit.with(id).run(context)?;
+                    *is_stored = true;
                 }
                 Invocation::new("draft approve").with(id).run(context)
             }
             Text::Workflow(_) | Text::Empty => {
-                Invocation::new("workflow import").flag("--update").with(path).run(context)
+                let import = Invocation::new("workflow import").flag("--update").option("--revision", &revision);
+                import.with(path).run(context)
             }
         }
     }
+
+    /// Takes note of a text that was saved.
+    pub fn keep(&mut self, written: String, reply: &Reply) {
+        let data = rows(&reply.data, "workflows").first().unwrap_or(&reply.data);
+        (self.name, self.revision) = (text(data, "name").to_owned(), number(data, "revision"));
+        self.text.clone_from(&written);
+        self.saved = written;
+        self.meanwhile = None;
+    }
+
+    /// Takes the other side's version as the one to replace. Its text is then in the diff that saving shows.
+    pub fn follow(&mut self, versions: &Versions) {
+        self.name.clone_from(&versions.name);
+        self.saved.clone_from(&versions.theirs);
+        self.revision = versions.revision;
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A workflow that somebody changed while another text was made from its earlier revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// The name of the workflow.
+    pub name: String,
+    /// The text that both sides began with.
+    pub base: String,
+    /// The text that is saved now.
+    pub theirs: String,
+    /// The revision of that text; 0 if the workflow was deleted.
+    pub revision: u64,
+    /// Who saved it.
+    pub by: String,
+}
 
-    #[test]
-    fn a_fix_changes_only_its_place() {
-        let fix = |column, end_column| Fix { line: 2, column, end_line: 2, end_column, text: "region".to_owned() };
-        assert_eq!(fix(3, 9).apply("é\n  regoin: x\n").as_deref(), Some("é\n  region: x\n"));
-        assert_eq!(fix(30, 40).apply("é\n  regoin: x\n"), None);
-        assert_eq!(fix(9, 3).apply("é\n  regoin: x\n"), None);
+impl Versions {
+    /// Compares a workflow with one of its earlier revisions.
+    fn since(context: &Context, name: &str, base: u64) -> Result<Self> {
+        let (theirs, revision) = saved(context, name, None)?;
+        let base = if base == 0 { String::new() } else { saved(context, name, Some(base))?.0 };
+        Ok(Self { name: name.to_owned(), base, theirs, revision, by: by(context, name) })
     }
+
+    /// Returns a text with the changes of both sides. `None` if they changed the same lines.
+    pub fn merged(&self, yours: &str) -> Option<String> {
+        let merged = merge::merge(self.base.as_bytes(), self.theirs.as_bytes(), yours.as_bytes())?;
+        String::from_utf8(merged).ok()
+    }
+}
+
+/// Returns the other side's version, if an error says that the workflow is not at the revision that was shown.
+fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &str) -> Option<Versions> {
+    let is_changed = matches!(error.code(), Code::ImportConflict | Code::DraftStale);
+    let now = error.details().filter(|_| is_changed)?["revision"].as_u64()?;
+    let (theirs, revision) = saved(context, name, None).ok().filter(|_| now != shown)?;
+    let base = if shown == 0 { String::new() } else { base.to_owned() };
+    Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name) })
+}
+
+/// Returns the text and the revision of a saved workflow; an empty text and 0 if there is none.
+fn saved(context: &Context, name: &str, revision: Option<u64>) -> Result<(String, u64)> {
+    let show = Invocation::new("workflow show").with(name);
+    let show = revision.into_iter().fold(show, |show, revision| show.option("--revision", &revision.to_string()));
+    match show.read(context) {
+        Ok(data) => Ok((text(&data, "yaml").to_owned(), number(&data, "revision"))),
+        Err(error) if matches!(error.code(), Code::NotFound | Code::NoProject) => Ok((String::new(), 0)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns who made the newest revision of a workflow.
+fn by(context: &Context, name: &str) -> String {
+    let history = Invocation::new("workflow history").with(name).read(context).unwrap_or_default();
+    rows(&history, "revisions").first().map(|newest| text(newest, "actor").to_owned()).unwrap_or_default()
 }

@@ -6,26 +6,16 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{count, number, rows, text, texts};
+use crate::data::{number, rows, text, texts};
 use crate::diff as diffs;
-use crate::document;
 use crate::editor;
+use crate::finding;
 use crate::place::{Place, Text};
 use crate::screen::{Line, Screen, Tone, quoted};
 
-/// Returns `1 error, 4 warnings`.
-pub fn findings(errors: u64, warnings: u64) -> String {
-    match (errors, warnings) {
-        (0, 0) => "no findings".to_owned(),
-        (_, 0) => count(errors, "error"),
-        (0, _) => count(warnings, "warning"),
-        _ => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
-    }
-}
-
 pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let data = Invocation::new("draft show").with(id).read(context)?;
-    let found = document::findings_of(&data);
+    let found = finding::all(&data);
     let mut lines = vec![
         Line::of(Tone::Name, text(&data, "proposed_by"))
             .then(Tone::Plain, " proposes ")
@@ -41,7 +31,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     let title = format!(
         "Inbox > draft {}    {}",
         text(&data, "workflow"),
-        findings(number(&data, "errors"), number(&data, "warnings_found"))
+        finding::counts(number(&data, "errors"), number(&data, "warnings_found"))
     );
     Ok(Screen::text(title, lines).with(actions(&data)))
 }

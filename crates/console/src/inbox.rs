@@ -13,7 +13,7 @@ use crate::action::{Action, Invocation};
 use crate::data::{count, number, rows, text, time};
 use crate::place::Place;
 use crate::screen::{List, Row, Screen, Span, Tone};
-use crate::{consent, deploy, draft};
+use crate::{consent, deploy, draft, finding};
 
 /// The maximum number of recent runs to search for failed or stopped ones.
 const RUNS: &str = "50";
@@ -251,7 +251,7 @@ fn drafts(context: &Context) -> Result<Vec<Waiting>> {
             "open" => "new",
             state => state,
         };
-        let findings = draft::findings(number(found, "errors"), number(found, "warnings_found"));
+        let findings = finding::counts(number(found, "errors"), number(found, "warnings_found"));
         Waiting {
             kind: "draft",
             from: text(found, "proposed_by").to_owned(),

@@ -12,7 +12,7 @@ pub struct Meaning {
 /// All keys, in the order of the help screen.
 pub const KEYS: &[Meaning] = &[
     Meaning { keys: "arrows, h j k l, PgUp PgDn, g G", meaning: "move" },
-    Meaning { keys: "enter", meaning: "open; in a list of answers, take the marked one" },
+    Meaning { keys: "enter", meaning: "open; in a form, pick a value; in a list of answers, take the marked one" },
     Meaning { keys: "esc", meaning: "back" },
     Meaning { keys: "q", meaning: "close the screen; on the first one, leave" },
     Meaning { keys: "Tab", meaning: "next pane" },
@@ -21,7 +21,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "/", meaning: "filter" },
     Meaning { keys: "?", meaning: "keys of this place" },
     Meaning { keys: ". ,", meaning: "next, previous stop: hunk, finding, hidden character" },
-    Meaning { keys: "v", meaning: "next view" },
+    Meaning { keys: "v", meaning: "next view; in the editor, text or form" },
     Meaning { keys: "c", meaning: "copy the shell command" },
     Meaning { keys: "a", meaning: "yes: approve, accept, apply" },
     Meaning { keys: "d", meaning: "no: deny, reject" },
@@ -41,10 +41,12 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "x", meaning: "stop what runs" },
     Meaning { keys: "space", meaning: "in or out; in a form, the next value" },
     Meaning { keys: "P", meaning: "propose a workflow from the marked runs" },
-    Meaning { keys: "+", meaning: "new" },
+    Meaning { keys: "+", meaning: "new; in the editor, a step or an input" },
     Meaning { keys: "@", meaning: "ask your agent" },
     Meaning { keys: "D", meaning: "delete; asks for the name" },
     Meaning { keys: "M", meaning: "mouse on or off" },
+    Meaning { keys: "Tab, F6", meaning: "while typing a workflow: complete, pick" },
+    Meaning { keys: "F2, F4, Ctrl-S, Ctrl-R", meaning: "while typing a workflow: form, fix, save, redo" },
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
 ];
 

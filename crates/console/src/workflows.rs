@@ -9,7 +9,7 @@ use crate::action::{Action, Invocation};
 use crate::data::{number, rows, text};
 use crate::place::{Place, Text};
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
-use crate::{document, draft, editor, run};
+use crate::{document, draft, editor, finding, run};
 
 pub fn screen(context: &Context) -> Result<Screen> {
     let saved = Invocation::new("workflow list").read(context)?;
@@ -58,7 +58,7 @@ pub fn screen(context: &Context) -> Result<Screen> {
             .iter()
             .map(|found: &Value| {
                 let id = text(found, "id");
-                let findings = draft::findings(number(found, "errors"), number(found, "warnings_found"));
+                let findings = finding::counts(number(found, "errors"), number(found, "warnings_found"));
                 let name = format!("{}  {}, {findings}", text(found, "workflow"), text(found, "state"));
                 let look = Place::Draft(id.to_owned());
                 row(format!("draft {id}"), ("", Tone::Plain), &name, look, draft::actions(found))

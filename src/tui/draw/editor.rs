@@ -1,4 +1,4 @@
-//! Draws the editor: the text, a gutter that marks lines with findings, and the second pane.
+//! Draws the editor: the text with a gutter that marks lines with findings, the form, and the lower pane.
 
 use mcpkg_console::screen::{Line as Told, Tone};
 use ratatui::Frame;
@@ -9,46 +9,110 @@ use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthStr;
 
 use super::look::style;
-use super::text;
-use crate::tui::editor::{Editor, Lower};
+use super::{fields, text};
+use crate::tui::app::Typing;
+use crate::tui::editor::{Editor, Half, Lower};
 use crate::tui::level::Level;
 
 /// The width of the signs and line numbers.
 const GUTTER: u16 = 9;
 
+/// From this width on, the text, the form and the plan stand side by side.
+const THREE: u16 = 120;
+
+/// Below this size, a picker or a diff takes the whole screen.
+const SMALL: (u16, u16) = (60, 14);
+
 /// Draws the editor of a level. Returns the height of a page in rows.
-pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, is_typing: bool, is_ascii: bool) -> usize {
-    let scroll = level.scroll;
+pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, typing: &Typing, is_ascii: bool) -> usize {
     let Some(editor) = &mut level.editor else { return 1 };
-    let is_beside = area.width >= 120;
-    let (upper, rule, lower) = match is_beside {
-        true => {
-            let [upper, rule, lower] =
-                Layout::horizontal([Constraint::Percentage(55), Constraint::Length(1), Constraint::Fill(1)])
-                    .areas(area);
-            (upper, rule, lower)
-        }
-        false => {
-            let share = (area.height / 3).clamp(3, 12);
-            let [upper, rule, lower] =
-                Layout::vertical([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(share)]).areas(area);
-            (upper, rule, lower)
-        }
-    };
-    buffer(frame, editor, upper, is_typing);
-    let (bar, dash) = if is_ascii { ("|", "-") } else { ("│", "─") };
-    let rules: Vec<Line<'static>> = match is_beside {
-        true => (0..rule.height).map(|_| Line::raw(bar)).collect(),
-        false => vec![Line::raw(dash.repeat(3) + &state(editor) + &dash.repeat(usize::from(rule.width)))],
-    };
-    frame.render_widget(Paragraph::new(rules).style(style(Tone::Dim)), rule);
-    match &editor.lower {
-        Lower::Findings => findings(frame, editor, lower, is_ascii),
-        Lower::Plan(lines) | Lower::Difference(lines) => {
-            text::draw(frame, lines, scroll.min(lines.len().saturating_sub(1)), lower, is_ascii);
-        }
+    let is_wide = area.width >= THREE;
+    editor.has_plan = is_wide;
+    let is_long = matches!(editor.lower, Lower::Difference(_) | Lower::Meanwhile(_));
+    let is_open = is_long || matches!(editor.lower, Lower::Picker(_));
+    if is_open && (area.width < SMALL.0 || area.height < SMALL.1) {
+        lower(frame, editor, area, is_ascii);
+        return usize::from(area.height).max(1);
     }
-    usize::from(upper.height).max(1)
+    let share = match is_long {
+        true => area.height / 2,
+        false => (area.height / 3).clamp(3, 12),
+    };
+    let [upper, rule, below] =
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(share)]).areas(area);
+    let dash = if is_ascii { "-" } else { "─" };
+    let text = dash.repeat(3) + &state(editor) + &dash.repeat(usize::from(rule.width));
+    frame.render_widget(Paragraph::new(Line::raw(text)).style(style(Tone::Dim)), rule);
+    match is_wide {
+        true => {
+            let [left, right] = columns(frame, upper, is_ascii);
+            buffer(frame, editor, left, *typing == Typing::Editor);
+            fields::draw(frame, editor, right, *typing == Typing::Value, is_ascii);
+        }
+        false if editor.half == Half::Form => fields::draw(frame, editor, upper, *typing == Typing::Value, is_ascii),
+        false => buffer(frame, editor, upper, *typing == Typing::Editor),
+    }
+    // The plan stands beside the findings, but a diff needs the width.
+    match is_wide && matches!(editor.lower, Lower::Findings | Lower::Picker(_)) {
+        true => {
+            let [left, right] = columns(frame, below, is_ascii);
+            lower(frame, editor, left, is_ascii);
+            text::draw(frame, &editor.plan, 0, right, is_ascii);
+        }
+        false => lower(frame, editor, below, is_ascii),
+    }
+    let page = if is_long { below.height } else { upper.height };
+    usize::from(page).max(1)
+}
+
+/// Returns the keys of the footer.
+pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
+    match (&editor.lower, editor.half) {
+        (Lower::Picker(_), _) => &[("enter", "pick"), ("/", "search"), ("esc", "close")],
+        (Lower::Difference(_), _) => &[("y", "save"), ("PgDn", "more"), ("esc", "back")],
+        (Lower::Meanwhile(_), _) => &[("a", "take in theirs"), ("s", "save over"), ("PgDn", "more"), ("esc", "edit")],
+        (_, Half::Form) => &[("enter", "pick"), ("e", "edit"), ("f", "fix"), ("+", "step"), ("v", "yaml")],
+        (_, Half::Yaml) => &[("e", "edit"), ("f", "fix"), ("p", "plan"), ("s", "save"), ("v", "form")],
+    }
+}
+
+/// Returns the number of findings for the title, such as `1 error, 4 warnings`.
+pub fn counts(editor: &Editor) -> String {
+    let (errors, warnings) = editor.counts();
+    match editor.is_checked {
+        true => mcpkg_console::finding::counts(errors as u64, warnings as u64),
+        false => "checking...".to_owned(),
+    }
+}
+
+/// Splits an area into two columns with a rule between them.
+fn columns(frame: &mut Frame<'_>, area: Rect, is_ascii: bool) -> [Rect; 2] {
+    let [left, rule, right] =
+        Layout::horizontal([Constraint::Percentage(50), Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let bar = if is_ascii { "|" } else { "│" };
+    let rules: Vec<Line<'static>> = (0..rule.height).map(|_| Line::raw(bar)).collect();
+    frame.render_widget(Paragraph::new(rules).style(style(Tone::Dim)), rule);
+    [left, right]
+}
+
+/// Draws the lower pane.
+fn lower(frame: &mut Frame<'_>, editor: &mut Editor, area: Rect, is_ascii: bool) {
+    let shown;
+    let lines = match &editor.lower {
+        Lower::Findings => return findings(frame, editor, area, is_ascii),
+        Lower::Picker(picking) => return fields::picker(frame, picking, area, is_ascii),
+        Lower::Plan => &editor.plan,
+        Lower::Difference(lines) => lines,
+        Lower::Meanwhile(versions) => {
+            shown = mcpkg_console::editor::meanwhile(&versions.name, versions, &editor.text());
+            &shown
+        }
+    };
+    let height = text::height(lines, area.width, is_ascii);
+    let most = height.saturating_sub(usize::from(area.height));
+    let scroll = if editor.lower == Lower::Plan { 0 } else { editor.scroll.min(most) };
+    text::draw_rows(frame, lines, scroll, area, is_ascii);
+    editor.scroll = scroll;
 }
 
 /// Returns the position of the cursor and a summary of the findings, such as ` 13:26, finding 3 of 5 `.
@@ -59,8 +123,7 @@ fn state(editor: &Editor) -> String {
         (false, _) => format!(" {line}:{column}{changed}, checking... "),
         (true, Some((at, _))) => format!(" {line}:{column}{changed}, finding {} of {} ", at + 1, editor.findings.len()),
         (true, None) => {
-            let errors = editor.findings.iter().filter(|finding| finding.is_error).count();
-            let warnings = editor.findings.len() - errors;
+            let (errors, warnings) = editor.counts();
             format!(" {line}:{column}{changed}, errors {errors}, warnings {warnings} ")
         }
     }
@@ -131,6 +194,11 @@ fn findings(frame: &mut Frame<'_>, editor: &Editor, area: Rect, is_ascii: bool) 
     lines.extend(others.map(|(_, finding)| mcpkg_console::editor::line(finding)));
     if lines.is_empty() {
         lines.push(Told::of(Tone::Good, "No findings."));
+    }
+    // The help of the selected row comes after what is wrong.
+    let about = editor.field().map(|field| field.about.as_str()).filter(|about| !about.is_empty());
+    if let (None, Some(about)) = (here, about) {
+        lines.push(Told::quoted(about));
     }
     text::draw(frame, &lines, 0, area, is_ascii);
 }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod editor;
+mod fields;
 mod list;
 mod look;
 mod text;
@@ -61,7 +62,7 @@ fn header(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
         true => title,
         false => format!("{title}   / {}", level.filter),
     };
-    let mut words: Vec<String> = Vec::new();
+    let mut words: Vec<String> = level.editor.as_deref().map(editor::counts).into_iter().collect();
     if app.is_read_only {
         words.push("READ-ONLY".to_owned());
     }
@@ -158,15 +159,15 @@ fn keys(app: &App, width: usize) -> Line<'static> {
         Typing::Filter => return typing(&format!("/ {}_   enter keep  esc stop", app.level().filter)),
         Typing::Note => return typing(&format!("note: {}_   enter keep  esc stop", app.note)),
         Typing::Field => return typing("enter next field  esc stop"),
-        Typing::Editor => return typing("esc stop  F4 fix  Ctrl-S save  Ctrl-R redo"),
+        Typing::Editor => return typing("esc stop  Tab complete  F6 pick  F4 fix  F2 form  Ctrl-S save"),
+        Typing::Value => return typing("enter set  esc stop  F6 pick"),
+        Typing::Pick => return typing("enter pick  esc stop"),
         Typing::Nothing => {}
     }
     let level = app.level();
     let mut keys: Vec<(String, &str)> = Vec::new();
-    if level.editor.is_some() {
-        for (key, label) in [("e", "edit"), ("f", "fix"), ("p", "plan"), ("s", "save"), (".", "next finding")] {
-            keys.push((key.to_owned(), label));
-        }
+    if let Some(editor) = &level.editor {
+        keys.extend(editor::keys(editor).iter().map(|(key, label)| ((*key).to_owned(), *label)));
     } else if matches!(level.place, mcpkg_console::Place::Ask(_)) {
         for (key, label) in [("e", "write"), ("enter", "choose, open"), ("r", "run"), ("x", "stop"), ("c", "copy")] {
             keys.push((key.to_owned(), label));
@@ -203,10 +204,10 @@ fn key_name(key: char) -> String {
 fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
     let is_ascii = app.is_ascii;
     let rows = usize::from(area.height);
-    let (is_editing, is_filling) = (app.typing == Typing::Editor, app.typing == Typing::Field);
+    let (typing, is_filling) = (app.typing.clone(), app.typing == Typing::Field);
     let level = app.level_mut();
     if level.editor.is_some() {
-        app.page = editor::draw(frame, app.level_mut(), area, is_editing, is_ascii);
+        app.page = editor::draw(frame, app.level_mut(), area, &typing, is_ascii);
         return;
     }
     let page = match &level.shown {
@@ -300,5 +301,7 @@ fn question(frame: &mut Frame<'_>, app: &mut App, area: Rect) {
     app.page = text::draw_rows(frame, &lines, asking.scroll, area, is_ascii).max(1);
 }
 
+#[cfg(test)]
+mod form_tests;
 #[cfg(test)]
 mod tests;

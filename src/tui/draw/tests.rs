@@ -3,7 +3,9 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use mcpkg_console::document::{Document, Finding, Fix};
+use mcpkg_console::document::Document;
+use mcpkg_console::fields::Fields;
+use mcpkg_console::finding::{Finding, Fix};
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::{Body, Line, List, Row, Screen, Span, Tone};
 use mcpkg_console::{Action, Invocation};
@@ -11,6 +13,7 @@ use mcpkg_core::op::Domains;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::json;
 
 use crate::tui::app::App;
 use crate::tui::editor::Editor;
@@ -83,10 +86,30 @@ fn consent() -> Screen {
     Screen::text("Inbox > Run shop:apps:delete", lines)
 }
 
-fn editor() -> App {
+/// Returns the form of the editor's text.
+pub(super) fn form() -> Fields {
+    Fields::of(&json!({
+        "inputs": [{ "pointer": "/inputs/region", "name": "region", "type": "string", "needed": true, "line": 3, "column": 3 }],
+        "steps": [{
+            "pointer": "/steps/0", "id": "create_app", "run": "shop:apps:create", "command": "shop:apps:create",
+            "effect": "write", "method": "POST", "path": "/apps", "line": 5, "column": 5, "fields": [],
+            "arguments": [
+                { "pointer": "/steps/0/with/name", "name": "name", "type": "string", "needed": true, "about": "Name of the app" },
+                {
+                    "pointer": "/steps/0/with/region", "name": "region", "type": "string", "values": ["eu", "us"],
+                    "needed": false, "value": "inputs.regoin", "line": 8, "column": 7,
+                },
+                { "pointer": "/steps/0/with/labels", "name": "labels", "type": "object", "needed": false },
+            ],
+        }],
+    }))
+}
+
+pub(super) fn editor() -> App {
     let text = "workflow: app_with_db\ninputs:\n  region: {}\nsteps:\n  - id: create_app\n    run: shop:apps:create\n    with:\n      region: ${{ inputs.regoin }}\n";
     let finding = Finding {
         code: "unknown_input_ref".to_owned(),
+        pointer: "/steps/0/with/region".to_owned(),
         is_error: true,
         message: "there is no input `regoin`".to_owned(),
         hint: "did you mean `region`?".to_owned(),
@@ -103,7 +126,10 @@ fn editor() -> App {
         by: "mcp:claude-code".to_owned(),
         text: text.to_owned(),
         saved: String::new(),
+        revision: 0,
         findings: vec![finding],
+        fields: form(),
+        meanwhile: None,
     };
     let mut app = app();
     app.open(Place::Editor(document.origin.clone()), &mut Vec::new());
@@ -143,9 +169,9 @@ fn the_inbox_at_four_widths() {
 }
 
 #[test]
-fn the_editor_at_three_widths() {
-    for (columns, rows) in [(40, 12), (80, 24), (120, 24)] {
-        insta::assert_snapshot!(format!("editor-{columns}"), frame(&mut editor(), columns, rows));
+fn the_editor_at_four_widths() {
+    for (columns, rows) in [(40, 12), (80, 24), (120, 24), (200, 40)] {
+        insta::assert_snapshot!(format!("editor-{columns}"), frame(&mut super::form_tests::planned(), columns, rows));
     }
 }
 
@@ -245,7 +271,7 @@ fn a_key_fixes_the_mistake_and_u_takes_that_back() {
     let before = text(&app);
     let tasks = press(&mut app, KeyCode::Char('f'));
     assert!(text(&app).contains("inputs.region }}") && matches!(tasks[..], [Task::Check(..)]));
-    press(&mut app, KeyCode::Char('u'));
+    // The fix is one step, although it may replace much.
     press(&mut app, KeyCode::Char('u'));
     assert_eq!(text(&app), before);
     // Letters are commands until `e` starts typing.

@@ -99,7 +99,7 @@ pub(super) fn inferred(
     };
     let commands = reachable(context);
     let mut draft = draft::of(name, calls, &commands)?;
-    let yaml = rendered(&draft.definition)?;
+    let yaml = draft.definition.to_yaml()?;
     for found in checked(&yaml, &commands)?.findings {
         let confidence = None;
         let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();

@@ -1,0 +1,128 @@
+//! The findings of a workflow's text, and the edits that fix them.
+
+use serde_json::Value;
+
+use crate::data::{count, rows, text, texts};
+
+/// A mistake in a text, or advice about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub code: String,
+    /// The JSON pointer of the value that it is about.
+    pub pointer: String,
+    pub is_error: bool,
+    pub message: String,
+    pub hint: String,
+    /// Explains a mismatch: the tags that the argument accepts and prefers, and the tags of the value.
+    pub why: String,
+    /// Lines and columns are counted from 1.
+    pub line: usize,
+    pub column: usize,
+    pub end_line: usize,
+    pub end_column: usize,
+    pub fix: Option<Fix>,
+}
+
+/// An edit that resolves a finding. Lines and columns are counted from 1; columns count characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    pub line: usize,
+    pub column: usize,
+    pub end_line: usize,
+    pub end_column: usize,
+    pub text: String,
+}
+
+impl Finding {
+    fn of(found: &Value) -> Self {
+        let place = |name: &str| found[name].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(1);
+        let (line, column) = (place("line"), place("column"));
+        let end = |name, least| place(name).max(least);
+        let fix = Fix::of(&found["fix"]);
+        let tags = |name| texts(&found["why"], name).join(", ");
+        let why = match (tags("accepts"), text(&found["why"], "prefer"), tags("tags")) {
+            (accepts, _, _) if accepts.is_empty() => String::new(),
+            (accepts, "", tags) => format!("accepts {accepts}; this is {tags}"),
+            (accepts, prefer, tags) => format!("accepts {accepts}; prefers {prefer}; this is {tags}"),
+        };
+        Self {
+            code: text(found, "code").to_owned(),
+            pointer: text(found, "path").to_owned(),
+            is_error: text(found, "severity") == "error",
+            message: text(found, "message").to_owned(),
+            hint: text(found, "hint").to_owned(),
+            why,
+            line,
+            column,
+            end_line: end("end_line", line),
+            end_column: end("end_column", 1),
+            fix,
+        }
+    }
+}
+
+impl Fix {
+    /// Reads an edit from the data of an operation: `text` and `span`.
+    pub fn of(data: &Value) -> Option<Self> {
+        let place = |name: &str| data["span"][name].as_u64().and_then(|at| usize::try_from(at).ok());
+        Some(Self {
+            line: place("line")?,
+            column: place("column")?,
+            end_line: place("end_line")?,
+            end_column: place("end_column")?,
+            text: data["text"].as_str()?.to_owned(),
+        })
+    }
+
+    /// Returns the text with the fix applied; `None` if the text no longer has that position.
+    pub fn apply(&self, text: &str) -> Option<String> {
+        let (start, end) = (offset(text, self.line, self.column)?, offset(text, self.end_line, self.end_column)?);
+        let (before, after) = (text.get(..start)?, text.get(end..)?);
+        (start <= end).then(|| format!("{before}{}{after}", self.text))
+    }
+}
+
+/// Returns the byte offset of a line and a column.
+fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
+    let mut start = 0;
+    for (at, found) in text.split_inclusive('\n').enumerate() {
+        if at + 1 == line {
+            let within = found.char_indices().map(|(offset, _)| offset).chain([found.len()]).nth(column - 1)?;
+            return Some(start + within);
+        }
+        start += found.len();
+    }
+    (line == text.lines().count() + 1 && column == 1).then_some(start)
+}
+
+/// Returns the findings in an operation's data, errors first.
+pub fn all(data: &Value) -> Vec<Finding> {
+    let lists = ["errors", "findings", "warnings"].map(|name| rows(data, name));
+    let mut found: Vec<Finding> =
+        lists.into_iter().flatten().filter(|found| found.is_object()).map(Finding::of).collect();
+    found.sort_by_key(|found| (!found.is_error, found.line, found.column));
+    found
+}
+
+/// Returns `1 error, 4 warnings`.
+pub fn counts(errors: u64, warnings: u64) -> String {
+    match (errors, warnings) {
+        (0, 0) => "no findings".to_owned(),
+        (_, 0) => count(errors, "error"),
+        (0, _) => count(warnings, "warning"),
+        _ => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fix_changes_only_its_place() {
+        let fix = |column, end_column| Fix { line: 2, column, end_line: 2, end_column, text: "region".to_owned() };
+        assert_eq!(fix(3, 9).apply("é\n  regoin: x\n").as_deref(), Some("é\n  region: x\n"));
+        assert_eq!(fix(30, 40).apply("é\n  regoin: x\n"), None);
+        assert_eq!(fix(9, 3).apply("é\n  regoin: x\n"), None);
+    }
+}

@@ -1,0 +1,251 @@
+//! The field picker: what fits at a place of a workflow, from `workflow suggest` and `workflow values`.
+
+use serde_json::{Value, json};
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use crate::action;
+use crate::data::{rows, text, texts};
+use crate::finding::Fix;
+use crate::screen::{Span, Tone};
+
+/// Where something is to be picked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// The value at a JSON pointer.
+    Pointer(String),
+    /// A line and a column, where somebody types.
+    Cursor(usize, usize),
+}
+
+/// What fits at a spot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picker {
+    /// What the place takes, such as `accepts app_id, app_name; prefers app_id`.
+    pub title: String,
+    /// The JSON pointer of the place.
+    pub pointer: String,
+    pub rows: Vec<Pick>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// The value in words, as `workflow set` takes it; for a provider, its id.
+    pub value: String,
+    /// The name, the type, the tags, and a remark.
+    pub cells: [Span; 4],
+    pub does: Does,
+}
+
+/// What choosing a row does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Does {
+    Set,
+    /// Sets the value, and adds the input that it names.
+    SetWithInput,
+    /// Adds an input with this name.
+    AddInput,
+    /// Calls the provider, and offers its values.
+    Ask,
+    /// Writes into the text where somebody types.
+    Write(Fix),
+}
+
+/// Returns what fits at a spot. `words` narrow a list of commands.
+pub fn suggested(context: &Context, written: &str, spot: &Spot, words: &str) -> Result<Picker> {
+    let arguments = match spot {
+        Spot::Pointer(pointer) => json!({ "yaml": written, "pointer": pointer, "partial": words }),
+        Spot::Cursor(line, column) => json!({ "yaml": written, "line": line, "column": column }),
+    };
+    Ok(of(&action::read(context, "workflow suggest", arguments)?, spot, words))
+}
+
+/// Makes a picker from the data of `workflow suggest`.
+pub fn of(data: &Value, spot: &Spot, words: &str) -> Picker {
+    let pointer = text(data, "pointer").to_owned();
+    let name = pointer.rsplit('/').next().unwrap_or_default().to_owned();
+    let (accepts, prefer) = (texts(data, "accepts").join(", "), text(data, "prefer"));
+    let title = match (accepts.is_empty(), prefer) {
+        (true, _) => format!("Pick {name}"),
+        (false, "") => format!("Pick {name}: accepts {accepts}"),
+        (false, prefer) => format!("Pick {name}: accepts {accepts}; prefers {prefer}"),
+    };
+    let (title, is_new_step) = match pointer.as_str() {
+        "/steps/-" => ("Add a step or an input: type to search".to_owned(), true),
+        pointer if pointer.ends_with("/run") => ("Pick a command: type to search".to_owned(), false),
+        pointer if pointer.ends_with("/with") => ("Pick an argument".to_owned(), false),
+        _ => (title, false),
+    };
+    let place = |value: &Value| Fix::of(&json!({ "text": value["text"], "span": data["span"] }));
+    let mut picks: Vec<Pick> = rows(data, "values")
+        .iter()
+        .map(|value| {
+            let does = match spot {
+                Spot::Pointer(_) => Does::Set,
+                Spot::Cursor(..) => place(value).map_or(Does::Set, Does::Write),
+            };
+            Pick::of(value, does)
+        })
+        .collect();
+    let is_argument = !text(data, "argument").is_empty() && matches!(spot, Spot::Pointer(_));
+    let input = format!("inputs.{name}");
+    if is_argument && picks.iter().all(|pick| pick.value != input) {
+        picks.push(Pick::plain(&input, "a new input", Does::SetWithInput));
+    }
+    if is_new_step && is_name(words) {
+        picks.push(Pick::plain(words, "a new input", Does::AddInput));
+    }
+    if matches!(spot, Spot::Pointer(_)) {
+        picks.extend(rows(data, "providers").iter().map(Pick::provider));
+    }
+    Picker { title, pointer, rows: picks }
+}
+
+/// Calls a provider, and returns its values.
+pub fn asked(context: &Context, written: &str, pointer: &str, provider: &str) -> Result<Picker> {
+    let arguments = json!({ "yaml": written, "pointer": pointer, "provider": provider });
+    let data = action::read(context, "workflow values", arguments)?;
+    let pick = |found: &Value| {
+        let value = found["value"].to_string();
+        let label = text(found, "label");
+        let shown = found["value"].as_str().unwrap_or(&value).to_owned();
+        Pick {
+            cells: [
+                Span::plain(&shown),
+                Span::plain(if label == shown { "" } else { label }),
+                Span::plain(""),
+                Span::plain(""),
+            ],
+            value,
+            does: Does::Set,
+        }
+    };
+    Ok(Picker {
+        title: format!("Values of {provider}"),
+        pointer: pointer.to_owned(),
+        rows: rows(&data, "values").iter().map(pick).collect(),
+    })
+}
+
+impl Pick {
+    fn of(data: &Value, does: Does) -> Self {
+        let tags: Vec<String> = texts(data, "tags").iter().map(|tag| format!("[{tag}]")).collect();
+        let remark = match data["preferred"].as_bool().unwrap_or_default() {
+            true if tags.is_empty() => Span::new(Tone::Good, "needed"),
+            true => Span::new(Tone::Good, "preferred"),
+            false => Span::new(Tone::Dim, text(data, "about")),
+        };
+        let kind = match text(data, "type") {
+            "string" => "text",
+            kind => kind,
+        };
+        Self {
+            value: text(data, "value").to_owned(),
+            cells: [
+                Span::plain(text(data, "value")),
+                Span::new(Tone::Dim, kind),
+                Span::new(Tone::Name, &tags.join(" ")),
+                remark,
+            ],
+            does,
+        }
+    }
+
+    fn plain(value: &str, remark: &str, does: Does) -> Self {
+        let cells = [Span::plain(value), Span::plain(""), Span::plain(""), Span::new(Tone::Dim, remark)];
+        Self { value: value.to_owned(), cells, does }
+    }
+
+    /// Makes the row of a provider. It names the request that choosing the row sends.
+    fn provider(data: &Value) -> Self {
+        let (id, request) = (text(data, "id"), text(data, "request"));
+        let (value, name) = (text(&data["select"], "value_field"), text(&data["select"], "display_field"));
+        let shown = match (value, name) {
+            ("", _) => id.to_owned(),
+            (value, "") => format!("{id} > {value}"),
+            (value, name) if name == value => format!("{id} > {value}"),
+            (value, name) => format!("{id} > {value}, shown by {name}"),
+        };
+        let asks = if request.is_empty() { format!("runs {id}") } else { format!("asks {request}") };
+        let open = texts(data, "open").join(", ");
+        let open = if open.is_empty() { String::new() } else { format!("needs {open}") };
+        Self {
+            value: id.to_owned(),
+            cells: [Span::plain(&shown), Span::plain(""), Span::plain(&open), Span::new(Tone::Warning, &asks)],
+            does: Does::Ask,
+        }
+    }
+
+    /// Returns whether each word occurs in some cell. Case does not matter.
+    pub fn matches(&self, words: &str) -> bool {
+        let words = words.to_lowercase();
+        words.split_whitespace().all(|word| self.cells.iter().any(|cell| cell.text().to_lowercase().contains(word)))
+    }
+}
+
+fn is_name(words: &str) -> bool {
+    words.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && words.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(picker: &Picker) -> Vec<String> {
+        let row = |pick: &Pick| {
+            let cells = pick.cells.iter().map(Span::text).filter(|text| !text.is_empty());
+            cells.collect::<Vec<_>>().join(" | ")
+        };
+        picker.rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn values_come_before_a_new_input_and_providers_name_their_request() {
+        let data = json!({
+            "pointer": "/steps/1/with/app", "argument": "shop:addons:create.app", "accepts": ["app_id", "app_name"],
+            "prefer": "app_id",
+            "values": [
+                { "value": "steps.create.output.id", "type": "string", "tags": ["app_id"], "preferred": true },
+                { "value": "inputs.name", "type": "string" },
+            ],
+            "providers": [
+                {
+                    "id": "shop:apps:list", "select": { "value_field": "id", "display_field": "name" },
+                    "request": "GET 127.0.0.1:80/apps", "open": ["region"],
+                },
+                { "id": "tool:apps", "select": {} },
+            ],
+        });
+        let found = of(&data, &Spot::Pointer("/steps/1/with/app".to_owned()), "");
+        assert_eq!(found.title, "Pick app: accepts app_id, app_name; prefers app_id");
+        assert_eq!(
+            shown(&found),
+            [
+                "steps.create.output.id | text | [app_id] | preferred",
+                "inputs.name | text",
+                "inputs.app | a new input",
+                "shop:apps:list > id, shown by name | needs region | asks GET 127.0.0.1:80/apps",
+                "tool:apps | runs tool:apps",
+            ]
+        );
+        let does: Vec<&Does> = found.rows.iter().map(|pick| &pick.does).collect();
+        assert_eq!(does, [&Does::Set, &Does::Set, &Does::SetWithInput, &Does::Ask, &Does::Ask]);
+        // While typing, a row replaces what was typed, and no provider is offered.
+        let mut typed = data;
+        typed["span"] = json!({ "line": 3, "column": 8, "end_line": 3, "end_column": 12 });
+        typed["values"][0]["text"] = json!("${{ steps.create.output.id }}");
+        let found = of(&typed, &Spot::Cursor(3, 12), "");
+        assert!(matches!(&found.rows[0].does, Does::Write(fix) if fix.column == 8 && fix.text.starts_with("${{")));
+        assert_eq!(found.rows.len(), 2);
+    }
+
+    #[test]
+    fn the_words_for_a_new_step_also_name_an_input() {
+        let data = json!({ "pointer": "/steps/-", "values": [{ "value": "shop:apps:list", "type": "reads" }] });
+        let spot = Spot::Pointer("/steps/-".to_owned());
+        assert_eq!(shown(&of(&data, &spot, "apps")), ["shop:apps:list | reads", "apps | a new input"]);
+        assert_eq!(shown(&of(&data, &spot, "list apps")), ["shop:apps:list | reads"]);
+    }
+}

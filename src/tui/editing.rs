@@ -1,0 +1,443 @@
+//! Handles the keys of the editor.
+
+use mcpkg_console::fields::Kind;
+use mcpkg_console::picker::{Does, Spot};
+use mcpkg_console::place::{Place, Text};
+use mcpkg_console::screen::Tone;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_textarea::CursorMove;
+
+use super::app::{App, Typing};
+use super::ask;
+use super::editor::{Editor, Half, Lower, Picking};
+use super::keys::is_control;
+use super::message::{Task, Work};
+
+const READ_ONLY: &str = "read-only: the console was started with --read-only";
+
+impl App {
+    pub(super) fn open_editor(&mut self) -> Option<&mut Editor> {
+        self.level_mut().editor.as_deref_mut()
+    }
+
+    /// Handles a key of the editor outside of typing. Returns false if the key is not one of the editor's.
+    pub(super) fn editor_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
+        let (page, is_read_only) = (isize::try_from(self.page.max(1)).unwrap_or(1), self.is_read_only);
+        let Some(editor) = self.open_editor() else { return false };
+        if matches!(editor.lower, Lower::Difference(_) | Lower::Meanwhile(_)) && scrolled(editor, key, page) {
+            return true;
+        }
+        match &editor.lower {
+            Lower::Picker(_) => return self.picker_key(key, tasks),
+            Lower::Difference(_) => {
+                if key.code == KeyCode::Char('y') {
+                    self.save(tasks);
+                    return true;
+                }
+                editor.lower = Lower::Findings;
+                return key.code == KeyCode::Esc;
+            }
+            Lower::Meanwhile(versions) if key.code == KeyCode::Char('a') => {
+                let merged = versions.merged(&editor.text());
+                match merged {
+                    Some(text) => {
+                        editor.lower = Lower::Findings;
+                        self.edited(|editor| editor.replace(&text), tasks);
+                        self.say(Tone::Good, "Both changes are in the text; s shows the diff and saves   u undo");
+                    }
+                    None => self.say(Tone::Warning, "Both sides changed the same lines: edit the text"),
+                }
+                return true;
+            }
+            _ => {}
+        }
+        let is_edit = matches!(key.code, KeyCode::Char('e' | 'f' | '+' | ' ' | 'u') | KeyCode::Enter | KeyCode::F(4));
+        if is_edit && is_read_only {
+            self.say(Tone::Warning, READ_ONLY);
+            return true;
+        }
+        match key.code {
+            KeyCode::Char('v') | KeyCode::F(2) | KeyCode::Tab | KeyCode::BackTab => self.other_half(),
+            KeyCode::Char('e') => self.edit_row(),
+            KeyCode::Enter | KeyCode::F(6) => self.pick_row(tasks),
+            KeyCode::Char(' ') => self.in_or_out(tasks),
+            KeyCode::Char('+') => self.search("/steps/-", tasks),
+            KeyCode::Char('f') | KeyCode::F(4) => self.fix(tasks),
+            KeyCode::Char('.' | ']') => editor.go_to_finding(true, false),
+            KeyCode::Char(',' | '[') => editor.go_to_finding(false, false),
+            KeyCode::Char('u') => self.edited(Editor::undo, tasks),
+            KeyCode::Char('p') => {
+                editor.lower = if editor.lower == Lower::Plan { Lower::Findings } else { Lower::Plan };
+                tasks.push(Task::Check(editor.version(), editor.text(), true));
+            }
+            KeyCode::Char('s') => self.review(tasks),
+            KeyCode::Char('j') | KeyCode::Down => step(editor, 1),
+            KeyCode::Char('k') | KeyCode::Up => step(editor, -1),
+            KeyCode::PageDown => step(editor, page),
+            KeyCode::PageUp => step(editor, -page),
+            KeyCode::Char('g') | KeyCode::Home => step(editor, isize::MIN / 2),
+            KeyCode::Char('G') | KeyCode::End => step(editor, isize::MAX / 2),
+            KeyCode::Char('h') | KeyCode::Left => editor.moved(CursorMove::Back),
+            KeyCode::Char('l') | KeyCode::Right => editor.moved(CursorMove::Forward),
+            KeyCode::Esc if editor.lower != Lower::Findings => editor.lower = Lower::Findings,
+            KeyCode::Esc | KeyCode::Char('q') if editor.is_changed() => {
+                self.say(Tone::Warning, "The text is not saved: s saves it, D throws it away");
+            }
+            KeyCode::Char('D') => self.back(tasks),
+            KeyCode::Char('@') => {
+                if let Some(panel) = ask::about(&self.level().place) {
+                    self.open(panel, tasks);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Switches between the text and the form.
+    fn other_half(&mut self) {
+        let Some(editor) = self.open_editor() else { return };
+        editor.half = match editor.half {
+            Half::Yaml => Half::Form,
+            Half::Form => Half::Yaml,
+        };
+        if editor.half == Half::Form && editor.fields.get(&editor.chosen).is_none() {
+            editor.step(0);
+        }
+    }
+
+    /// Starts typing: the text, or the value of the form's selected row.
+    fn edit_row(&mut self) {
+        let Some(editor) = self.open_editor() else { return };
+        let field = editor.field().filter(|_| editor.half == Half::Form);
+        match field.filter(|field| !field.is_text && field.kind != Kind::Step) {
+            Some(field) => {
+                editor.words = field.value.clone();
+                self.typing = Typing::Value;
+            }
+            None => {
+                // A form cannot show this value, so it is edited as text.
+                editor.half = Half::Yaml;
+                self.typing = Typing::Editor;
+            }
+        }
+    }
+
+    /// Opens the picker for the selected value.
+    fn pick_row(&mut self, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        let Some(field) = editor.field() else { return self.edit_row() };
+        match field.kind {
+            Kind::Step => {
+                let pointer = field.target();
+                self.search(&pointer, tasks);
+            }
+            Kind::Argument if !field.is_text => {
+                let spot = Spot::Pointer(field.pointer.clone());
+                self.pick(spot, false, tasks);
+            }
+            _ => self.edit_row(),
+        }
+    }
+
+    /// Removes the selected argument, or starts to type its value if it has none.
+    fn in_or_out(&mut self, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        let Some(field) = editor.field().filter(|_| editor.half == Half::Form) else { return };
+        let is_step = matches!(field.kind, Kind::Step | Kind::Input | Kind::Heading);
+        match (is_step, field.is_written()) {
+            (true, _) => self.say(Tone::Plain, "Only an argument can be taken in or out; e edits the text"),
+            (false, true) => {
+                let pointer = field.pointer.clone();
+                self.set(pointer, None, false, tasks);
+            }
+            (false, false) => self.edit_row(),
+        }
+    }
+
+    fn set(&mut self, pointer: String, value: Option<String>, new_input: bool, tasks: &mut Vec<Task>) {
+        if let Some(editor) = self.open_editor() {
+            tasks.push(Task::Work(editor.version(), editor.text(), Work::Set { pointer, value, new_input }));
+        }
+    }
+
+    /// Opens the picker for what fits at a spot.
+    fn pick(&mut self, spot: Spot, completes: bool, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        editor.requests += 1;
+        let number = editor.requests;
+        match &mut editor.lower {
+            // While typing, the last answer stays until the next one is there.
+            Lower::Picker(picking) => (picking.wanted, picking.marked) = (number, 0),
+            lower => *lower = Lower::Picker(Box::new(Picking { wanted: number, completes, ..Picking::default() })),
+        }
+        let words = match &editor.lower {
+            Lower::Picker(picking) => picking.words.clone(),
+            _ => String::new(),
+        };
+        tasks.push(Task::Work(editor.version(), editor.text(), Work::Suggest { spot, words, number }));
+    }
+
+    /// Opens the picker for a command, whose words are typed at once.
+    fn search(&mut self, pointer: &str, tasks: &mut Vec<Task>) {
+        self.pick(Spot::Pointer(pointer.to_owned()), false, tasks);
+        self.typing = Typing::Pick;
+    }
+
+    /// Changes the words that narrow the picker.
+    pub(super) fn narrow(&mut self, change: impl FnOnce(&mut String), tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        let Lower::Picker(picking) = &mut editor.lower else { return };
+        change(&mut picking.words);
+        picking.marked = 0;
+        if picking.picker.is_none() || picking.is_search() {
+            let pointer = picking.picker.as_ref().map_or("/steps/-", |picker| picker.pointer.as_str());
+            let spot = Spot::Pointer(pointer.to_owned());
+            self.pick(spot, false, tasks);
+        }
+    }
+
+    /// Closes the picker. Returns whether typing goes on, because the picker was opened while typing.
+    pub(super) fn close_picker(&mut self) -> bool {
+        let is_typing = self.typing == Typing::Editor;
+        let Some(editor) = self.open_editor() else { return false };
+        if !matches!(editor.lower, Lower::Picker(_)) {
+            return false;
+        }
+        editor.lower = Lower::Findings;
+        is_typing
+    }
+
+    fn picker_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
+        let page = isize::try_from(self.page.max(1)).unwrap_or(1);
+        let Some(editor) = self.open_editor() else { return false };
+        let Lower::Picker(picking) = &mut editor.lower else { return false };
+        match key.code {
+            KeyCode::Down | KeyCode::Char('j') => picking.step(1),
+            KeyCode::Up | KeyCode::Char('k') => picking.step(-1),
+            KeyCode::PageDown => picking.step(page),
+            KeyCode::PageUp => picking.step(-page),
+            KeyCode::Enter => self.take_pick(tasks),
+            KeyCode::Char('/') => self.typing = Typing::Pick,
+            KeyCode::Esc => editor.lower = Lower::Findings,
+            _ => {
+                editor.lower = Lower::Findings;
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Takes the marked row of the picker.
+    pub(super) fn take_pick(&mut self, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        let Lower::Picker(picking) = &editor.lower else { return };
+        let Some(pick) = picking.rows().get(picking.marked).map(|pick| (*pick).clone()) else { return };
+        let pointer = picking.picker.as_ref().map(|picker| picker.pointer.clone()).unwrap_or_default();
+        let wanted = match editor.fields.rows.iter().filter(|field| field.kind == Kind::Step).count() {
+            steps if pointer == "/steps/-" => format!("/steps/{steps}"),
+            _ => pointer.clone(),
+        };
+        if pick.does == Does::Ask {
+            editor.requests += 1;
+            let number = editor.requests;
+            editor.lower = Lower::Picker(Box::new(Picking { wanted: number, ..Picking::default() }));
+            let work = Work::Ask { pointer, provider: pick.value, number };
+            tasks.push(Task::Work(editor.version(), editor.text(), work));
+            return;
+        }
+        editor.lower = Lower::Findings;
+        if self.typing == Typing::Pick {
+            self.typing = Typing::Nothing;
+        }
+        match pick.does {
+            Does::Write(fix) => {
+                let end = fix.column + fix.text.chars().count();
+                let line = fix.line;
+                self.edited(
+                    |editor| {
+                        let changed = fix.apply(&editor.text()).is_some_and(|text| editor.replace(&text));
+                        editor.jump(line, end);
+                        changed
+                    },
+                    tasks,
+                );
+            }
+            Does::AddInput => {
+                self.wants(format!("/inputs/{}", pick.value));
+                self.set("/inputs/-".to_owned(), Some(pick.value), false, tasks);
+            }
+            does => {
+                self.wants(wanted);
+                self.set(pointer, Some(pick.value), does == Does::SetWithInput, tasks);
+            }
+        }
+    }
+
+    fn wants(&mut self, pointer: String) {
+        if let Some(editor) = self.open_editor() {
+            editor.wanted = Some(pointer);
+        }
+    }
+
+    /// Handles a key that is typed into the text, into a value of the form, or into the words of a picker.
+    pub(super) fn type_in_editor(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
+        match self.typing {
+            Typing::Value => self.value_key(key, tasks),
+            Typing::Pick => match key.code {
+                KeyCode::Enter => self.take_pick(tasks),
+                KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => drop(self.picker_key(key, tasks)),
+                KeyCode::Backspace => self.narrow(
+                    |words| words.truncate(words.len() - words.chars().last().map_or(0, char::len_utf8)),
+                    tasks,
+                ),
+                KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
+                    self.narrow(|words| words.push(c), tasks);
+                }
+                _ => {}
+            },
+            _ => self.text_key(key, tasks),
+        }
+    }
+
+    fn value_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        match key.code {
+            KeyCode::Enter => {
+                let words = editor.words.trim().to_owned();
+                let Some((pointer, is_written)) = editor.field().map(|field| (field.target(), field.is_written()))
+                else {
+                    return;
+                };
+                self.typing = Typing::Nothing;
+                match words.is_empty() {
+                    true if is_written => self.set(pointer, None, false, tasks),
+                    true => {}
+                    false => self.set(pointer, Some(words), false, tasks),
+                }
+            }
+            _ if key.code == KeyCode::F(6) || is_blank_control(key) => {
+                self.typing = Typing::Nothing;
+                self.pick_row(tasks);
+            }
+            KeyCode::Backspace => drop(editor.words.pop()),
+            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => editor.words.push(c),
+            _ => {}
+        }
+    }
+
+    fn text_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        let is_picking = matches!(editor.lower, Lower::Picker(_));
+        let (line, column) = editor.cursor();
+        match key.code {
+            KeyCode::Up | KeyCode::Down if is_picking => drop(self.picker_key(key, tasks)),
+            KeyCode::Enter | KeyCode::Tab if is_picking => self.take_pick(tasks),
+            KeyCode::Left | KeyCode::Right if is_picking => editor.lower = Lower::Findings,
+            KeyCode::F(2) => {
+                self.typing = Typing::Nothing;
+                self.other_half();
+            }
+            KeyCode::F(4) => self.fix(tasks),
+            _ if key.code == KeyCode::F(6) || is_blank_control(key) => {
+                self.pick(Spot::Cursor(line, column), false, tasks);
+            }
+            KeyCode::Tab => {
+                let before = editor.buffer.lines()[line - 1].chars().take(column - 1).collect::<String>();
+                match before.trim_matches([' ', '-']).is_empty() {
+                    // At the beginning of a line it indents, as YAML does.
+                    true => self.edited(|editor| editor.insert("  "), tasks),
+                    false => self.pick(Spot::Cursor(line, column), true, tasks),
+                }
+            }
+            _ if is_control(key, 's') => self.review(tasks),
+            _ if is_control(key, 'r') => self.edited(Editor::redo, tasks),
+            _ => {
+                self.edited(|editor| editor.input(key), tasks);
+                // The picker follows what is typed.
+                let Some(editor) = self.open_editor().filter(|_| is_picking) else { return };
+                let (line, column) = editor.cursor();
+                self.pick(Spot::Cursor(line, column), false, tasks);
+            }
+        }
+    }
+
+    /// Edits the text, and starts a check of the result.
+    pub(super) fn edited(&mut self, change: impl FnOnce(&mut Editor) -> bool, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        if change(editor) {
+            let has_plan = editor.has_plan || editor.lower == Lower::Plan;
+            tasks.push(Task::Check(editor.version(), editor.text(), has_plan));
+        }
+    }
+
+    /// Fixes the finding at the cursor, or moves to the next error.
+    fn fix(&mut self, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        match editor.finding().map(|(_, finding)| finding.fix.is_some()) {
+            Some(true) => self.edited(Editor::fix, tasks),
+            Some(false) => {
+                editor.go_to_finding(true, true);
+                self.say(Tone::Plain, "There is no certain fix for this one");
+            }
+            None => editor.go_to_finding(true, true),
+        }
+    }
+
+    /// Shows the diff that saving would make. `y` then saves.
+    fn review(&mut self, tasks: &mut Vec<Task>) {
+        if self.is_read_only {
+            return self.say(Tone::Warning, READ_ONLY);
+        }
+        self.typing = Typing::Nothing;
+        let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
+        if is_draft {
+            // `draft approve` shows the diff and asks by itself.
+            return self.save(tasks);
+        }
+        let Some(editor) = self.open_editor() else { return };
+        let (text, document) = (editor.text(), &editor.document);
+        tasks.push(Task::Work(editor.version(), text.clone(), Work::Mean(Box::new(document.clone()))));
+        editor.lower = Lower::Difference(mcpkg_console::editor::difference(document, &text));
+        editor.scroll = 0;
+        let name = editor.document.name.clone();
+        self.say(Tone::Plain, &format!("Save {name}?   y yes, other keys no"));
+    }
+
+    fn save(&mut self, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        tasks.push(Task::Save(editor.version(), Box::new(editor.document.clone()), editor.text()));
+        self.running += 1;
+    }
+}
+
+/// Moves the cursor of the focused half.
+fn step(editor: &mut Editor, by: isize) {
+    match editor.half {
+        Half::Form => editor.step(by),
+        Half::Yaml => {
+            let (line, column) = editor.cursor();
+            let last = editor.buffer.lines().len();
+            let column = if by.unsigned_abs() > last { 1 } else { column };
+            editor.jump(line.saturating_add_signed(by).clamp(1, last), column);
+        }
+    }
+}
+
+/// Scrolls the lower pane. Returns false if the key does not scroll.
+fn scrolled(editor: &mut Editor, key: KeyEvent, page: isize) -> bool {
+    let by = match key.code {
+        KeyCode::Down | KeyCode::Char('j') => 1,
+        KeyCode::Up | KeyCode::Char('k') => -1,
+        KeyCode::PageDown | KeyCode::Char(' ') => page,
+        KeyCode::PageUp => -page,
+        _ => return false,
+    };
+    editor.scroll = editor.scroll.saturating_add_signed(by);
+    true
+}
+
+/// Ctrl-Space, which some terminals send as a null character.
+fn is_blank_control(key: KeyEvent) -> bool {
+    is_control(key, ' ') || key.code == KeyCode::Null
+}

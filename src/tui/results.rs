@@ -1,0 +1,117 @@
+//! Takes the results of work on an edited text.
+
+use mcpkg_base::error::Result;
+use mcpkg_console::document::Saved;
+use mcpkg_console::picker::Picker;
+use mcpkg_console::place::{Place, Text};
+use mcpkg_console::reply;
+use mcpkg_console::screen::Tone;
+
+use super::app::{App, Typing};
+use super::editor::Lower;
+use super::message::{Edited, Task, Version, failed};
+
+impl App {
+    /// Takes the result of work on a text. A result for an older version of the text is dropped.
+    pub(super) fn worked(&mut self, version: Version, result: Edited, tasks: &mut Vec<Task>) {
+        if let Edited::Saved(text, saved) = result {
+            return self.saved(version, text, saved, tasks);
+        }
+        let levels = self.stacks.iter_mut().flatten();
+        let mut editors = levels.filter_map(|level| level.editor.as_deref_mut());
+        let Some(editor) = editors.find(|editor| editor.id == version.editor) else { return };
+        let is_current = editor.version() == version;
+        match result {
+            Edited::Checked(Ok(findings)) if is_current => (editor.findings, editor.is_checked) = (findings, true),
+            Edited::Checked(Err(error)) if is_current => self.say(Tone::Bad, &failed(&error)),
+            Edited::Described(fields) if is_current => editor.take_fields(fields),
+            Edited::Planned(lines) if is_current => editor.plan = lines,
+            Edited::Meant(lines) if is_current && !lines.is_empty() => {
+                if let Lower::Difference(difference) = &mut editor.lower {
+                    difference.splice(0..0, lines);
+                }
+            }
+            Edited::Set(pointer, Ok(text)) if is_current => {
+                editor.wanted.get_or_insert(pointer);
+                editor.replace(&text);
+                let has_plan = editor.has_plan || editor.lower == Lower::Plan;
+                tasks.push(Task::Check(editor.version(), editor.text(), has_plan));
+            }
+            Edited::Set(_, Err(error)) => {
+                editor.wanted = None;
+                self.say(Tone::Bad, &failed(&error));
+            }
+            Edited::Set(..) => {
+                editor.wanted = None;
+                self.say(Tone::Warning, "The text changed in the meantime; the value was not set");
+            }
+            Edited::Picked(number, result) => self.picked(version, number, result, tasks),
+            Edited::Checked(_) | Edited::Described(_) | Edited::Planned(_) | Edited::Meant(_) | Edited::Saved(..) => {}
+        }
+    }
+
+    fn picked(&mut self, version: Version, number: u64, result: Result<Picker>, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor().filter(|editor| editor.id == version.editor) else { return };
+        let Lower::Picker(picking) = &mut editor.lower else { return };
+        if picking.wanted != number {
+            return;
+        }
+        match result {
+            Ok(picker) => {
+                let is_only = picking.completes && picker.rows.len() == 1;
+                picking.picker = Some(picker);
+                picking.completes = false;
+                if is_only {
+                    self.take_pick(tasks);
+                }
+            }
+            Err(error) => {
+                editor.lower = Lower::Findings;
+                if self.typing == Typing::Pick {
+                    self.typing = Typing::Nothing;
+                }
+                self.say(Tone::Bad, &failed(&error));
+            }
+        }
+    }
+
+    /// Notes what became of a saved text. The user may have typed more, or gone elsewhere, in the meantime.
+    fn saved(&mut self, version: Version, text: String, saved: Saved, tasks: &mut Vec<Task>) {
+        self.running = self.running.saturating_sub(1);
+        let levels = self.stacks.iter_mut().flatten();
+        let mut editors = levels.filter_map(|level| level.editor.as_deref_mut());
+        let editor = editors.find(|editor| editor.id == version.editor);
+        match saved {
+            Saved::Done(found) => {
+                if let Some(editor) = editor {
+                    editor.document.keep(text, &found);
+                    editor.lower = Lower::Findings;
+                }
+                self.say(Tone::Good, &reply::sentence(&found));
+                // An approved draft is gone, so there is nothing left to edit.
+                let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
+                let is_here = self.level().editor.as_ref().is_some_and(|editor| editor.version() == version);
+                if is_draft && is_here {
+                    self.back(tasks);
+                }
+            }
+            Saved::Overtaken(versions) => {
+                let who = if versions.by.is_empty() { "Somebody" } else { versions.by.as_str() };
+                let what = format!("{who} saved this workflow in the meantime; nothing was overwritten");
+                if let Some(editor) = editor {
+                    editor.document.follow(&versions);
+                    editor.lower = Lower::Meanwhile(Box::new(versions));
+                    editor.scroll = 0;
+                }
+                self.say(Tone::Warning, &what);
+            }
+            Saved::Failed { error, is_stored } => {
+                if let Some(editor) = editor.filter(|_| is_stored) {
+                    editor.document.text = text;
+                    editor.document.meanwhile = None;
+                }
+                self.say(Tone::Bad, &failed(&error));
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Writes a workflow with the form: adds steps, picks values, fixes a mistake, plans, and saves.
+
+use serde_json::json;
+
+use super::{agent, console};
+use crate::support::Screen;
+use crate::workflow::runs::Ground;
+
+/// What is written by keys alone.
+const WRITTEN: &str = "\
+workflow: new_workflow
+inputs:
+  region:
+    enum:
+      - eu
+      - us
+steps:
+  - id: apps_create
+    run: hosting:apps:create
+    with:
+      region: ${{ inputs.region }}
+  - id: databases_create
+    run: hosting:databases:create
+    with:
+      app_id: ${{ steps.apps_create.output.id }}
+      plan: small
+";
+
+/// Moves through the form until the selected row has this text.
+fn select(screen: &mut Screen, row: &str) {
+    screen.keys("g");
+    for _ in 0..40 {
+        screen.settle();
+        if screen.text().lines().any(|line| line.starts_with('>') && line.contains(row)) {
+            return;
+        }
+        screen.keys("j");
+    }
+    panic!("there is no row {row}:\n{}", screen.text());
+}
+
+#[test]
+fn a_workflow_is_written_with_the_form_alone() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("5");
+    screen.wait("No workflows yet");
+    screen.keys("+");
+    screen.wait("workflow: new_workflow");
+    screen.keys("v");
+    screen.wait("+ adds a step");
+    // A step, from the list of commands.
+    screen.keys("+apps create");
+    screen.wait("> hosting:apps:create");
+    screen.keys("\r");
+    screen.wait("STEP 1  apps_create");
+    screen.wait("POST /apps");
+    // Its region is a new input of the workflow.
+    select(&mut screen, "region");
+    screen.keys("\r");
+    screen.wait("a new input");
+    screen.keys("jj");
+    screen.wait("> inputs.region");
+    screen.keys("\r");
+    screen.wait("INPUTS");
+    // A second step takes the answer of the first, by its tag.
+    screen.keys("+databases create");
+    screen.wait("> hosting:databases:create");
+    screen.keys("\r");
+    screen.wait("STEP 2  databases_create");
+    select(&mut screen, "app_id");
+    screen.keys("\r");
+    screen.wait("steps.apps_create.output.id");
+    screen.keys("\r");
+    screen.wait_until(|text| text.contains("app_id") && !text.contains("Pick app_id"), "the value is set");
+    select(&mut screen, "plan");
+    screen.keys("esmall\r");
+    screen.wait("\"small\"");
+    // A mistake is found, and a key fixes it in one step of undo.
+    select(&mut screen, "inputs.region");
+    screen.keys("e");
+    screen.wait("inputs.region_");
+    screen.keys("\u{7f}\u{7f}\u{7f}oin\r");
+    screen.wait("there is no input");
+    screen.keys("f");
+    screen.wait_until(|text| !text.contains("1 error,") && !text.contains("checking..."), "the mistake is gone");
+    // The plan, the diff, and the save.
+    screen.keys("p");
+    screen.wait("2 writes on 127.0.0.1");
+    screen.keys("s");
+    screen.wait("Save new_workflow?");
+    screen.keys("y");
+    screen.wait_until(|text| !text.contains("Save new_workflow?"), "it is saved");
+    screen.settle();
+    assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), WRITTEN, "{}", screen.text());
+}
+
+#[test]
+fn two_who_save_at_once_lose_nothing() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    ground.scratch.file("w.yaml", WRITTEN);
+    ground.scratch.ok(&["workflow", "import", "w.yaml"]);
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("5");
+    screen.wait("new_workflow");
+    screen.keys("e");
+    screen.wait("f fix  p plan");
+    screen.keys("ge");
+    screen.wait("TYPING");
+    screen.keys("# mine\r\u{1b}");
+    screen.wait("# mine");
+    // Somebody else saves first.
+    ground.scratch.file("w.yaml", WRITTEN.replace("plan: small", "plan: large"));
+    ground.scratch.ok(&["workflow", "import", "w.yaml", "--update"]);
+    screen.keys("s");
+    screen.wait("Save new_workflow?");
+    screen.keys("y");
+    screen.wait("nothing was overwritten");
+    let text = screen.wait("THEIRS: what they changed");
+    assert!(text.contains("saved revision 2 in the meantime"), "{text}");
+    screen.keys("a");
+    screen.wait("Both changes are in the text");
+    screen.keys("s");
+    screen.wait("Save new_workflow?");
+    screen.keys("y");
+    screen.wait_until(|text| !text.contains("Save new_workflow?"), "it is saved");
+    screen.settle();
+    let both = format!("# mine\n{}", WRITTEN.replace("plan: small", "plan: large"));
+    assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), both);
+}
+
+#[test]
+fn a_stale_draft_shows_both_sides_and_is_saved_on_top() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    ground.scratch.file("w.yaml", WRITTEN);
+    ground.scratch.ok(&["workflow", "import", "w.yaml"]);
+    let mut client = agent(&ground, "claude-code");
+    let draft = WRITTEN.replace("plan: small", "plan: large");
+    let arguments = json!({ "yaml": draft, "replaces": "new_workflow" });
+    client.result("tools/call", json!({ "name": "propose_workflow", "arguments": arguments }));
+    ground.scratch.file("w.yaml", format!("# theirs\n{WRITTEN}"));
+    ground.scratch.ok(&["workflow", "import", "w.yaml", "--update"]);
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("DRAFT");
+    screen.keys("e");
+    let text = screen.wait("THEIRS: what they changed");
+    assert!(text.contains("shell saved revision 2 in the meantime"), "{text}");
+    screen.keys("a");
+    screen.wait("Both changes are in the text");
+    screen.keys("s");
+    screen.wait("y yes, other keys no");
+    screen.keys("y");
+    screen.wait("Approved draft");
+    assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), format!("# theirs\n{draft}"));
+}
