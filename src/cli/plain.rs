@@ -141,6 +141,7 @@ impl Plain<'_> {
                 self.output.print("Add a note by the command: `mcpkg consent deny ID --note TEXT`.\n")?;
                 return Ok(Next::Stay);
             }
+            Does::Review(digest) => drop(mcpkg_console::reviewed::toggle(&self.context, digest)?),
             Does::Call(invocation) => self.call(invocation)?,
         }
         Ok(Next::Show)
@@ -162,6 +163,7 @@ impl Plain<'_> {
         self.output.print(&format!("\n{}.\n", screen.title))?;
         match &screen.body {
             Body::Text(lines) => self.lines(lines)?,
+            Body::Diff(diff) => self.lines(&diff.lines())?,
             Body::List(list) => self.list(list, first)?,
             Body::Form(_) | Body::Editor(_) => {}
         }
@@ -192,7 +194,7 @@ impl Plain<'_> {
                 is_quoted = line.is_quoted;
             }
             let indent = if line.is_quoted { "  " } else { "" };
-            self.output.print(&format!("{indent}{}\n", line.text()))?;
+            self.output.print(&format!("{indent}{}\n", line.clone().with_words_marked().text()))?;
         }
         match is_quoted {
             true => self.output.print("Quoted text ends.\n"),

@@ -143,6 +143,14 @@ impl App {
             Message::Reported(invocation, reply, now) => self.reported(&invocation, &reply, now, &mut tasks),
             Message::Done(invocation, result) => self.done(&invocation, result.as_deref(), &mut tasks),
             Message::Edited(version, result) => self.worked(version, result, &mut tasks),
+            Message::Reviewed(result) => {
+                match result {
+                    Ok(true) => self.say(Tone::Good, "Marked as reviewed"),
+                    Ok(false) => self.say(Tone::Plain, "Not marked as reviewed any more"),
+                    Err(error) => self.say(Tone::Bad, &failed(&error)),
+                }
+                self.reload(&mut tasks);
+            }
             Message::Ended => tasks.push(Task::Quit),
         }
         tasks
@@ -229,6 +237,7 @@ impl App {
         }
         if matches!(level.shown.screen(), Some(Screen { body: Body::List(_), .. })) {
             level.scroll = 0;
+            level.diff.open.clear();
         }
     }
 
@@ -377,6 +386,7 @@ impl App {
                 self.load(tasks);
             }
             Does::Note => self.typing = Typing::Note,
+            Does::Review(digest) => tasks.push(Task::Review(digest)),
         }
         true
     }

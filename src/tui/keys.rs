@@ -243,6 +243,10 @@ impl App {
             }
             KeyCode::Char('c') => self.copy(tasks),
             KeyCode::Char(c @ '1'..='6') => self.go(c as usize - '1' as usize, tasks),
+            KeyCode::Char('v') if self.level().has_columns() => {
+                let level = self.level_mut();
+                level.is_split = Some(!level.diff.is_split);
+            }
             KeyCode::Char('v') => {
                 let views = self.level().shown.screen().map_or(0, |screen| screen.views.len());
                 if views > 0 {
@@ -299,6 +303,10 @@ impl App {
             }
             return;
         }
+        let level = self.level_mut();
+        if (level.has_columns() || level.in_preview) && level.unfold() {
+            return;
+        }
         let is_palette = self.level().place == Place::Palette;
         let Some(look) = self.level().selected_row().and_then(|row| row.look.clone()) else { return };
         if is_palette {
@@ -318,7 +326,11 @@ impl App {
         match is_list && !level.in_preview {
             true => level.step(by),
             false => {
-                let last = level.lines().len().saturating_sub(page);
+                let last = match level.shown_diff() {
+                    // The cursor goes to the last row, and the screen follows it.
+                    Some(diff) => diff.rows(&level.diff).len().saturating_sub(1),
+                    None => level.lines().len().saturating_sub(page),
+                };
                 level.scroll = level.scroll.saturating_add_signed(by).min(last);
             }
         }
@@ -335,7 +347,7 @@ impl App {
             Some(form) => Some(form.invocation()),
             None => self.level().actions().iter().find_map(|action| match &action.does {
                 Does::Call(invocation) => Some((**invocation).clone()),
-                Does::Open(_) | Does::Replace(_) | Does::Note => None,
+                Does::Open(_) | Does::Replace(_) | Does::Note | Does::Review(_) => None,
             }),
         };
         if let Some(command) = command.as_ref().map(Invocation::command) {

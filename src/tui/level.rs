@@ -1,5 +1,6 @@
 //! A level of the stack of screens: a place, its content, and the user's position in it.
 
+use mcpkg_console::diff::{self, Diff};
 use mcpkg_console::form::Form;
 use mcpkg_console::palette;
 use mcpkg_console::screen::{Body, Line, Row};
@@ -43,8 +44,12 @@ pub struct Level {
     /// The id of the selected row, not its index: the selection stays on its item when rows are added or removed.
     pub selected: String,
     pub filter: String,
-    /// The first visible line of the text or the preview.
+    /// The first visible line of the text or the preview; in a diff, the row of the cursor.
     pub scroll: usize,
+    /// How the diff is shown: its open folds, and whether it is in columns.
+    pub diff: diff::View,
+    /// Whether the user chose columns with `v`; `None` if the width of the terminal decides.
+    pub is_split: Option<bool>,
     /// Whether the preview has the focus.
     pub in_preview: bool,
     pub editor: Option<Box<Editor>>,
@@ -70,6 +75,8 @@ impl Level {
             selected: String::new(),
             filter: String::new(),
             scroll: 0,
+            diff: diff::View::default(),
+            is_split: None,
             in_preview: false,
             editor: None,
             asked: None,
@@ -175,6 +182,9 @@ impl Level {
     /// these wins.
     pub fn actions(&self) -> Vec<&Action> {
         let mut actions: Vec<&Action> = self.selected_row().map(|row| row.actions.iter().collect()).unwrap_or_default();
+        if let Some(Screen { body: Body::Diff(diff), .. }) = self.shown.screen() {
+            actions.extend(diff.actions(self.hunk()));
+        }
         let of_preview =
             self.preview.screen().filter(|_| self.look().is_some() && self.previewed.as_ref() == self.look());
         for action in self.shown.screen().into_iter().chain(of_preview).flat_map(|screen| &screen.actions) {
@@ -202,12 +212,58 @@ impl Level {
         }
     }
 
+    /// Returns the diff of the screen, or else the one of the preview.
+    pub fn shown_diff(&self) -> Option<&Diff> {
+        let screen = match self.shown.screen()? {
+            Screen { body: Body::List(_), .. } => self.preview.screen()?,
+            screen => screen,
+        };
+        match &screen.body {
+            Body::Diff(diff) => Some(diff),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the screen itself is a diff, which `v` shows in columns.
+    pub fn has_columns(&self) -> bool {
+        matches!(self.shown.screen(), Some(Screen { body: Body::Diff(_), .. }))
+    }
+
+    /// Returns the number of the hunk at the cursor of the diff.
+    pub fn hunk(&self) -> usize {
+        let rows = self.shown_diff().map(|diff| diff.rows(&self.diff)).unwrap_or_default();
+        let end = rows.len().min(self.scroll + 1);
+        rows[..end].iter().rev().find_map(|row| row.hunk).unwrap_or(1)
+    }
+
+    /// Shows the diff in columns, or unified. The cursor stays in its hunk.
+    pub fn split(&mut self, is_split: bool) {
+        if self.diff.is_split == is_split {
+            return;
+        }
+        let (hunk, was_at_top) = (self.hunk(), self.scroll == 0);
+        self.diff.is_split = is_split;
+        let rows = self.shown_diff().map(|diff| diff.rows(&self.diff)).unwrap_or_default();
+        let first = rows.iter().position(|row| row.hunk == Some(hunk)).filter(|_| !was_at_top);
+        self.scroll = first.unwrap_or(0);
+    }
+
+    /// Opens the fold at the cursor. Returns false if there is none.
+    pub fn unfold(&mut self) -> bool {
+        let rows = self.shown_diff().map(|diff| diff.rows(&self.diff)).unwrap_or_default();
+        let fold = rows.get(self.scroll).and_then(|row| row.fold);
+        fold.is_some_and(|fold| self.diff.open.insert(fold))
+    }
+
     /// Scrolls to the next or previous stop.
     pub fn next_stop(&mut self, forward: bool) {
-        let lines = self.lines();
+        let stops: Vec<bool> = match self.shown_diff() {
+            Some(diff) => diff.rows(&self.diff).iter().map(diff::Shown::is_stop).collect(),
+            None => self.lines().iter().map(|line| line.is_stop).collect(),
+        };
         let next = match forward {
-            true => (self.scroll + 1..lines.len()).find(|at| lines[*at].is_stop),
-            false => (0..self.scroll.min(lines.len())).rev().find(|at| lines[*at].is_stop),
+            true => (self.scroll + 1..stops.len()).find(|at| stops[*at]),
+            false => (0..self.scroll.min(stops.len())).rev().find(|at| stops[*at]),
         };
         if let Some(next) = next {
             self.scroll = next;

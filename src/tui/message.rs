@@ -37,6 +37,8 @@ pub enum Message {
     Done(Invocation, Result<Box<Reply>>),
     /// The result of work on a version of an edited text.
     Edited(Version, Edited),
+    /// Whether a diff is marked as reviewed now.
+    Reviewed(Result<bool>),
     /// The console must end: the process got a signal, or the terminal is gone.
     Ended,
 }
@@ -117,6 +119,8 @@ pub enum Task {
     Check(Version, String, bool),
     Work(Version, String, Work),
     Save(Version, Box<Document>, String),
+    /// Marks the diff with this hash as reviewed, or takes the mark back.
+    Review(String),
     Copy(String),
     Suspend,
     Redraw,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::fields::Fields;
-use mcpkg_console::{document, editor, picker, reply};
+use mcpkg_console::{document, editor, picker, reply, reviewed};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::watch::Change;
 
@@ -106,6 +106,9 @@ impl Workers {
                     let saved = document.save(context, &text);
                     Message::Edited(version, Edited::Saved(text, saved))
                 });
+            }
+            Task::Review(digest) => {
+                self.spawn(move |context, _| Message::Reviewed(reviewed::toggle(context, &digest)));
             }
             Task::RunOnTerminal(_) | Task::Copy(_) | Task::Suspend | Task::Redraw | Task::Quit => {}
         }

@@ -2,8 +2,11 @@
 
 mod ask;
 mod decide;
+mod diff;
 mod edit;
 mod form;
+
+use std::process::Command;
 
 use serde_json::json;
 
@@ -16,7 +19,11 @@ const NO_SCRIPT: &str = "there is no script of util-linux";
 
 /// Starts the console.
 fn console(scratch: &Scratch, arguments: &[&str]) -> Option<Screen> {
-    let mut command = scratch.command();
+    started(scratch.command(), arguments)
+}
+
+/// Starts the console by a command of `mcpkg`.
+fn started(mut command: Command, arguments: &[&str]) -> Option<Screen> {
     command.env("TERM", "xterm-256color").env("TZ", "UTC").args(["console", "--ascii"]).args(arguments);
     let screen = Screen::start(USUAL, &command);
     if screen.is_none() {

@@ -74,6 +74,9 @@ pub enum Kind {
     Agent,
     /// A run that was started on this machine, until it ends; the SHA-256 covers its id and plan.
     Run,
+    /// A diff that you marked as reviewed in the console; the SHA-256 covers the diff. The console shows the mark, and
+    /// nothing else depends on it.
+    Reviewed,
     /// The Sigstore root that you use instead of the embedded one. There is only one such record.
     SigstoreRoot,
 }
@@ -103,6 +106,7 @@ impl Kind {
             Kind::Reads => "reads",
             Kind::Agent => "agents",
             Kind::Run => "runs",
+            Kind::Reviewed => "reviewed",
             Kind::SigstoreRoot => "sigstore-root",
         }
     }

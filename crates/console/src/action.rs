@@ -24,6 +24,8 @@ pub enum Does {
     Replace(Place),
     /// Asks for a note, which is sent with the next approval or denial.
     Note,
+    /// Marks the diff with this hash as reviewed, or takes the mark back.
+    Review(String),
 }
 
 impl Action {
@@ -48,7 +50,7 @@ impl Action {
     pub fn changes(&self, domains: Domains) -> bool {
         match &self.does {
             Does::Call(invocation) => invocation.entry(domains).is_none_or(|entry| !entry.effect.reads()),
-            Does::Open(_) | Does::Replace(_) | Does::Note => false,
+            Does::Open(_) | Does::Replace(_) | Does::Note | Does::Review(_) => false,
         }
     }
 }

@@ -60,7 +60,7 @@ pub fn reported(reply: &Reply, first: usize, now: Millis) -> Vec<Row> {
 fn lines(item: &Value, now: Millis) -> Vec<Row> {
     let at = time(item, "at").map(|at| exact(at, now)).unwrap_or_default();
     let draft = text(&item["draft"], "id");
-    let look = (!draft.is_empty()).then(|| Place::DraftDiff(draft.to_owned()));
+    let look = (!draft.is_empty()).then(|| Place::DraftDiff(draft.to_owned(), Vec::new()));
     let tone = match (text(item, "kind"), text(item, "outcome")) {
         ("call", "ok") => Tone::Plain,
         ("call", _) => Tone::Bad,
@@ -98,6 +98,6 @@ mod tests {
         assert!(shown[0].ends_with("propose_workflow: draft 1 of app"), "{shown:?}");
         assert_eq!(shown[2].trim_start(), "^[[2JApproved");
         assert_eq!((found.len(), found[2].id.as_str()), (3, "5"));
-        assert_eq!(drafts(&found), [Place::DraftDiff("d1".to_owned())]);
+        assert_eq!(drafts(&found), [Place::DraftDiff("d1".to_owned(), Vec::new())]);
     }
 }

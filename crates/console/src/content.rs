@@ -108,10 +108,21 @@ pub fn skill(context: &Context, name: &str) -> Result<Screen> {
     Ok(Screen::text(format!("Content > skill {name}"), lines))
 }
 
-/// Shows the diff of an item's last change.
-pub fn diff(context: &Context, noun: &str, name: &str) -> Result<Screen> {
-    let data = Invocation::new(&format!("{noun} diff")).with(name).read(context)?;
-    Ok(Screen::text(format!("Content > {noun} {name}: the last change"), diffs::lines(text(&data, "diff"))))
+/// Shows the difference between two revisions of an item, or its last change.
+pub fn diff(context: &Context, noun: &str, name: &str, revisions: Option<(u64, u64)>) -> Result<Screen> {
+    let call = Invocation::new(&format!("{noun} diff")).with(name);
+    let (call, title, sides) = match revisions {
+        Some((from, to)) => (
+            call.with(from.to_string()).with(to.to_string()),
+            format!("Trail of {noun} {name}: {from} -> {to}"),
+            [format!("revision {from}"), format!("revision {to}")],
+        ),
+        None => (call, format!("Content > {noun} {name}: the last change"), ["before", "after"].map(str::to_owned)),
+    };
+    let data = call.read(context)?;
+    let diff = diffs::parse(text(&data, "diff"));
+    let head = if diff.hunks() == 0 { vec![Line::plain("The text is the same.")] } else { Vec::new() };
+    Ok(Screen::diff(title, diff.named([&sides[0], &sides[1]]).under(head)))
 }
 
 /// Lists the revisions of an item. Each of them can be restored.
@@ -129,7 +140,10 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
                 Span::new(Tone::Name, text(found, "actor")),
                 Span::new(Tone::Dim, text(found, "at")),
             ],
-            look: Some(Place::ItemDiff(noun.to_owned(), name.to_owned())),
+            look: Some(match revision {
+                0 | 1 => place_of(noun, name),
+                _ => Place::ItemDiff(noun.to_owned(), name.to_owned(), Some((revision - 1, revision))),
+            }),
             actions: vec![Action::call('b', "bring back", back)],
             is_heading: false,
         }
@@ -141,4 +155,12 @@ pub fn history(context: &Context, noun: &str, name: &str) -> Result<Screen> {
         is_narrow: true,
     };
     Ok(Screen::list(format!("Trail of {noun} {name}"), list))
+}
+
+fn place_of(noun: &str, name: &str) -> Place {
+    match noun {
+        "prompt" => Place::Prompt(name.to_owned()),
+        "resource" => Place::Resource(name.to_owned()),
+        _ => Place::Workflow(name.to_owned()),
+    }
 }

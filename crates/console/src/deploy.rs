@@ -1,16 +1,20 @@
-//! The screens for a planned deploy, for changes found in deployed files, and for earlier deploys.
+//! The screens of a planned deploy: its files by file, agent or module, and what each agent loads in a session.
+
+use std::path::Path;
 
 use serde_json::Value;
 
 use mcpkg_base::error::Result;
+use mcpkg_base::file;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{count, rows, text, texts, time};
+use crate::data::{count, rows, text, texts};
 use crate::diff;
 use crate::place::{Choice, Place};
+use crate::reviewed::is_reviewed;
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
-use crate::time::until;
+use crate::sessions;
 
 /// A file that a deploy would write or delete.
 pub struct Change {
@@ -19,7 +23,8 @@ pub struct Change {
     pub shown: String,
     pub op: String,
     reason: String,
-    agents: String,
+    agents: Vec<String>,
+    modules: Vec<String>,
     /// Whether the file on disk differs from what mcpkg wrote. A deploy replaces such a file only with `--adopt`.
     pub is_changed_on_disk: bool,
     unified: String,
@@ -28,12 +33,8 @@ pub struct Change {
 /// Returns what a deploy would change.
 pub fn changes(context: &Context) -> Result<Vec<Change>> {
     let data = Invocation::new("diff").read(context)?;
-    let status = Invocation::new("status").read(context)?;
-    let changed = |path: &str| {
-        let state = rows(&status, "drift").iter().find(|file| text(file, "path") == path);
-        state.is_some_and(|file| matches!(text(file, "state"), "user_modified" | "both" | "unmanaged"))
-    };
     let change = |found: &Value| {
+        let names = |field| texts(found, field).into_iter().map(str::to_owned).collect();
         let path = text(found, "path");
         let unified = text(found, "unified");
         let name = |line: &str| line.strip_prefix("+++ b/").or(line.strip_prefix("--- a/")).map(str::to_owned);
@@ -42,8 +43,9 @@ pub fn changes(context: &Context) -> Result<Vec<Change>> {
             shown: unified.lines().take(2).find_map(name).unwrap_or_else(|| path.to_owned()),
             op: text(found, "op").to_owned(),
             reason: text(found, "reason").to_owned(),
-            agents: texts(found, "targets").join(", "),
-            is_changed_on_disk: text(found, "update_kind") == "adopt_update" || changed(path),
+            agents: names("targets"),
+            modules: names("module_ids"),
+            is_changed_on_disk: text(found, "update_kind") == "adopt_update" || found["drifted"] == true,
             unified: unified.to_owned(),
         }
     };
@@ -55,7 +57,10 @@ fn counted(changes: &[Change]) -> String {
     format!("{} create, {} update, {} delete", of("create"), of("update"), of("delete"))
 }
 
-pub fn screen(context: &Context, choice: &Choice) -> Result<Screen> {
+/// The order of the files: alone, below each agent that reads them, or below each module that they are made of.
+const VIEWS: &[&str] = &["by file", "by agent", "by module"];
+
+pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen> {
     let changes = changes(context)?;
     let is_in = |change: &Change| match change.is_changed_on_disk {
         true => choice.adopted.contains(&change.path),
@@ -67,7 +72,14 @@ pub fn screen(context: &Context, choice: &Choice) -> Result<Screen> {
         (false, 0) => format!("Deploy: {}", counted(&changes)),
         (false, out) => format!("Deploy: {}; {} out", counted(&changes), count(out as u64, "file")),
     };
-    let row = |change: &Change| {
+    let diffs: Vec<&str> =
+        changes.iter().map(|change| change.unified.as_str()).filter(|text| !text.is_empty()).collect();
+    let reviewed = diffs.iter().filter(|text| is_reviewed(context, text)).count();
+    let title = match diffs.len() {
+        0 => title,
+        total => format!("{title}; {reviewed} of {total} reviewed"),
+    };
+    let row = |group: &str, change: &Change| {
         let (sign, tone) = match change.op.as_str() {
             "create" => ("+", Tone::Good),
             "delete" => ("-", Tone::Bad),
@@ -75,12 +87,12 @@ pub fn screen(context: &Context, choice: &Choice) -> Result<Screen> {
         };
         let why = if change.is_changed_on_disk { "changed on disk since" } else { &change.reason };
         Row {
-            id: change.path.clone(),
+            id: format!("{group} {}", change.path),
             cells: vec![
                 if is_in(change) { Span::plain("in") } else { Span::new(Tone::Warning, "out") },
                 Span::new(tone, if change.is_changed_on_disk { "!" } else { sign }),
                 Span::plain(&change.shown),
-                Span::new(Tone::Name, &change.agents),
+                Span::new(Tone::Name, &change.agents.join(", ")),
                 Span::new(Tone::Dim, why),
             ],
             look: Some(Place::File(change.path.clone())),
@@ -88,9 +100,30 @@ pub fn screen(context: &Context, choice: &Choice) -> Result<Screen> {
             is_heading: false,
         }
     };
+    let names: fn(&Change) -> &[String] = match VIEWS[view % VIEWS.len()] {
+        "by agent" => |change| &change.agents,
+        "by module" => |change| &change.modules,
+        _ => |_| &[],
+    };
+    let mut groups: Vec<&str> = changes.iter().flat_map(names).map(String::as_str).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let mut list: Vec<Row> = Vec::new();
+    for group in &groups {
+        list.push(Row::heading(group));
+        list.extend(
+            changes
+                .iter()
+                .filter(|change| names(change).iter().any(|name| name == group))
+                .map(|change| row(group, change)),
+        );
+    }
+    // Without groups, or for a file that belongs to none.
+    list.extend(changes.iter().filter(|change| names(change).is_empty()).map(|change| row("", change)));
+    list.extend(sessions::rows(context)?);
     let list = List {
         columns: &["", "", "FILE", "AGENTS", "WHY"],
-        rows: changes.iter().map(row).collect(),
+        rows: list,
         empty: "Nothing to deploy. b shows earlier deploys.",
         is_narrow: false,
     };
@@ -108,7 +141,7 @@ pub fn screen(context: &Context, choice: &Choice) -> Result<Screen> {
         actions.push(Action::call('f', "find changes", find));
     }
     actions.push(Action::open('b', "bring back", Place::Snapshots));
-    Ok(Screen::list(title, list).with(actions))
+    Ok(Screen::list(title, list).with(actions).views(VIEWS))
 }
 
 impl Choice {
@@ -138,67 +171,11 @@ pub fn file(context: &Context, path: &str) -> Result<Screen> {
                 .then(Tone::Plain, "the file was changed on disk since it was deployed; a deploy leaves it as it is"),
         );
     }
-    lines.extend(diff::lines(&change.unified));
-    Ok(Screen::text(format!("Deploy > {}", change.shown), lines))
-}
-
-/// Shows a change that was found in a deployed file.
-pub fn proposal(context: &Context, id: &str) -> Result<Screen> {
-    let data = Invocation::new("evolve show").with(id).read(context)?;
-    let mut lines = vec![
-        Line::of(Tone::Name, text(&data, "module_id")).then(Tone::Plain, "  ").then(Tone::Dim, text(&data, "path")),
-        Line::blank(),
-    ];
-    lines.extend(diff::lines(text(&data, "unified")));
-    let actions = if text(&data, "state") == "open" { proposal_actions(id) } else { Vec::new() };
-    Ok(Screen::text(format!("Inbox > change of {}", text(&data, "module_id")), lines).with(actions))
-}
-
-pub fn proposal_actions(id: &str) -> Vec<Action> {
-    let accept = Invocation::new("evolve accept").with(id).asking(format!("Accept change {id} into the project?"));
-    vec![
-        Action::call('a', "accept", accept),
-        Action::call('d', "reject", Invocation::new("evolve reject").with(id)),
-        Action::note(),
-    ]
-}
-
-/// Lists the deploys that a rollback can restore.
-pub fn snapshots(context: &Context) -> Result<Screen> {
-    let data = Invocation::new("snapshot list").read(context)?;
-    let now = context.clock.now();
-    let row = |found: &Value| {
-        let id = text(found, "id");
-        let back = Invocation::new("rollback").option("--to", id);
-        Row {
-            id: id.to_owned(),
-            cells: vec![
-                Span::new(Tone::Dim, &time(found, "created_at").map(|at| until(at, now)).unwrap_or_default()),
-                Span::plain(text(found, "kind")),
-                Span::plain(&count(found["files"].as_u64().unwrap_or_default(), "file")),
-                Span::plain(text(found, "state")),
-                Span::new(Tone::Name, text(found, "actor")),
-            ],
-            look: Some(Place::Shown("snapshot".to_owned(), id.to_owned())),
-            actions: vec![Action::call('b', "bring back", back)],
-            is_heading: false,
-        }
+    let diff = diff::parse(&change.unified).named(["on disk", "project"]).under(lines);
+    let diff = match file::read_text(Path::new(path), file::TEXT) {
+        Ok(text) if change.op == "update" => diff.with_text(&text, 0),
+        _ => diff,
     };
-    let mut list: Vec<Row> = rows(&data, "snapshots").iter().map(row).collect();
-    if !list.is_empty() {
-        let pristine = Invocation::new("rollback").option("--to", "pristine").destroying("pristine");
-        list.push(Row {
-            id: "pristine".to_owned(),
-            cells: vec![Span::plain(""), Span::new(Tone::Bad, "pristine"), Span::plain("before the first deploy")],
-            actions: vec![Action::call('b', "bring back", pristine)],
-            ..Row::default()
-        });
-    }
-    let list = List {
-        columns: &["AT", "KIND", "FILES", "STATE", "BY"],
-        rows: list,
-        empty: "No deploys yet. `a` on the deploy screen makes the first one.",
-        is_narrow: true,
-    };
-    Ok(Screen::list("Deploy > earlier deploys", list))
+    let title = diff::titled(format!("Deploy > {}", change.shown), is_reviewed(context, &change.unified));
+    Ok(Screen::diff(title, diff).with(diff::review(&change.unified)))
 }

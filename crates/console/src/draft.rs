@@ -6,11 +6,13 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{number, rows, text, texts};
-use crate::diff as diffs;
+use crate::data::{number, rows, text};
+use crate::diff::{self as diffs, three};
 use crate::editor;
 use crate::finding;
 use crate::place::{Place, Text};
+use crate::proposal;
+use crate::reviewed::is_reviewed;
 use crate::screen::{Line, Screen, Tone, quoted};
 
 pub fn screen(context: &Context, id: &str) -> Result<Screen> {
@@ -44,7 +46,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
     }
     vec![
         Action::open('e', "edit", Place::Editor(Text::Draft(id.to_owned()))),
-        Action::open('t', "what changes", Place::DraftDiff(id.to_owned())),
+        Action::open('t', "what changes", Place::DraftDiff(id.to_owned(), Vec::new())),
         Action::call(
             'a',
             "approve",
@@ -55,21 +57,52 @@ pub fn actions(data: &Value) -> Vec<Action> {
     ]
 }
 
-/// Shows what a draft would change in the saved workflow.
-pub fn diff(context: &Context, id: &str) -> Result<Screen> {
-    let data = Invocation::new("draft diff").with(id).read(context)?;
-    let mut lines: Vec<Line> = texts(&data, "changes").into_iter().map(Line::quoted).collect();
-    lines.extend(
-        rows(&data, "changes")
-            .iter()
-            .filter(|change| change.is_object())
-            .map(|change| Line::quoted(&change["message"].as_str().map_or_else(|| change.to_string(), str::to_owned))),
-    );
-    if !lines.is_empty() {
-        lines.push(Line::blank());
+/// Shows what a draft would change in the saved workflow. If the workflow changed since, shows all three texts.
+pub fn diff(context: &Context, id: &str, out: &[usize]) -> Result<Screen> {
+    let draft = Invocation::new("draft show").with(id).read(context)?;
+    let (name, written) = (text(&draft, "workflow"), text(&draft, "yaml"));
+    let title = format!("Workflows > draft {name}: what changes");
+    let base = draft["base_revision"].as_u64();
+    if text(&draft, "state") == "stale" {
+        let revision = |number: Option<u64>| {
+            let show = Invocation::new("workflow show").with(name);
+            let show = number.map_or(show.clone(), |number| show.option("--revision", &number.to_string()));
+            show.read(context).map(|data| (text(&data, "yaml").to_owned(), number_of(&data))).unwrap_or_default()
+        };
+        let (old, now) = (base.map(|base| revision(Some(base)).0).unwrap_or_default(), revision(None));
+        let line = "The workflow changed since the draft was made, so the draft cannot be approved. e opens it";
+        let head = vec![Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, line), Line::blank()];
+        let sides = [base.map_or("(nothing)".to_owned(), |base| format!("revision {base}")), now.1, "draft".to_owned()];
+        let screen = Screen::diff(title, three(&old, &now.0, written, sides).under(head));
+        return Ok(screen.with(actions(&draft).into_iter().filter(|action| !matches!(action.key, 'a' | 't'))));
     }
-    lines.extend(diffs::lines(text(&data, "diff")));
-    let title = format!("Workflows > draft {}: what changes", text(&data, "workflow"));
-    let actions = actions(&data).into_iter().filter(|action| action.key != 't');
-    Ok(Screen::text(title, lines).with(actions))
+    let data = Invocation::new("draft diff").with(id).read(context)?;
+    let message = |change: &Value| {
+        change["message"].as_str().or(change.as_str()).map_or_else(|| change.to_string(), str::to_owned)
+    };
+    let mut head: Vec<Line> = rows(&data, "changes").iter().map(|change| Line::quoted(&message(change))).collect();
+    if !head.is_empty() {
+        head.push(Line::blank());
+    }
+    let unified = text(&data, "diff");
+    let mut diff = diffs::parse(unified).with_text(written, 1).named(["saved", "draft"]).under(head);
+    let mut found = actions(&draft);
+    found.retain(|action| action.key != 't');
+    // A new workflow can only be approved as a whole.
+    if base.is_some() && !found.is_empty() && diff.hunks() > 1 {
+        let chosen = diff.chosen(out);
+        let approve = Invocation::new("draft approve").with(id);
+        let approve = proposal::in_part(approve, &proposal::hunks(&diff, &chosen));
+        found.retain(|action| action.key != 'a');
+        if !chosen.is_empty() {
+            found.insert(0, Action::call('a', "approve", approve));
+        }
+        diff = diff.choosing(out, |out| Place::DraftDiff(id.to_owned(), out));
+    }
+    let title = diffs::titled(title, is_reviewed(context, unified));
+    Ok(Screen::diff(title, diff).with(found).with(diffs::review(unified)))
+}
+
+fn number_of(data: &Value) -> String {
+    format!("revision {} (now)", number(data, "revision"))
 }

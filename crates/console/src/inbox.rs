@@ -13,7 +13,7 @@ use crate::action::{Action, Invocation};
 use crate::data::{count, number, rows, text, time};
 use crate::place::Place;
 use crate::screen::{List, Row, Screen, Span, Tone};
-use crate::{consent, deploy, draft, finding};
+use crate::{consent, deploy, draft, finding, proposal};
 
 /// The maximum number of recent runs to search for failed or stopped ones.
 const RUNS: &str = "50";
@@ -274,7 +274,7 @@ fn proposals(context: &Context) -> Result<Vec<Waiting>> {
     let data = Invocation::new("evolve list").read(context)?;
     let item = |found: &Value| {
         let id = found["id"].to_string();
-        let actions = deploy::proposal_actions(&id);
+        let actions = proposal::actions(&id, &[]);
         Waiting {
             kind: "change",
             from: match text(found, "origin") {
@@ -286,7 +286,7 @@ fn proposals(context: &Context) -> Result<Vec<Waiting>> {
             until: None,
             project: None,
             id: format!("change {id}"),
-            look: Place::Proposal(id.clone()),
+            look: Place::Proposal(id.clone(), Vec::new()),
             show: Invocation::new("evolve show").with(id).command(),
             commands: commands(&actions),
             actions,

@@ -5,6 +5,7 @@
 
 pub mod action;
 pub mod ask;
+pub mod diff;
 pub mod document;
 pub mod editor;
 pub mod fields;
@@ -16,18 +17,21 @@ pub mod palette;
 pub mod picker;
 pub mod place;
 pub mod reply;
+pub mod reviewed;
 pub mod screen;
 
 mod consent;
 mod content;
 mod data;
 mod deploy;
-mod diff;
 mod draft;
 mod feed;
 mod lists;
 mod load;
+mod proposal;
 mod run;
+mod sessions;
+mod snapshots;
 mod time;
 mod workflows;
 

@@ -6,7 +6,10 @@ use mcpkg_core::op::Context;
 use crate::form::Form;
 use crate::place::{Choice, Place};
 use crate::screen::{Body, Screen};
-use crate::{ask, consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, run, workflows};
+use crate::{
+    ask, consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, proposal, run, sessions,
+    snapshots, workflows,
+};
 
 /// Builds the screen of a place. `view` is the index of the view that the user chose with `v`.
 pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
@@ -15,22 +18,24 @@ pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
         Place::Feed => feed::screen(context, view, &[]),
         Place::Marked(runs) => feed::screen(context, view, runs),
         Place::Content => content::screen(context),
-        Place::Deploy => deploy::screen(context, &Choice::default()),
-        Place::Chosen(choice) => deploy::screen(context, choice),
+        Place::Deploy => deploy::screen(context, &Choice::default(), view),
+        Place::Chosen(choice) => deploy::screen(context, choice, view),
+        Place::Sessions => sessions::screen(context),
         Place::Workflows => workflows::screen(context),
         Place::All => lists::all(context),
         Place::Consent(id) => consent::screen(context, id),
         Place::Draft(id) => draft::screen(context, id),
-        Place::DraftDiff(id) => draft::diff(context, id),
+        Place::DraftDiff(id, out) => draft::diff(context, id, out),
         Place::Editor(text) => editor::screen(context, text),
         Place::Prompt(name) => content::prompt(context, name, view),
-        Place::ItemDiff(noun, name) => content::diff(context, noun, name),
+        Place::ItemDiff(noun, name, revisions) => content::diff(context, noun, name, *revisions),
         Place::History(noun, name) => content::history(context, noun, name),
         Place::Resource(uri) => content::resource(context, uri),
         Place::Skill(name) => content::skill(context, name),
         Place::File(path) => deploy::file(context, path),
-        Place::Proposal(id) => deploy::proposal(context, id),
-        Place::Snapshots => deploy::snapshots(context),
+        Place::Proposal(id, out) => proposal::screen(context, id, out),
+        Place::Snapshots => snapshots::screen(context),
+        Place::Snapshot(id) => snapshots::snapshot(context, id),
         Place::Workflow(name) => workflows::workflow(context, name),
         Place::Run(id) => run::screen(context, id),
         Place::List(words) => lists::list(context, words),

@@ -11,6 +11,8 @@ pub enum Place {
     Deploy,
     /// A deploy of the chosen files.
     Chosen(Choice),
+    /// What each agent loads in a session, and what it cannot be told.
+    Sessions,
     Workflows,
     /// An index of all `list` operations.
     All,
@@ -18,14 +20,15 @@ pub enum Place {
     Consent(String),
     /// The draft with this id.
     Draft(String),
-    /// The diff of the draft with this id.
-    DraftDiff(String),
+    /// What the draft with this id would change, and the numbers of the hunks to leave out.
+    DraftDiff(String, Vec<usize>),
     /// The text of a draft or workflow, to edit.
     Editor(Text),
     /// The prompt with this name.
     Prompt(String),
-    /// The last change of an item: the noun of its commands, and its name.
-    ItemDiff(String, String),
+    /// The difference between two revisions of an item: the noun of its commands, its name, and the revisions. Without
+    /// revisions, its last change.
+    ItemDiff(String, String, Option<(u64, u64)>),
     /// The earlier revisions of an item: the noun of its commands, and its name.
     History(String, String),
     /// The resource with this URI.
@@ -33,10 +36,12 @@ pub enum Place {
     Skill(String),
     /// The planned changes of the file with this path.
     File(String),
-    /// A change that was found in a deployed file.
-    Proposal(String),
+    /// A change that was found in a deployed file, and the numbers of the hunks to leave out.
+    Proposal(String, Vec<usize>),
     /// The list of deploys that can be rolled back.
     Snapshots,
+    /// What the deploy with this id changed.
+    Snapshot(String),
     /// The saved workflow with this name.
     Workflow(String),
     /// The run with this id.

@@ -99,6 +99,18 @@ impl Line {
     pub fn text(&self) -> String {
         self.spans.iter().map(Span::text).collect()
     }
+
+    /// Puts `[-` and `{+` around the words that a diff removes and adds, for screens that cannot emphasise them.
+    #[must_use]
+    pub fn with_words_marked(self) -> Self {
+        let is_removed = self.spans.first().is_some_and(|span| span.text().starts_with('-'));
+        let (open, close) = if is_removed { ("[-", "-]") } else { ("{+", "+}") };
+        let marked = |span: Span| match span.tone {
+            Tone::Changed => vec![Span::new(Tone::Changed, open), span, Span::new(Tone::Changed, close)],
+            _ => vec![span],
+        };
+        Self { spans: self.spans.into_iter().flat_map(marked).collect(), ..self }
+    }
 }
 
 /// Makes a quoted line for each line of a text.
@@ -147,6 +159,7 @@ pub struct List {
 pub enum Body {
     List(List),
     Text(Vec<Line>),
+    Diff(Box<crate::diff::Diff>),
     Form(crate::form::Form),
     /// A workflow or draft to edit.
     Editor(Box<crate::document::Document>),
@@ -171,6 +184,10 @@ impl Screen {
 
     pub fn text(title: impl Into<String>, lines: Vec<Line>) -> Self {
         Self { title: title.into(), body: Body::Text(lines), actions: Vec::new(), views: &[] }
+    }
+
+    pub fn diff(title: impl Into<String>, diff: crate::diff::Diff) -> Self {
+        Self { title: title.into(), body: Body::Diff(Box::new(diff)), actions: Vec::new(), views: &[] }
     }
 
     #[must_use]

@@ -148,6 +148,11 @@ fn place(proposal: &Proposal) -> &'static str {
     }
 }
 
+/// Returns the content that the item of a proposal has now; `None` if there is no such item.
+pub fn now(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option<Vec<u8>>> {
+    stored::get(db, project, &proposal.item)?.map(|stored| stored.content(db)).transpose()
+}
+
 /// Returns the item's content before and after the proposed change.
 pub fn contents(db: &Db<'_>, proposal: &Proposal) -> Result<(Vec<u8>, Vec<u8>)> {
     let content = |blob: Option<i64>| blob.map_or_else(|| Ok(Vec::new()), |blob| blobs::get(db, blob));

@@ -216,12 +216,12 @@ mod tests {
             let item = json!({ "kind": "call", "outcome": "ok", "shown": "draft 1", "draft": { "id": "d1" } });
             let reply = Reply::sentence("", json!({ "progress": [item] }));
             app.update(Message::Reported(call.clone(), Box::new(reply), 0));
-            assert_eq!(app.level().place == Place::DraftDiff("d1".to_owned()), stayed);
+            assert_eq!(app.level().place == Place::DraftDiff("d1".to_owned(), Vec::new()), stayed);
             press(&mut app, if stayed { KeyCode::Esc } else { KeyCode::Char('5') });
             // It can be opened again.
             press(&mut app, KeyCode::Char('G'));
             press(&mut app, KeyCode::Enter);
-            assert_eq!(app.level().place, Place::DraftDiff("d1".to_owned()));
+            assert_eq!(app.level().place, Place::DraftDiff("d1".to_owned(), Vec::new()));
         }
     }
 }

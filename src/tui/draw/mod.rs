@@ -1,6 +1,7 @@
 //! Draws a frame: two header rows, the body, and two footer rows.
 
 mod ask;
+mod diff;
 mod editor;
 mod fields;
 mod list;
@@ -32,6 +33,9 @@ const WIDE: u16 = 100;
 /// From this width on, the preview of a list with short rows is beside it.
 const MEDIUM: u16 = 80;
 
+/// From this width on, a diff is in columns unless `v` changed it.
+const BESIDE: u16 = 120;
+
 /// Draws one frame. Sets `app.page` to the height of the focused pane.
 pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
     let area = frame.area();
@@ -57,6 +61,10 @@ fn header(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
         Shown::Screen(screen) => screen.title.clone(),
         Shown::Loading => format!("{}  reading...", ROOTS[app.root].1),
         Shown::Failed(_) => ROOTS[app.root].1.to_owned(),
+    };
+    let title = match level.shown.screen().map(|screen| &screen.body) {
+        Some(Body::Diff(diff)) if diff.hunks() > 0 => format!("{title}   hunk {} of {}", level.hunk(), diff.hunks()),
+        _ => title,
     };
     let title = match level.filter.is_empty() || matches!(level.place, mcpkg_console::Place::Palette) {
         true => title,
@@ -210,6 +218,10 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
         app.page = editor::draw(frame, app.level_mut(), area, &typing, is_ascii);
         return;
     }
+    if level.has_columns() {
+        level.split(level.is_split.unwrap_or(area.width >= BESIDE));
+    }
+    let level = &*level;
     let page = match &level.shown {
         Shown::Loading => rows,
         Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
@@ -218,6 +230,7 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
             Body::Form(form) if matches!(level.place, mcpkg_console::Place::Ask(_)) => {
                 ask::draw(frame, level, form, is_filling, area, is_ascii)
             }
+            Body::Diff(found) => diff::draw(frame, found, level, true, area, is_ascii),
             Body::Form(form) => text::form(frame, form, level.field, is_filling, area, is_ascii),
             Body::Editor(_) => rows,
             Body::List(found) => panes(frame, level, found, area, is_small, is_ascii),
@@ -273,6 +286,7 @@ fn preview(frame: &mut Frame<'_>, level: &Level, area: Rect, is_ascii: bool) -> 
         Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
         Shown::Screen(screen) => match &screen.body {
             Body::Text(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
+            Body::Diff(found) => diff::draw(frame, found, level, level.in_preview, area, is_ascii),
             Body::List(found) => {
                 list::rows(frame, &found.rows.iter().collect::<Vec<_>>(), found.columns, None, area, is_ascii)
             }
@@ -301,6 +315,8 @@ fn question(frame: &mut Frame<'_>, app: &mut App, area: Rect) {
     app.page = text::draw_rows(frame, &lines, asking.scroll, area, is_ascii).max(1);
 }
 
+#[cfg(test)]
+mod diff_tests;
 #[cfg(test)]
 mod form_tests;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use mcpkg_console::form::Form;
 use mcpkg_console::screen::{Line as Told, Tone};
 use ratatui::Frame;
+use ratatui::crossterm::style::Colored;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span as Drawn};
@@ -38,6 +39,14 @@ pub fn height(lines: &[Told], width: u16, is_ascii: bool) -> usize {
 /// blanks are lost. Each row of a quoted line starts with the bar, so that quoted text cannot imitate the console's
 /// own.
 pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
+    let marked;
+    let line = match marks_words(is_ascii) && line.spans.iter().any(|span| span.tone == Tone::Changed) {
+        true => {
+            marked = line.clone().with_words_marked();
+            &marked
+        }
+        false => line,
+    };
     let bar = match (line.is_quoted, is_ascii) {
         (true, true) => " | ",
         (true, false) => " │ ",
@@ -63,6 +72,11 @@ pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'stat
             return rows;
         }
     }
+}
+
+/// Returns whether words that differ get signs, because a reversed word alone may not be seen.
+fn marks_words(is_ascii: bool) -> bool {
+    is_ascii || Colored::ansi_color_disabled_memoized()
 }
 
 /// Returns the end of the row that starts at `from`. With `between_words`, it is after the last word that fits.

@@ -100,7 +100,7 @@ impl Accept {
         project: &Project,
         proposal: Proposal,
     ) -> Result<(Proposal, String, Option<i64>)> {
-        if proposal.origin != Origin::Deploy || new_file(&proposal).is_some() {
+        if !has_parts(&proposal) {
             let why = "Only a change to a deployed file can be accepted in part";
             return Err(Error::new(Code::InvalidArgument, why)
                 .hint(format!("accept it as a whole: `mcpkg evolve accept {}`", self.id)));
@@ -169,8 +169,13 @@ fn changed(proposal: &Proposal, why: &str) -> Error {
     )
 }
 
+/// Returns whether single hunks of a proposal can be accepted.
+pub(super) fn has_parts(proposal: &Proposal) -> bool {
+    proposal.origin == Origin::Deploy && new_file(proposal).is_none()
+}
+
 /// Returns the path and the content of the module's file that a proposal changes.
-fn file_of(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option<(String, Vec<u8>)>> {
+pub(super) fn file_of(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option<(String, Vec<u8>)>> {
     let modules = project::compose(db, project, |_, _| {})?.modules;
     let module = modules.into_iter().find(|module| module.id == proposal.module_id);
     for file in module.into_iter().flat_map(|module| module.files) {

@@ -1,0 +1,103 @@
+//! Draws diffs, and checks what the keys do in them.
+
+use mcpkg_console::diff::{Diff, three};
+use mcpkg_console::place::Place;
+use mcpkg_console::screen::{Line, Screen, Tone};
+use mcpkg_console::{Action, Invocation, diff};
+use ratatui::crossterm::event::KeyCode;
+
+use super::tests::{app, frame, press};
+use crate::tui::app::App;
+use crate::tui::level::Shown;
+use crate::tui::message::{Message, Task};
+
+/// Returns a proposal of three hunks, as its screen shows it, and without hunk 2 if it was taken out.
+fn proposal(out: &[usize]) -> Screen {
+    let old: String = (1..=60).map(|line| format!("Line {line} of the prompt.\n")).collect();
+    let new = old
+        .replace("Line 10 of the prompt.", "Line 10 of the prompt, and more.")
+        .replace("Line 30 of the prompt.\n", "")
+        .replace("Line 50 of", "Line 50\u{202e} of");
+    let diff = Diff::of(&old, &new, ["project".to_owned(), "on disk".to_owned()])
+        .under(vec![Line::of(Tone::Name, "command:review"), Line::blank()]);
+    let chosen = diff.chosen(out).iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let diff = diff.choosing(out, |out| Place::Proposal("7".to_owned(), out));
+    let accept = Invocation::new("evolve accept").with("7").option("--hunks", &chosen);
+    let actions = [Action::call('a', "accept", accept)];
+    Screen::diff("Inbox > change of command:review", diff).with(actions).with(diff::review("x"))
+}
+
+fn shown(screen: Screen) -> App {
+    let mut app = app();
+    app.open(Place::Proposal("7".to_owned(), Vec::new()), &mut Vec::new());
+    app.level_mut().shown = Shown::Screen(Box::new(screen));
+    app
+}
+
+#[test]
+fn a_diff_is_unified_when_narrow_and_in_columns_when_wide() {
+    for (columns, rows) in [(40, 14), (80, 24), (120, 24)] {
+        insta::assert_snapshot!(format!("diff-{columns}"), frame(&mut shown(proposal(&[])), columns, rows));
+    }
+    let mut app = shown(proposal(&[]));
+    assert!(frame(&mut app, 80, 24).contains("enter shows them"));
+    press(&mut app, KeyCode::Char('v'));
+    assert!(frame(&mut app, 80, 24).contains("| -"), "v puts the texts side by side");
+    press(&mut app, KeyCode::Char('v'));
+    let narrow = frame(&mut app, 200, 30);
+    assert!(!narrow.contains("on disk"), "and v makes it unified again, at every width: {narrow}");
+}
+
+#[test]
+fn words_are_marked_by_signs_without_colour() {
+    let text = frame(&mut shown(proposal(&[])), 80, 24);
+    assert!(text.contains("of the {+prompt, and more.+}"), "{text}");
+}
+
+#[test]
+fn keys_go_through_stops_folds_and_hunks() {
+    let mut app = shown(proposal(&[]));
+    assert!(frame(&mut app, 80, 24).contains("hunk 1 of 3"));
+    press(&mut app, KeyCode::Char('.'));
+    press(&mut app, KeyCode::Char('.'));
+    let text = frame(&mut app, 80, 24);
+    assert!(text.contains("hunk 2 of 3") && text.lines().any(|line| line.starts_with(">IN   hunk 2")), "{text}");
+    // In or out is a new place of the same screen.
+    press(&mut app, KeyCode::Char(' '));
+    assert_eq!(app.level().place, Place::Proposal("7".to_owned(), vec![2]));
+    app.level_mut().shown = Shown::Screen(Box::new(proposal(&[2])));
+    let text = frame(&mut app, 80, 24);
+    assert!(text.lines().any(|line| line.starts_with(">OUT  hunk 2")), "the cursor stays: {text}");
+    let tasks = press(&mut app, KeyCode::Char('a'));
+    let [Task::Run(call)] = &tasks[..] else { panic!("one call") };
+    assert_eq!(call.command(), "mcpkg evolve accept '--hunks=1,3' 7");
+    // The hidden character in the last hunk is a stop too, and enter opens the fold before it.
+    press(&mut app, KeyCode::Char('.'));
+    press(&mut app, KeyCode::Char('.'));
+    let text = frame(&mut app, 80, 24);
+    let marked = text.lines().find(|line| line.starts_with('>')).expect("a cursor");
+    assert!(marked.contains("<U+202E>"), "{text}");
+    press(&mut app, KeyCode::Char(','));
+    press(&mut app, KeyCode::Up);
+    assert!(!frame(&mut app, 80, 24).contains("Line 40 of"));
+    press(&mut app, KeyCode::Enter);
+    assert!(frame(&mut app, 80, 24).contains("Line 40 of"));
+    // m marks exactly this diff.
+    assert!(matches!(press(&mut app, KeyCode::Char('m'))[..], [Task::Review(_)]));
+    app.update(Message::Reviewed(Ok(true)));
+    assert!(frame(&mut app, 80, 24).contains("Marked as reviewed"));
+}
+
+#[test]
+fn three_texts_are_columns_when_wide_and_below_each_other_when_narrow() {
+    let base = "one\ntwo\nthree\n";
+    let diff = three(
+        base,
+        "one\n2\nthree\n",
+        "one\ntwo again\nthree\n",
+        ["revision 1", "revision 2", "draft"].map(str::to_owned),
+    );
+    let mut app = shown(Screen::diff("Workflows > draft", diff));
+    insta::assert_snapshot!("diff-three-80", frame(&mut app, 80, 16));
+    insta::assert_snapshot!("diff-three-120", frame(&mut app, 120, 16));
+}

@@ -1,0 +1,134 @@
+//! The diff screen: hunks that are taken or left, marks that survive a restart, and three texts after a change.
+
+use serde_json::json;
+
+use super::{agent, console, started};
+use crate::deploy::place::Place;
+use crate::support::Client;
+use crate::workflow::runs::Ground;
+
+/// A deployed prompt of 60 lines that was changed on disk in three places, and proposed.
+fn drifted() -> Place {
+    let place = Place::with_project();
+    let text: String = (1..=60).map(|n| format!("Line {n}.\n")).collect();
+    place.prompt("review", &text);
+    place.deploy(&[]);
+    let path = "root/.claude/commands/review.md";
+    let changed =
+        place.read(path).replace("Line 2.\n", "Second line.\n").replace("Line 30.\n", "").replace("Line 59.", "59");
+    place.write(path, &changed);
+    place.ok(&["evolve", "propose", "--target", "claude_code"]);
+    place
+}
+
+#[test]
+fn space_takes_a_hunk_out_and_a_accepts_the_rest() {
+    let place = drifted();
+    let Some(mut screen) = started(place.command(), &[]) else { return };
+    screen.wait("CHANGE");
+    screen.keys("/change\r\r");
+    screen.wait("command:review   hunk 1 of 3");
+    screen.keys("..");
+    screen.wait("command:review   hunk 2 of 3");
+    screen.keys(" ");
+    screen.wait(">OUT  hunk 2 of 3");
+    screen.keys("a");
+    screen.wait("Accept 2 hunks of change 1 into the project?");
+    screen.keys("y");
+    screen.wait("Accepted proposal 1");
+    let text = place.ok(&["prompt", "show", "review"]);
+    assert!(text.contains("Second line.") && text.contains("Line 30.") && text.contains("\n59\n"), "{text}");
+    // The hunk that was left is a proposal of its own.
+    let open = place.data(&["evolve", "list"]);
+    assert_eq!(open["proposals"].as_array().map(Vec::len), Some(1), "{open:#}");
+}
+
+#[test]
+fn a_proposal_of_an_item_that_changed_since_shows_three_texts_and_cannot_be_accepted() {
+    let place = drifted();
+    let Some(mut screen) = started(place.command(), &[]) else { return };
+    screen.wait("CHANGE");
+    screen.keys("/change\r\r");
+    screen.wait("a accept");
+    let text = place.ok(&["prompt", "show", "review"]);
+    place.ok(&["prompt", "update", "review", &text.replace("Line 2.", "Line two, by somebody else.")]);
+    // The screen follows by itself: what is new stands below the base, and there is nothing to accept.
+    screen.wait("Somebody changed it since the proposal");
+    let shown = screen.wait("Line two, by somebody else.");
+    assert!(shown.contains("theirs   2  Second line.") && !shown.contains("a accept"), "{shown}");
+    screen.keys("a");
+    screen.keys("d");
+    screen.wait("Rejected proposal 1");
+}
+
+#[test]
+fn a_mark_belongs_to_one_diff_and_survives_a_restart() {
+    let place = drifted();
+    place.git(&place.root(), &["init", "-q"]);
+    place.ok(&["evolve", "reject", "1"]);
+    let look = |awaited: &str, keys: &str, then: &str| {
+        let Some(mut screen) = started(place.command(), &[]) else { return false };
+        screen.wait("DRIFT");
+        screen.keys("4");
+        screen.wait(awaited);
+        screen.keys(keys);
+        screen.wait(then);
+        screen.keys("\u{3}");
+        screen.end() == 0
+    };
+    if !look("0 of 1 reviewed", "m", "1 of 1 reviewed") {
+        return;
+    }
+    look("1 of 1 reviewed", "\r", "review.md, reviewed");
+    // A mark is for what was shown. Another change of the file is not reviewed.
+    let path = "root/.claude/commands/review.md";
+    place.write(path, &place.read(path).replace("Line 40.", "forty"));
+    look("0 of 1 reviewed", "", "Deploy");
+}
+
+/// Proposes another text of the workflow `app`.
+fn propose(client: &mut Client, yaml: &str, revision: i64) {
+    let arguments = json!({ "yaml": yaml, "replaces": "app", "revision": revision });
+    let made = client.result("tools/call", json!({ "name": "propose_workflow", "arguments": arguments }));
+    assert_ne!(made["isError"], true, "{made:#}");
+}
+
+#[test]
+fn a_draft_is_approved_in_part_and_a_stale_one_shows_three_texts() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let steps: String = (1..=12).map(|n| format!("  - id: s{n}\n    run: hosting:apps:list\n")).collect();
+    let saved = format!("workflow: app\nsteps:\n{steps}");
+    let file = ground.scratch.path().join("app.yaml");
+    let write = |text: &str| std::fs::write(&file, text).expect("written");
+    write(&saved);
+    ground.scratch.ok(&["workflow", "import", &file.display().to_string()]);
+    let mut client = agent(&ground, "claude-code");
+    let draft = saved.replace("id: s1\n", "id: first\n").replace("id: s12\n", "id: last\n");
+    propose(&mut client, &draft, 1);
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("DRAFT");
+    screen.keys("t");
+    screen.wait("hunk 1 of 2");
+    screen.keys(" ");
+    screen.wait("OUT  hunk 1 of 2");
+    screen.keys("a");
+    screen.wait("More to read");
+    screen.keys(" ");
+    screen.wait("y yes, other keys no");
+    screen.keys("y");
+    screen.wait("Approved draft");
+    let now = ground.scratch.ok(&["workflow", "show", "app"]);
+    assert_eq!(now, saved.replace("id: s12\n", "id: last\n"));
+    // A draft whose workflow somebody changed cannot be approved.
+    propose(&mut client, &now.replace("id: s1\n", "id: one\n"), 2);
+    screen.keys("1");
+    screen.wait("DRAFT");
+    write(&now.replace("id: s1\n", "id: uno\n"));
+    ground.scratch.ok(&["workflow", "import", "--update", &file.display().to_string()]);
+    screen.wait("stale");
+    screen.keys("t");
+    let text = screen.wait("The workflow changed since the draft was made");
+    assert!(text.contains("theirs") && !text.contains("a approve"), "{text}");
+    assert!(text.contains("id: uno") && text.contains("id: one"), "{text}");
+}
