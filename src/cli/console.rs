@@ -38,12 +38,13 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     let store = Store::open(&globals::resolved(&globals.database()?)?)?;
     let mut context = Context::shell(crate::DOMAINS, store, globals.selection());
     let is_read_only = matches.get_flag("read-only");
+    // An operation that has the terminal to itself, such as an editor, asks as in the shell.
+    context.ask = output.asker(false, &context.cancelled);
+    context.line = output.line_reader(&context.cancelled);
+    context.confirmation = Confirmation::Ask;
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if matches.get_flag("plain") || is_dumb || std::env::var_os("MCPKG_PLAIN").is_some_and(|value| value == "1") {
         context.progress = output.progress();
-        context.ask = output.asker(false, &context.cancelled);
-        context.line = output.line_reader(&context.cancelled);
-        context.confirmation = Confirmation::Ask;
         Plain { output, context, is_read_only }.run()?;
         return Ok(0);
     }

@@ -271,11 +271,14 @@ impl App {
         {
             self.waiting = Some(list.rows.iter().filter(|row| row.look.is_some()).count());
         }
+        // While the database is away, what was read before stays.
+        let is_lost = self.state == "LOST";
         let levels = self.stacks.iter_mut().flatten();
         for level in levels {
             if level.wanted == ticket.generation {
                 match screen {
                     Ok(screen) => tasks.extend(level.take(screen)),
+                    Err(_) if is_lost && level.shown.screen().is_some() => {}
                     Err(error) => level.shown = Shown::Failed(reply::error(&error)),
                 }
                 break;
@@ -283,6 +286,7 @@ impl App {
             if level.wanted_preview == ticket.generation {
                 level.preview = match screen {
                     Ok(screen) => Shown::Screen(screen),
+                    Err(_) if is_lost && level.preview.screen().is_some() => break,
                     Err(error) => Shown::Failed(reply::error(&error)),
                 };
                 break;
@@ -311,6 +315,7 @@ impl App {
             return;
         }
         if self.state == "LOST" {
+            self.say(Tone::Warning, "the database cannot be read now; put its file back");
             return;
         }
         let note = std::mem::take(&mut self.note);

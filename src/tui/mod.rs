@@ -53,7 +53,7 @@ pub fn run(context: Context, options: &Options) -> Result<()> {
                 Task::Suspend => terminal.suspend()?,
                 Task::Copy(text) => terminal.copy(&text),
                 Task::RunOnTerminal(invocation) => {
-                    let done = terminal.aside(|| invocation.run(&workers.aside()))?;
+                    let done = terminal.aside(|| invocation.run(&workers.aside))?;
                     let _ = sender.send(Message::Done(invocation, done.map(Box::new)));
                 }
                 task => workers.take(task),

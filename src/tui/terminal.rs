@@ -33,13 +33,17 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes over the terminal, and starts to read keys. A panic restores the terminal before it prints its message.
+    /// Takes over the terminal, and starts to read keys. A panic of this thread restores the terminal before it prints
+    /// its message. A panic of a worker becomes an error on the screen, so it prints nothing.
     pub fn open(messages: &Sender<Message>) -> Result<Self> {
         enter().map_err(failed)?;
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            leave();
-            hook(info);
+        let (hook, main) = (std::panic::take_hook(), thread::current().id());
+        std::panic::set_hook(Box::new(move |info| match thread::current().id() == main {
+            true => {
+                leave();
+                hook(info);
+            }
+            false => tracing::error!(place = ?info.location(), "a worker of the console crashed"),
         }));
         let inner = ratatui::Terminal::new(CrosstermBackend::new(stdout())).map_err(failed)?;
         let is_aside = Arc::new(AtomicBool::new(false));
@@ -63,8 +67,15 @@ impl Terminal {
             true => execute!(stdout(), EnableMouseCapture),
             false => execute!(stdout(), DisableMouseCapture),
         }
-        .and_then(|()| self.inner.clear())
+        .and_then(|()| self.clear())
         .map_err(failed)
+    }
+
+    /// Clears the screen, so that the next frame draws everything. `Terminal::clear` would first ask the terminal where
+    /// the cursor is, and the key thread could take the answer.
+    fn clear(&mut self) -> io::Result<()> {
+        let size = self.inner.size()?;
+        self.inner.resize(size.into())
     }
 
     /// Gives the terminal to `work`, such as an editor, and takes it back afterwards.
@@ -76,7 +87,7 @@ impl Terminal {
         let done = work();
         enter().map_err(failed)?;
         self.is_aside.store(false, Ordering::SeqCst);
-        self.inner.clear().map_err(failed)?;
+        self.clear().map_err(failed)?;
         Ok(done)
     }
 
@@ -145,4 +156,43 @@ fn read(is_aside: &AtomicBool, messages: &Sender<Message>) {
 
 fn failed(error: io::Error) -> Error {
     Error::new(Code::FileFailed, format!("Cannot use the terminal: {error}")).with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Runs in a process and a terminal of its own, below.
+    #[test]
+    #[ignore = "it takes over the terminal; another test starts it in one of its own"]
+    fn takes_the_terminal_and_panics() {
+        let (sender, _messages) = std::sync::mpsc::channel();
+        let _terminal = Terminal::open(&sender).expect("a terminal");
+        // A worker's panic leaves the screen alone.
+        let _ = thread::spawn(|| panic!("of a worker")).join();
+        panic!("of the console");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_is_printed() {
+        let test = std::env::current_exe().expect("this program");
+        let line = format!(
+            "stty -g; '{}' --ignored --exact --nocapture --test-threads=1 tui::terminal::tests::takes_the_terminal_and_panics; stty -g",
+            test.display()
+        );
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").stdin(Stdio::null());
+        let Ok(output) = script.output() else { return eprintln!("skipped: there is no script of util-linux") };
+        let shown = String::from_utf8_lossy(&output.stdout);
+        let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?} was not written: {shown:?}"));
+        let left = at("\u{1b}[?1049l");
+        assert!(at("\u{1b}[?1049h") < left && left < at("of the console") && left < at("\u{1b}[?25h"), "{shown:?}");
+        assert!(!shown.contains("of a worker"), "{shown:?}");
+        let is_state = |line: &&str| line.matches(':').count() > 10;
+        let states: Vec<&str> = shown.lines().map(str::trim).filter(is_state).collect();
+        assert_eq!(states.len(), 2, "{shown:?}");
+        assert_eq!(states[0], states[1]);
+    }
 }

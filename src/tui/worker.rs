@@ -1,15 +1,17 @@
 //! Threads that read the database and run operations, so that the console stays responsive.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_console::document::Saved;
 use mcpkg_console::fields::Fields;
 use mcpkg_console::{document, editor, picker, reply, reviewed};
 use mcpkg_core::op::{Body, Confirmation, Context};
-use mcpkg_store::watch::Change;
+use mcpkg_store::watch::{Change, Watch};
 
 use super::message::{Edited, Message, Question, Task, Ticket, Version, Work};
 
@@ -21,6 +23,8 @@ const AWAY: Duration = Duration::from_secs(1);
 
 pub struct Workers {
     context: Context,
+    /// The context of an operation that has the terminal to itself. It asks as in the shell.
+    pub aside: Context,
     messages: Sender<Message>,
     loads: Sender<Ticket>,
     checks: Sender<(Version, String)>,
@@ -30,13 +34,14 @@ pub struct Workers {
 impl Workers {
     /// Starts the threads that load screens, check texts and watch the database.
     pub fn start(context: Context, messages: &Sender<Message>) -> Self {
+        let aside = context.clone();
         let context = asking(context, messages, None);
         let (loads, tickets) = mpsc::channel::<Ticket>();
         let (checks, texts) = mpsc::channel::<(Version, String)>();
         let (reader, sender) = (context.clone(), messages.clone());
         thread::spawn(move || {
             for ticket in tickets {
-                let screen = mcpkg_console::load(&ticket.place, &reader, ticket.view).map(Box::new);
+                let screen = unless_panicked(|| mcpkg_console::load(&ticket.place, &reader, ticket.view).map(Box::new));
                 if sender.send(Message::Loaded(ticket, screen)).is_err() {
                     return;
                 }
@@ -46,7 +51,7 @@ impl Workers {
         let (reader, sender) = (context.clone(), messages.clone());
         thread::spawn(move || {
             while let Some((version, text)) = newest(&texts) {
-                let checked = Edited::Checked(document::validated(&reader, &text));
+                let checked = Edited::Checked(unless_panicked(|| document::validated(&reader, &text)));
                 if sender.send(Message::Edited(version, checked)).is_err() {
                     return;
                 }
@@ -71,7 +76,7 @@ impl Workers {
         });
         let (watcher, sender) = (context.clone(), messages.clone());
         thread::spawn(move || watch(&watcher, &sender));
-        Self { context, messages: messages.clone(), loads, checks, forms }
+        Self { context, aside, messages: messages.clone(), loads, checks, forms }
     }
 
     /// Passes a task to a worker thread.
@@ -84,7 +89,7 @@ impl Workers {
             }
             Task::Run(invocation) => self.spawn(move |context, messages| {
                 let context = asking(context.clone(), messages, invocation.destroys.as_ref());
-                let done = invocation.run(&context).map(Box::new);
+                let done = unless_panicked(|| invocation.run(&context).map(Box::new));
                 Message::Done(invocation, done)
             }),
             Task::Follow(invocation, cancelled) => self.spawn(move |context, messages| {
@@ -95,7 +100,7 @@ impl Workers {
                     let _ = sender.send(Message::Reported(call.clone(), Box::new(reply), clock.now()));
                     Ok(())
                 });
-                let done = invocation.run(&context).map(Box::new);
+                let done = unless_panicked(|| invocation.run(&context).map(Box::new));
                 Message::Done(invocation, done)
             }),
             Task::Work(version, text, work) => {
@@ -103,7 +108,8 @@ impl Workers {
             }
             Task::Save(version, document, text) => {
                 self.spawn(move |context, _| {
-                    let saved = document.save(context, &text);
+                    let saved = unless_panicked(|| Ok(document.save(context, &text)));
+                    let saved = saved.unwrap_or_else(|error| Saved::Failed { error, is_stored: false });
                     Message::Edited(version, Edited::Saved(text, saved))
                 });
             }
@@ -112,15 +118,6 @@ impl Workers {
             }
             Task::RunOnTerminal(_) | Task::Copy(_) | Task::Suspend | Task::Redraw | Task::Quit => {}
         }
-    }
-
-    /// Returns the context of an operation that has the terminal to itself. Nobody can be asked on the screen meanwhile.
-    pub fn aside(&self) -> Context {
-        let refused = "Cannot ask while an editor is open; run the command in the shell";
-        let mut context = self.context.clone();
-        context.ask = Arc::new(move |_, _| Err(Error::new(Code::ConfirmRequired, refused)));
-        context.line = Arc::new(move |_, _| Err(Error::new(Code::TerminalRequired, refused)));
-        context
     }
 
     fn spawn(&self, work: impl FnOnce(&Context, &Sender<Message>) -> Message + Send + 'static) {
@@ -149,6 +146,11 @@ fn worked(context: &Context, text: &str, work: Work) -> Edited {
         }
         Work::Mean(document) => Edited::Meant(editor::meaning(context, &document, text)),
     }
+}
+
+/// Runs a worker's task. A panic becomes an error on the screen, and the console goes on.
+fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::internal("The command crashed")))
 }
 
 /// Returns a context whose questions and progress messages appear in the console.
@@ -181,34 +183,43 @@ fn asking(mut context: Context, messages: &Sender<Message>, name: Option<&String
     context
 }
 
-/// Sends a message for each commit, of this or another process, until the console ends.
+/// Sends a message for each commit, of this or another process, until the console ends. Also reports that the database
+/// cannot be read, and that it can be read again.
 fn watch(context: &Context, messages: &Sender<Message>) {
     let mut is_lost = false;
     loop {
-        let watched =
-            context.store.position().and_then(|position| context.store.watch(position)).and_then(|mut watch| {
-                if std::mem::take(&mut is_lost) && messages.send(Message::Lost(false)).is_err() {
-                    return Ok(());
-                }
-                loop {
-                    if !watch.wait(WATCH) {
-                        continue;
-                    }
-                    let message = match watch.look()? {
-                        Change::None => continue,
-                        Change::Events(events) => Message::Changed(events.len()),
-                        Change::Restored => Message::Restored,
-                    };
-                    if messages.send(message).is_err() {
-                        return Ok(());
-                    }
-                }
-            });
-        let lost: Result<()> = watched;
-        if lost.is_ok() || (!std::mem::replace(&mut is_lost, true) && messages.send(Message::Lost(true)).is_err()) {
+        let watched = context.store.position().and_then(|position| context.store.watch(position));
+        if let Ok(watch) = watched
+            && follow(context, watch, &mut is_lost, messages).is_none()
+        {
+            return;
+        }
+        if !std::mem::replace(&mut is_lost, true) && messages.send(Message::Lost(true)).is_err() {
             return;
         }
         thread::sleep(AWAY);
+    }
+}
+
+/// Follows a watch until its connection fails. Returns `None` when the console has ended. A file that was moved away
+/// keeps its watch, which notices when it is back.
+fn follow(context: &Context, mut watch: Watch, is_lost: &mut bool, messages: &Sender<Message>) -> Option<()> {
+    loop {
+        if !watch.wait(WATCH) {
+            continue;
+        }
+        let Ok(change) = watch.look() else { return Some(()) };
+        let is_away = context.store.check_in_place().is_err();
+        if std::mem::replace(is_lost, is_away) != is_away {
+            messages.send(Message::Lost(is_away)).ok()?;
+        }
+        let message = match change {
+            _ if is_away => continue,
+            Change::None => continue,
+            Change::Events(events) => Message::Changed(events.len()),
+            Change::Restored => Message::Restored,
+        };
+        messages.send(message).ok()?;
     }
 }
 

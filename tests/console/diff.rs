@@ -130,5 +130,5 @@ fn a_draft_is_approved_in_part_and_a_stale_one_shows_three_texts() {
     screen.keys("t");
     let text = screen.wait("The workflow changed since the draft was made");
     assert!(text.contains("theirs") && !text.contains("a approve"), "{text}");
-    assert!(text.contains("id: uno") && text.contains("id: one"), "{text}");
+    assert!(text.contains("id: {+uno+}") && text.contains("id: {+one+}"), "{text}");
 }

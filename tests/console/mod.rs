@@ -5,6 +5,8 @@ mod decide;
 mod diff;
 mod edit;
 mod form;
+mod states;
+mod terminal;
 
 use std::process::Command;
 

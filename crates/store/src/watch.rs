@@ -45,6 +45,11 @@ impl Store {
         self.read_once(position)
     }
 
+    /// Fails if the file of the database was removed or replaced since it was opened, as far as a watch has noticed.
+    pub fn check_in_place(&self) -> Result<()> {
+        self.engine.check_in_place()
+    }
+
     /// Returns a watch whose first check reports what was committed after `position`.
     pub fn watch(&self, position: Position) -> Result<Watch> {
         self.engine.notice_replacement();

@@ -52,6 +52,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
         true => question(frame, app, body),
         false => screen(frame, app, body, is_small),
     }
+    if app.state == "LOST" {
+        frame.buffer_mut().set_style(body, style(Tone::Dim));
+    }
     frame.render_widget(Paragraph::new(footer(app, is_small, area.width)), foot);
 }
 

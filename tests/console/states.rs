@@ -1,0 +1,110 @@
+//! What the console does while the database is moved, replaced or cannot be written.
+
+use super::{agent, console};
+use crate::support::Scratch;
+use crate::workflow::runs::{Ground, code, create, execute};
+
+#[test]
+fn a_database_that_is_moved_away_is_lost_until_it_is_back() {
+    let scratch = Scratch::with_project_here();
+    if !scratch.is_file() {
+        return;
+    }
+    scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
+    let Some(mut screen) = console(&scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("3");
+    screen.wait("Look for missing tests.");
+    let files = |from: &str, to: &str| {
+        for end in ["", "-wal", "-shm"] {
+            let name = |folder: &str| scratch.path().join(folder).join(format!("test.db{end}"));
+            if name(from).exists() {
+                std::fs::rename(name(from), name(to)).expect("moved");
+            }
+        }
+    };
+    std::fs::create_dir(scratch.path().join("away")).expect("a folder");
+    files("", "away");
+    // What was read stays, and nothing can be done to it.
+    let text = screen.wait("LOST");
+    assert!(text.contains("review"), "{text}");
+    screen.keys("D");
+    let text = screen.wait("the database cannot be read");
+    assert!(!text.contains("Type review"), "{text}");
+    files("away", "");
+    screen.wait_until(|text| !text.contains("LOST"), "the database is back");
+    screen.keys("D");
+    screen.wait("Type review to go on");
+    screen.keys("\u{1b}");
+    screen.wait("Not confirmed");
+}
+
+#[test]
+fn a_database_that_is_restored_underneath_is_read_again() {
+    let scratch = Scratch::with_project_here();
+    if !scratch.is_file() {
+        return;
+    }
+    scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
+    let backup = scratch.path().join("backup.db").display().to_string();
+    scratch.ok(&["backup", &backup]);
+    scratch.ok(&["prompt", "update", "review", "--content", "Look for bugs."]);
+    let Some(mut screen) = console(&scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("3");
+    screen.wait("Look for bugs.");
+    scratch.ok(&["restore", "--yes", &backup]);
+    screen.wait("RESTORED");
+    screen.wait("Look for missing tests.");
+    // The next change is shown as always.
+    scratch.ok(&["prompt", "update", "review", "--content", "Look for bugs again."]);
+    screen.wait("Look for bugs again.");
+    screen.wait_until(|text| !text.contains("RESTORED"), "the state is as usual");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_cannot_be_written_is_read_and_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::with_project_here();
+    if !scratch.is_file() {
+        return;
+    }
+    scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
+    let set = |mode| {
+        std::fs::set_permissions(scratch.db(), std::fs::Permissions::from_mode(mode)).expect("a mode");
+        std::fs::set_permissions(
+            scratch.path(),
+            std::fs::Permissions::from_mode(if mode == 0o400 { 0o500 } else { 0o700 }),
+        )
+        .expect("a mode");
+    };
+    set(0o400);
+    if std::fs::File::create(scratch.path().join("probe")).is_ok() {
+        set(0o600);
+        return crate::support::skipped("this user may write everywhere");
+    }
+    let Some(mut screen) = console(&scratch, &[]) else { return set(0o600) };
+    screen.wait("nothing waits for you");
+    screen.keys("3");
+    screen.wait("Look for missing tests.");
+    screen.keys("D");
+    screen.wait("Type review to go on");
+    screen.keys("review\r");
+    let text = screen.wait("error:");
+    set(0o600);
+    assert!(text.contains("read-only") || text.contains("written"), "{text}");
+    assert!(scratch.ok(&["prompt", "list"]).contains("review"));
+}
+
+#[test]
+fn a_commit_of_another_process_is_shown_on_every_engine() {
+    // On PostgreSQL, where the test run has a server, the commit is told; on SQLite it is looked for.
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let Some(screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    let mut client = agent(&ground, "codex");
+    assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
+    screen.wait("1 waits for you, until");
+}
