@@ -21,6 +21,7 @@ mod tree;
 mod version;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -77,7 +78,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let globals = Globals::from(&matches);
     let output = Output::new(&globals);
-    let logged = log(globals.verbose, serve::identity(&matches, called), serve::calls(&matches));
+    // A log line would be drawn into the console's screen.
+    let is_quiet = matches.subcommand_name() == Some("console") && std::io::stderr().is_terminal();
+    let logged = match is_quiet {
+        true => Ok(()),
+        false => log(globals.verbose, serve::identity(&matches, called), serve::calls(&matches)),
+    };
     let dispatched = logged.and_then(|()| unless_panicked(|| dispatch(&matches, &globals, &output, called)));
     crate::DOMAINS.iter().for_each(|domain| (domain.ending)());
     match dispatched.map_err(|error| globals.flags.in_error(error)) {

@@ -105,6 +105,11 @@ impl Plain<'_> {
         }
         if let Ok(number) = word.parse::<usize>() {
             let row = row(screen, number)?;
+            if let Some(answer) = row.actions.iter().find(|action| action.key == '\n') {
+                let next = self.act(answer, stack)?;
+                stack.pop();
+                return Ok(next);
+            }
             let Some(look) = row.look.clone() else { return Ok(Next::Stay) };
             stack.push(Level::new(look));
             return Ok(Next::Show);

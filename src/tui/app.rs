@@ -120,9 +120,11 @@ impl App {
             Message::Pasted(text) => self.paste(&text, &mut tasks),
             Message::Resized => tasks.push(Task::Redraw),
             Message::Loaded(ticket, screen) => self.loaded(&ticket, screen, &mut tasks),
+            Message::Surveyed => self.load_inbox(&mut tasks),
             Message::Changed(events) => {
                 self.unseen = if self.root == 1 { 0 } else { self.unseen + events };
                 self.state = "";
+                tasks.push(Task::Survey(false));
                 self.reload(&mut tasks);
             }
             Message::Restored => {
@@ -158,7 +160,7 @@ impl App {
 
     /// Returns the tasks that load the first screen.
     pub fn start(&mut self) -> Vec<Task> {
-        let mut tasks = Vec::new();
+        let mut tasks = vec![Task::Survey(true)];
         self.load(&mut tasks);
         tasks
     }
@@ -186,8 +188,10 @@ impl App {
             }
             false => self.root = root,
         }
-        if root == 1 {
-            self.unseen = 0;
+        match root {
+            0 => tasks.push(Task::Survey(true)),
+            1 => self.unseen = 0,
+            _ => {}
         }
         self.load(tasks);
     }
@@ -253,10 +257,15 @@ impl App {
             }
         }
         if self.level().place != Place::Inbox {
-            let generation = self.next();
-            self.stacks[0][0].wanted = generation;
-            tasks.push(Task::Load(Ticket { generation, place: Place::Inbox, view: 0 }));
+            self.load_inbox(tasks);
         }
+    }
+
+    /// Loads the inbox, which the header counts on every screen.
+    fn load_inbox(&mut self, tasks: &mut Vec<Task>) {
+        let generation = self.next();
+        self.stacks[0][0].wanted = generation;
+        tasks.push(Task::Load(Ticket { generation, place: Place::Inbox, view: 0 }));
     }
 
     fn next(&mut self) -> u64 {
@@ -338,6 +347,9 @@ impl App {
             Ok(found) if invocation.words == "draft infer" => self.inferred(found, tasks),
             Ok(found) => {
                 self.say(Tone::Good, &reply::sentence(found));
+                if matches!(self.level().place, Place::Answers(_)) {
+                    self.stacks[self.root].pop();
+                }
                 // The output of a form's command may be longer than the message line, so it gets a screen.
                 let lines = reply::lines(found);
                 if matches!(&self.level().place, Place::Form(words) if *words == invocation.words) {

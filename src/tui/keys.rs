@@ -307,6 +307,11 @@ impl App {
         if (level.has_columns() || level.in_preview) && level.unfold() {
             return;
         }
+        let answers = |row: &mcpkg_console::screen::Row| row.actions.iter().any(|action| action.key == '\n');
+        if !self.level().in_preview && self.level().selected_row().is_some_and(answers) {
+            self.act('\n', tasks);
+            return;
+        }
         let is_palette = self.level().place == Place::Palette;
         let Some(look) = self.level().selected_row().and_then(|row| row.look.clone()) else { return };
         if is_palette {

@@ -4,7 +4,7 @@ use mcpkg_console::diff::{self, Diff};
 use mcpkg_console::form::Form;
 use mcpkg_console::palette;
 use mcpkg_console::screen::{Body, Line, Row};
-use mcpkg_console::{Action, Invocation, Place, Screen};
+use mcpkg_console::{Action, Does, Invocation, Place, Screen};
 use tokio_util::sync::CancellationToken;
 
 use super::editor::Editor;
@@ -187,8 +187,9 @@ impl Level {
         }
         let of_preview =
             self.preview.screen().filter(|_| self.look().is_some() && self.previewed.as_ref() == self.look());
+        let leads_here = |action: &Action| matches!(&action.does, Does::Open(place) if *place == self.place);
         for action in self.shown.screen().into_iter().chain(of_preview).flat_map(|screen| &screen.actions) {
-            if actions.iter().all(|known| known.key != action.key) {
+            if actions.iter().all(|known| known.key != action.key) && !leads_here(action) {
                 actions.push(action);
             }
         }

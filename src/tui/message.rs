@@ -22,6 +22,8 @@ pub enum Message {
     Pasted(String),
     Resized,
     Loaded(Ticket, Result<Box<Screen>>),
+    /// A survey of this machine ended, so the inbox has to be loaded again.
+    Surveyed,
     /// This many events were committed, by this or another process.
     Changed(usize),
     /// The database was replaced by a backup.
@@ -110,6 +112,8 @@ pub struct Question {
 /// Work for a worker thread or, if it needs the terminal, for the main loop.
 pub enum Task {
     Load(Ticket),
+    /// Looks for changed files on this machine, and with `true` also for other findings.
+    Survey(bool),
     Run(Invocation),
     /// Runs an operation that reports while it runs, until the token is cancelled.
     Follow(Invocation, CancellationToken),

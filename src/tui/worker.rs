@@ -1,15 +1,16 @@
 //! Threads that read the database and run operations, so that the console stays responsive.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::document::Saved;
 use mcpkg_console::fields::Fields;
-use mcpkg_console::{document, editor, picker, reply, reviewed};
+use mcpkg_console::survey::Survey;
+use mcpkg_console::{Place, document, editor, inbox, picker, reply, reviewed};
 use mcpkg_core::op::{Body, Confirmation, Context};
 use mcpkg_store::watch::{Change, Watch};
 
@@ -29,26 +30,37 @@ pub struct Workers {
     loads: Sender<Ticket>,
     checks: Sender<(Version, String)>,
     forms: Sender<(Version, String, bool)>,
+    surveys: Sender<bool>,
 }
 
 impl Workers {
     /// Starts the threads that load screens, check texts and watch the database.
     pub fn start(context: Context, messages: &Sender<Message>) -> Self {
         let aside = context.clone();
+        let quiet = Context { progress: Arc::new(|_, _, _| {}), say: Arc::new(|_| {}), ..context.clone() };
         let context = asking(context, messages, None);
         let (loads, tickets) = mpsc::channel::<Ticket>();
         let (checks, texts) = mpsc::channel::<(Version, String)>();
-        let (reader, sender) = (context.clone(), messages.clone());
+        let (surveys, wanted) = mpsc::channel::<bool>();
+        let survey = Arc::new(Mutex::new(None));
+        let (reader, sender, found) = (quiet.clone(), messages.clone(), Arc::clone(&survey));
+        thread::spawn(move || look_around(&reader, &wanted, &found, &sender));
+        let (reader, sender) = (quiet.clone(), messages.clone());
         thread::spawn(move || {
             for ticket in tickets {
-                let screen = unless_panicked(|| mcpkg_console::load(&ticket.place, &reader, ticket.view).map(Box::new));
+                let screen = unless_panicked(|| match ticket.place {
+                    // The database is read at once, and the rest appears when the survey has found it.
+                    Place::Inbox => inbox::screen(&reader, known(&survey).as_ref()),
+                    _ => mcpkg_console::load(&ticket.place, &reader, ticket.view),
+                });
+                let screen = screen.map(Box::new);
                 if sender.send(Message::Loaded(ticket, screen)).is_err() {
                     return;
                 }
             }
         });
         let (forms, described) = mpsc::channel::<(Version, String, bool)>();
-        let (reader, sender) = (context.clone(), messages.clone());
+        let (reader, sender) = (quiet.clone(), messages.clone());
         thread::spawn(move || {
             while let Some((version, text)) = newest(&texts) {
                 let checked = Edited::Checked(unless_panicked(|| document::validated(&reader, &text)));
@@ -58,7 +70,7 @@ impl Workers {
             }
         });
         // The form and the plan take longer, and must not delay the findings.
-        let (reader, sender) = (context.clone(), messages.clone());
+        let (reader, sender) = (quiet.clone(), messages.clone());
         thread::spawn(move || {
             while let Some((version, text, has_plan)) = newest(&described) {
                 // While a text cannot be read as a workflow, its last form stays.
@@ -74,15 +86,16 @@ impl Workers {
                 }
             }
         });
-        let (watcher, sender) = (context.clone(), messages.clone());
+        let (watcher, sender) = (quiet, messages.clone());
         thread::spawn(move || watch(&watcher, &sender));
-        Self { context, aside, messages: messages.clone(), loads, checks, forms }
+        Self { context, aside, messages: messages.clone(), loads, checks, forms, surveys }
     }
 
     /// Passes a task to a worker thread.
     pub fn take(&self, task: Task) {
         match task {
             Task::Load(ticket) => drop(self.loads.send(ticket)),
+            Task::Survey(is_whole) => drop(self.surveys.send(is_whole)),
             Task::Check(version, text, has_plan) => {
                 let _ = self.checks.send((version, text.clone()));
                 let _ = self.forms.send((version, text, has_plan));
@@ -145,6 +158,28 @@ fn worked(context: &Context, text: &str, work: Work) -> Edited {
             Edited::Picked(number, picker::asked(context, text, &pointer, &provider))
         }
         Work::Mean(document) => Edited::Meant(editor::meaning(context, &document, text)),
+    }
+}
+
+fn known(survey: &Mutex<Option<Survey>>) -> Option<Survey> {
+    survey.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Makes the surveys that are wanted, one at a time. Several that queued up are one.
+fn look_around(context: &Context, wanted: &Receiver<bool>, survey: &Mutex<Option<Survey>>, messages: &Sender<Message>) {
+    while let Ok(first) = wanted.recv() {
+        let is_whole = wanted.try_iter().fold(first, |one, other| one || other);
+        let before = known(survey).filter(|_| !is_whole);
+        let found = unless_panicked(|| {
+            Ok(match before {
+                Some(before) => before.of_files(context),
+                None => Survey::new(context),
+            })
+        });
+        *survey.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.unwrap_or_default());
+        if messages.send(Message::Surveyed).is_err() {
+            return;
+        }
     }
 }
 

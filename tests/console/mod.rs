@@ -1,10 +1,12 @@
 //! Tests the console end to end: the real binary in a terminal, driven by key presses.
 
 mod ask;
+mod content;
 mod decide;
 mod diff;
 mod edit;
 mod form;
+mod inbox;
 mod states;
 mod terminal;
 
@@ -32,6 +34,16 @@ fn started(mut command: Command, arguments: &[&str]) -> Option<Screen> {
         skipped(NO_SCRIPT);
     }
     screen
+}
+
+/// Reads a question of several pages, until its line asks for the answer.
+fn read_to_the_end(screen: &mut Screen, answer: &str) {
+    screen.wait_until(|text| text.contains("More to read") || text.contains(answer), "the question");
+    while screen.text().contains("More to read") {
+        screen.keys(" ");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    screen.wait(answer);
 }
 
 /// Starts an agent that calls itself `name`.

@@ -75,7 +75,9 @@ fn a_database_that_cannot_be_written_is_read_and_says_so() {
     scratch.ok(&["prompt", "create", "review", "Look for missing tests."]);
     mount.remount("ro");
     let Some(mut screen) = console(&scratch, &[]) else { return };
-    screen.wait("nothing waits for you");
+    // What `mcpkg doctor` calls a problem is in the inbox, and no log line is drawn into the screen.
+    let text = screen.wait("CHECK");
+    assert!(text.contains("2 Feed  3 Content  4 Deploy"), "{text}");
     screen.keys("3");
     screen.wait("Look for missing tests.");
     screen.keys("D");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Body, Context, Domains, Effect, Entry, Reply};
+use mcpkg_core::op::{Body, Call, Context, Domains, Effect, Entry, Reply};
 
 use crate::place::Place;
 
@@ -123,12 +123,21 @@ impl Invocation {
         entry(domains, &self.words)
     }
 
-    /// Runs the operation. It asks its questions through the context, as in the shell.
-    pub fn run(&self, context: &Context) -> Result<Reply> {
+    fn call(&self, context: &Context) -> Result<(&'static Entry, Call)> {
         let entry = self.entry(context.domains).ok_or_else(|| missing(&self.words))?;
         let command = entry.augment(clap::Command::new("mcpkg").no_binary_name(true));
         let parsed = command.try_get_matches_from(self.words_after()).and_then(|matches| entry.from_shell(&matches));
-        let call = parsed.map_err(|error| Error::new(Code::InvalidArgument, first_line(&error)))?;
+        Ok((entry, parsed.map_err(|error| Error::new(Code::InvalidArgument, first_line(&error)))?))
+    }
+
+    /// Runs the operation with `--dry-run`, so that it changes nothing. The trail does not record it.
+    pub fn preview(&self, context: &Context) -> Result<Reply> {
+        self.clone().flag("--dry-run").call(context)?.1.preview(context)
+    }
+
+    /// Runs the operation. It asks its questions through the context, as in the shell.
+    pub fn run(&self, context: &Context) -> Result<Reply> {
+        let (entry, call) = self.call(context)?;
         match &self.question {
             Some(question) => (context.ask)(Body::Several(Vec::new()), question)?,
             None if entry.effect == Effect::Destroy => {

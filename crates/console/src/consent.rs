@@ -7,6 +7,7 @@ use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
 use crate::data::{text, texts, time};
+use crate::place::Place;
 use crate::screen::{Line, Screen, Tone};
 use crate::time::until;
 
@@ -53,17 +54,26 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     Ok(Screen::text(format!("Inbox > {what}"), lines).with(actions(&data)))
 }
 
+/// Returns the call that approves a request.
+pub fn approval(id: &str) -> Invocation {
+    Invocation::new("consent approve").with(id)
+}
+
 /// Returns the actions for a request that is pending, or approved but not used yet.
 pub fn actions(data: &Value) -> Vec<Action> {
     let id = text(data, "id");
     let deny = Action::call('d', "deny", Invocation::new("consent deny").with(id));
     match text(data, "state") {
         "pending" => {
-            let mut approve = Invocation::new("consent approve").with(id);
+            let mut approve = approval(id);
             if let (_, Tone::Bad) = summary(data).1 {
                 approve = approve.destroying(name_to_type(data));
             }
-            vec![Action::call('a', "approve", approve), deny, Action::note()]
+            let approve = match summary(data).1.1 {
+                Tone::Good => Action::open('a', "approve", Place::Answers(id.to_owned())),
+                _ => Action::call('a', "approve", approve),
+            };
+            vec![approve, deny, Action::note()]
         }
         "approved" => vec![Action { label: "take back", ..deny }],
         _ => Vec::new(),

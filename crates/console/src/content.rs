@@ -5,14 +5,13 @@ use serde_json::Value;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-use crate::action::{Action, Invocation};
+use crate::action::{Action, Invocation, entry};
 use crate::data::{number, rows, text, texts};
 use crate::diff as diffs;
 use crate::place::Place;
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
-
-const VIEWS: &[&str] = &["rendered", "as agents see it"];
+use crate::seen::{self, AS_AGENTS_SEE_IT, VIEWS};
 
 pub fn screen(context: &Context) -> Result<Screen> {
     let prompts = Invocation::new("prompt list").read(context)?;
@@ -27,14 +26,12 @@ pub fn screen(context: &Context) -> Result<Screen> {
     };
     let prompt = |found: &Value| {
         let name = text(found, "name");
-        row("prompt", name, Place::Prompt(name.to_owned()), item_actions("prompt", name))
+        row("prompt", name, Place::Prompt(name.to_owned()), prompt_actions(name))
     };
     section("PROMPTS", rows(&prompts, "prompts").iter().map(prompt).collect());
     let skill = |found: &Value| {
         let name = text(found, "name");
-        let delete =
-            Invocation::new("skill delete").with(name).destroying(name).asking(format!("Delete skill {name}?"));
-        row("skill", name, Place::Skill(name.to_owned()), vec![Action::call('D', "delete", delete)])
+        row("skill", name, Place::Skill(name.to_owned()), skill_actions(name))
     };
     let own = |found: &&Value| text(found, "from") != "prompt";
     section("SKILLS", rows(&skills, "skills").iter().filter(own).map(skill).collect());
@@ -54,7 +51,7 @@ pub fn screen(context: &Context) -> Result<Screen> {
         empty: "The project is empty. + creates a prompt; `mcpkg import .` takes in what a folder holds.",
         is_narrow: true,
     };
-    let new = Action::open('+', "new", Place::Form("prompt create".to_owned()));
+    let new = Action::open('+', "new", Place::New);
     Ok(Screen::list("Content", list).with([new]))
 }
 
@@ -79,33 +76,61 @@ pub fn prompt(context: &Context, name: &str, view: usize) -> Result<Screen> {
         lines.extend([Line::quoted(text(&data, "description")), Line::blank()]);
     }
     match view {
-        "as agents see it" => lines.extend(as_agents_see(context, &format!("command:{name}"))),
+        AS_AGENTS_SEE_IT => lines.extend(seen::prompt(context, name)),
         _ => lines.extend(quoted(text(&data, "text"))),
     }
-    let edit = Action::call('E', "$EDITOR", Invocation::new("prompt edit").with(name));
-    let actions = item_actions("prompt", name).into_iter().chain([edit]);
-    Ok(Screen::text(format!("Content > prompt {name}, {view}"), lines).with(actions).views(VIEWS))
+    let title = format!("Content > prompt {name}, {view}");
+    Ok(Screen::text(title, lines).with(prompt_actions(name)).views(VIEWS))
 }
 
-/// Shows what each agent receives from a module, as `mcpkg explain` prints it.
-fn as_agents_see(context: &Context, module: &str) -> Vec<Line> {
-    match Invocation::new("explain").with(module).run(context) {
-        Ok(found) => reply::lines(&found),
-        Err(error) => reply::error(&error),
+/// Both `e` and `E` open the user's editor: the console has no editor of its own for prompts.
+fn prompt_actions(name: &str) -> Vec<Action> {
+    let edit = |key| Action::call(key, "edit", Invocation::new("prompt edit").with(name));
+    ['e', 'E'].map(edit).into_iter().chain(item_actions("prompt", name)).collect()
+}
+
+/// Lists what `+` can make. Each opens a form.
+pub fn new(context: &Context) -> Screen {
+    let makers = ["prompt create", "skill create", "resource create", "mcp add", "source add"];
+    let row = |words: &str| {
+        let entry = entry(context.domains, words)?;
+        Some(Row {
+            id: words.to_owned(),
+            cells: vec![Span::new(Tone::Name, words), Span::plain(entry.about)],
+            look: Some(Place::Form(words.to_owned())),
+            ..Row::default()
+        })
+    };
+    let rows = makers.into_iter().filter_map(row).collect();
+    Screen::list("Content > new", List { columns: &[], rows, empty: "", is_narrow: false })
+}
+
+pub fn resource(context: &Context, uri: &str, view: usize) -> Result<Screen> {
+    let view = VIEWS[view % VIEWS.len()];
+    let lines = match view {
+        AS_AGENTS_SEE_IT => seen::module(context, uri),
+        _ => reply::lines(&Invocation::new("resource show").with(uri).run(context)?),
+    };
+    Ok(Screen::text(format!("Content > {uri}, {view}"), lines).with(item_actions("resource", uri)).views(VIEWS))
+}
+
+pub fn skill(context: &Context, name: &str, view: usize) -> Result<Screen> {
+    let view = VIEWS[view % VIEWS.len()];
+    let title = format!("Content > skill {name}, {view}");
+    if view == AS_AGENTS_SEE_IT {
+        let lines = seen::module(context, &format!("skill:{name}"));
+        return Ok(Screen::text(title, lines).with(skill_actions(name)).views(VIEWS));
     }
-}
-
-pub fn resource(context: &Context, uri: &str) -> Result<Screen> {
-    let found = Invocation::new("resource show").with(uri).run(context)?;
-    Ok(Screen::text(format!("Content > {uri}"), reply::lines(&found)).with(item_actions("resource", uri)))
-}
-
-pub fn skill(context: &Context, name: &str) -> Result<Screen> {
     let data = Invocation::new("skill show").with(name).read(context)?;
     let mut lines: Vec<Line> = texts(&data, "files").into_iter().map(|file| Line::of(Tone::Dim, file)).collect();
     lines.push(Line::blank());
     lines.extend(quoted(text(&data, "text")));
-    Ok(Screen::text(format!("Content > skill {name}"), lines))
+    Ok(Screen::text(title, lines).with(skill_actions(name)).views(VIEWS))
+}
+
+fn skill_actions(name: &str) -> Vec<Action> {
+    let delete = Invocation::new("skill delete").with(name).destroying(name).asking(format!("Delete skill {name}?"));
+    vec![Action::call('D', "delete", delete)]
 }
 
 /// Shows the difference between two revisions of an item, or its last change.

@@ -23,8 +23,8 @@ pub struct Change {
     pub shown: String,
     pub op: String,
     reason: String,
-    agents: Vec<String>,
-    modules: Vec<String>,
+    pub agents: Vec<String>,
+    pub modules: Vec<String>,
     /// Whether the file on disk differs from what mcpkg wrote. A deploy replaces such a file only with `--adopt`.
     pub is_changed_on_disk: bool,
     unified: String,
@@ -52,7 +52,7 @@ pub fn changes(context: &Context) -> Result<Vec<Change>> {
     Ok(rows(&data, "changes").iter().map(change).collect())
 }
 
-fn counted(changes: &[Change]) -> String {
+pub fn counted(changes: &[Change]) -> String {
     let of = |op: &str| changes.iter().filter(|change| change.op == op).count();
     format!("{} create, {} update, {} delete", of("create"), of("update"), of("delete"))
 }

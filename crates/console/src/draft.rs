@@ -46,6 +46,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
     }
     vec![
         Action::open('e', "edit", Place::Editor(Text::Draft(id.to_owned()))),
+        Action::call('E', "edit", Invocation::new("draft edit").with(id)),
         Action::open('t', "what changes", Place::DraftDiff(id.to_owned(), Vec::new())),
         Action::call(
             'a',

@@ -168,7 +168,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
                 .options("--except", except.iter().map(ToString::to_string)),
         ),
     };
-    let found = call.clone().flag("--dry-run").run(context)?;
+    let found = call.preview(context)?;
     let data = found.data.clone();
     if rows(&data, "changes").is_empty() {
         // Undoing a deploy is a rollback, which has its own preview.

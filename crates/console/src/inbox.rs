@@ -10,10 +10,11 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, T
 use mcpkg_store::watch::Change;
 
 use crate::action::{Action, Invocation};
-use crate::data::{count, number, rows, text, time};
+use crate::data::{number, rows, text, time};
 use crate::place::Place;
 use crate::screen::{List, Row, Screen, Span, Tone};
-use crate::{consent, deploy, draft, finding, proposal};
+use crate::survey::Survey;
+use crate::{consent, draft, finding, proposal};
 
 /// The maximum number of recent runs to search for failed or stopped ones.
 const RUNS: &str = "50";
@@ -24,8 +25,11 @@ const FAILED: Millis = 24 * 3_600_000;
 /// An item of the inbox.
 #[derive(Clone, Debug, Serialize)]
 pub struct Waiting {
-    /// `ask`, `run`, `draft`, `change`, `drift` or `behind`.
+    /// `ask`, `run`, `draft`, `change`, `drift`, `behind`, `sync` or `check`.
     pub kind: &'static str,
+    /// The number of equal requests that the item stands for; its commands decide on the first of them.
+    #[serde(skip_serializing_if = "is_one")]
+    pub count: u64,
     /// The source: an actor of the trail, `disk` or `project`.
     pub from: String,
     pub what: String,
@@ -41,11 +45,42 @@ pub struct Waiting {
     /// The commands that act on the item, such as `mcpkg consent approve ID`.
     pub commands: Vec<String>,
     #[serde(skip)]
-    id: String,
+    pub id: String,
     #[serde(skip)]
-    look: Place,
+    pub look: Place,
     #[serde(skip)]
-    actions: Vec<Action>,
+    pub actions: Vec<Action>,
+}
+
+impl Waiting {
+    /// Returns an item of this machine, such as a changed file, with the commands that show it and act on it.
+    pub fn here(kind: &'static str, from: &str, what: String, look: Place, commands: [Invocation; 2]) -> Self {
+        Self {
+            kind,
+            count: 1,
+            from: from.to_owned(),
+            id: format!("{kind} {what}"),
+            what,
+            effect: None,
+            until: None,
+            project: None,
+            look,
+            show: commands[0].command(),
+            commands: vec![commands[1].command()],
+            actions: Vec::new(),
+        }
+    }
+
+    /// Returns the kind as the user sees it: `ASK`, or `ASK x12` for several equal requests.
+    fn shown_kind(&self) -> String {
+        let kind = self.kind.to_uppercase();
+        if self.count > 1 { format!("{kind} x{}", self.count) } else { kind }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
+fn is_one(count: &u64) -> bool {
+    *count == 1
 }
 
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
@@ -115,12 +150,16 @@ fn reply(context: &Context, waiting: &[Waiting], problems: Vec<String>) -> Reply
 fn cells(context: &Context, item: &Waiting) -> Vec<String> {
     let until = item.until.map(|at| crate::time::until(at, context.clock.now())).unwrap_or_default();
     let effect = item.effect.unwrap_or_default().to_owned();
-    vec![item.kind.to_uppercase(), item.from.clone(), item.what.clone(), effect, until, item.show.clone()]
+    vec![item.shown_kind(), item.from.clone(), item.what.clone(), effect, until, item.show.clone()]
 }
 
-/// Returns the inbox screen.
-pub fn screen(context: &Context) -> Result<Screen> {
-    let (waiting, problems) = waiting(context);
+/// Returns the inbox screen, with what a survey of this machine found. `None` means that it is still running.
+pub fn screen(context: &Context, survey: Option<&Survey>) -> Result<Screen> {
+    let (mut waiting, mut problems) = stored(context);
+    if let Some(survey) = survey {
+        waiting.extend(survey.items().cloned());
+        problems.extend(survey.problems.iter().cloned());
+    }
     let now = context.clock.now();
     let first = waiting.iter().filter_map(|item| item.until).min();
     let title = match (waiting.len(), first) {
@@ -130,6 +169,7 @@ pub fn screen(context: &Context) -> Result<Screen> {
         (1, Some(at)) => format!("Inbox: 1 waits for you, until {}", crate::time::until(at, now)),
         (more, Some(at)) => format!("Inbox: {more} wait for you, the first until {}", crate::time::until(at, now)),
     };
+    let title = if survey.is_some() { title } else { format!("{title}; reading files...") };
     let mut rows: Vec<Row> = waiting.into_iter().map(|item| row(item, now)).collect();
     rows.extend(problems.iter().map(|problem| Row {
         id: format!("problem {problem}"),
@@ -149,13 +189,13 @@ fn row(item: Waiting, now: Millis) -> Row {
     let tone = match item.kind {
         "ask" => Tone::Strong,
         "run" => Tone::Bad,
-        "drift" => Tone::Warning,
+        "drift" | "check" | "sync" => Tone::Warning,
         _ => Tone::Plain,
     };
     let effect = item.effect.map(consent::effect).unwrap_or(("", Tone::Plain));
     Row {
         cells: vec![
-            Span::new(tone, &item.kind.to_uppercase()),
+            Span::new(tone, &item.shown_kind()),
             Span::new(Tone::Name, &item.from),
             Span::plain(&item.what),
             Span::new(effect.1, effect.0),
@@ -168,10 +208,25 @@ fn row(item: Waiting, now: Millis) -> Row {
     }
 }
 
-/// Collects the items that wait. Items that expire come first, the soonest at the top. The second list has a message
-/// for each source that cannot be read, so that one failure does not hide the other sources.
-pub fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
-    let sources = [requests, runs, drafts, proposals, files];
+/// Collects everything that waits, including what is found on this machine's disk.
+fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
+    let (mut waiting, mut problems) = stored(context);
+    let survey = Survey::new(context);
+    waiting.extend(survey.items().cloned());
+    problems.extend(survey.problems);
+    (waiting, problems)
+}
+
+/// Collects the items that the database knows. Items that expire come first, the soonest at the top. The second list
+/// has a message for each source that cannot be read, so that one failure does not hide the other sources.
+fn stored(context: &Context) -> (Vec<Waiting>, Vec<String>) {
+    let (mut waiting, problems) = collect(context, &[requests, runs, drafts, proposals]);
+    waiting.sort_by_key(|item| item.until.unwrap_or(Millis::MAX));
+    (waiting, problems)
+}
+
+/// Reads sources of items, and returns their items and the messages of those that failed.
+pub fn collect(context: &Context, sources: &[fn(&Context) -> Result<Vec<Waiting>>]) -> (Vec<Waiting>, Vec<String>) {
     let mut problems = Vec::new();
     let mut waiting = Vec::new();
     for source in sources {
@@ -182,7 +237,6 @@ pub fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
             Err(error) => problems.push(error.to_string()),
         }
     }
-    waiting.sort_by_key(|item| item.until.unwrap_or(Millis::MAX));
     (waiting, problems)
 }
 
@@ -195,8 +249,14 @@ fn requests(context: &Context) -> Result<Vec<Waiting>> {
         let elsewhere = project.as_deref().filter(|project| *project != now_project);
         let asked_by = text(request, "asked_by");
         let actions = consent::actions(request);
+        let mut commands = commands(&actions);
+        // On the screen, `a` on a read first offers two answers.
+        if actions.iter().any(|action| matches!(action.does, crate::Does::Open(Place::Answers(_)))) {
+            commands.insert(0, consent::approval(id).command());
+        }
         Waiting {
             kind: "ask",
+            count: 1,
             from: elsewhere.map_or_else(|| asked_by.to_owned(), |project| format!("{asked_by} in {project}")),
             what: match text(request, "state") {
                 "approved" => format!("{what} (APPROVED, not used)"),
@@ -208,11 +268,24 @@ fn requests(context: &Context) -> Result<Vec<Waiting>> {
             id: format!("ask {id}"),
             look: Place::Consent(id.to_owned()),
             show: Invocation::new("consent show").with(id).command(),
-            commands: commands(&actions),
+            commands,
             actions,
         }
     };
-    Ok(rows(&data, "consents").iter().filter(|request| text(request, "state") != "denied").map(item).collect())
+    let shown = rows(&data, "consents").iter().filter(|request| text(request, "state") != "denied");
+    let mut items: Vec<Waiting> = Vec::new();
+    for (request, item) in shown.map(|request| (request, item(request))) {
+        let is_read = item.effect == Some("reads") && text(request, "state") == "pending";
+        let is_equal =
+            |known: &&mut Waiting| (&known.from, &known.what, known.effect) == (&item.from, &item.what, item.effect);
+        match items.iter_mut().find(is_equal).filter(|_| is_read) {
+            Some(known) if known.until <= item.until => known.count += 1,
+            // The item that expires first stands for all of them.
+            Some(known) => *known = Waiting { count: known.count + 1, ..item },
+            None => items.push(item),
+        }
+    }
+    Ok(items)
 }
 
 fn runs(context: &Context) -> Result<Vec<Waiting>> {
@@ -222,6 +295,7 @@ fn runs(context: &Context) -> Result<Vec<Waiting>> {
         let actions = crate::run::actions(id, state);
         Waiting {
             kind: "run",
+            count: 1,
             from: text(run, "by").to_owned(),
             what: format!("{} {state}", text(run, "name")),
             effect: None,
@@ -254,6 +328,7 @@ fn drafts(context: &Context) -> Result<Vec<Waiting>> {
         let findings = finding::counts(number(found, "errors"), number(found, "warnings_found"));
         Waiting {
             kind: "draft",
+            count: 1,
             from: text(found, "proposed_by").to_owned(),
             what: format!("{}, {state}: {findings}", text(found, "workflow")),
             effect: None,
@@ -277,6 +352,7 @@ fn proposals(context: &Context) -> Result<Vec<Waiting>> {
         let actions = proposal::actions(&id, &[]);
         Waiting {
             kind: "change",
+            count: 1,
             from: match text(found, "origin") {
                 "deploy" => "disk".to_owned(),
                 origin => origin.to_owned(),
@@ -295,50 +371,7 @@ fn proposals(context: &Context) -> Result<Vec<Waiting>> {
     Ok(rows(&data, "proposals").iter().filter(|found| text(found, "state") == "open").map(item).collect())
 }
 
-fn can_deploy(context: &Context) -> bool {
-    let root = context.store.read(|db| context.domains.deploy_root(db, &context.selection));
-    matches!(root, Ok(Some(_)))
-}
-
-/// Returns the files that were changed on disk after a deploy, and one item for all files that a deploy would change.
-fn files(context: &Context) -> Result<Vec<Waiting>> {
-    // Before the first deploy, or without a folder to deploy to, no file can be out of date.
-    let deployed = Invocation::new("snapshot list").read(context);
-    if deployed.is_ok_and(|data| rows(&data, "snapshots").is_empty()) || !can_deploy(context) {
-        return Ok(Vec::new());
-    }
-    let changes = deploy::changes(context)?;
-    let deploy = |id: &str, kind, from: &str, what, look| Waiting {
-        kind,
-        from: from.to_owned(),
-        what,
-        effect: None,
-        until: None,
-        project: None,
-        id: id.to_owned(),
-        look,
-        show: Invocation::new("status").command(),
-        commands: vec![Invocation::new("deploy").flag("--apply").command()],
-        actions: Vec::new(),
-    };
-    let mut items: Vec<Waiting> = changes
-        .iter()
-        .filter(|change| change.is_changed_on_disk)
-        .map(|change| {
-            let what = format!("{}: changed on disk since it was deployed", change.shown);
-            deploy(&format!("drift {}", change.path), "drift", "disk", what, Place::File(change.path.clone()))
-        })
-        .collect();
-    if !changes.is_empty() {
-        let of = |op: &str| changes.iter().filter(|change| change.op == op).count();
-        let files = count(changes.len() as u64, "file");
-        let what = format!("{files}: {} create, {} update, {} delete", of("create"), of("update"), of("delete"));
-        items.push(deploy("behind", "behind", "project", what, Place::Deploy));
-    }
-    Ok(items)
-}
-
-fn commands(actions: &[Action]) -> Vec<String> {
+pub fn commands(actions: &[Action]) -> Vec<String> {
     let command = |action: &Action| match &action.does {
         crate::action::Does::Call(invocation) => Some(invocation.command()),
         _ => None,

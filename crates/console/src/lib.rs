@@ -19,7 +19,9 @@ pub mod place;
 pub mod reply;
 pub mod reviewed;
 pub mod screen;
+pub mod survey;
 
+mod answers;
 mod consent;
 mod content;
 mod data;
@@ -30,6 +32,7 @@ mod lists;
 mod load;
 mod proposal;
 mod run;
+mod seen;
 mod sessions;
 mod snapshots;
 mod time;

@@ -6,32 +6,36 @@ use mcpkg_core::op::Context;
 use crate::form::Form;
 use crate::place::{Choice, Place};
 use crate::screen::{Body, Screen};
+use crate::survey::{self, Survey};
 use crate::{
-    ask, consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, proposal, run, sessions,
+    answers, ask, consent, content, deploy, draft, editor, feed, inbox, keys, lists, palette, proposal, run, sessions,
     snapshots, workflows,
 };
 
 /// Builds the screen of a place. `view` is the index of the view that the user chose with `v`.
 pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
     match place {
-        Place::Inbox => inbox::screen(context),
+        Place::Inbox => inbox::screen(context, Some(&Survey::new(context))),
         Place::Feed => feed::screen(context, view, &[]),
         Place::Marked(runs) => feed::screen(context, view, runs),
         Place::Content => content::screen(context),
+        Place::New => Ok(content::new(context)),
         Place::Deploy => deploy::screen(context, &Choice::default(), view),
         Place::Chosen(choice) => deploy::screen(context, choice, view),
         Place::Sessions => sessions::screen(context),
         Place::Workflows => workflows::screen(context),
         Place::All => lists::all(context),
         Place::Consent(id) => consent::screen(context, id),
+        Place::Answers(id) => answers::screen(context, id),
+        Place::Sync => survey::screen(context),
         Place::Draft(id) => draft::screen(context, id),
         Place::DraftDiff(id, out) => draft::diff(context, id, out),
         Place::Editor(text) => editor::screen(context, text),
         Place::Prompt(name) => content::prompt(context, name, view),
         Place::ItemDiff(noun, name, revisions) => content::diff(context, noun, name, *revisions),
         Place::History(noun, name) => content::history(context, noun, name),
-        Place::Resource(uri) => content::resource(context, uri),
-        Place::Skill(name) => content::skill(context, name),
+        Place::Resource(uri) => content::resource(context, uri, view),
+        Place::Skill(name) => content::skill(context, name, view),
         Place::File(path) => deploy::file(context, path),
         Place::Proposal(id, out) => proposal::screen(context, id, out),
         Place::Snapshots => snapshots::screen(context),

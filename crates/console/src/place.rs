@@ -8,6 +8,8 @@ pub enum Place {
     /// The feed, with these runs marked.
     Marked(Vec<String>),
     Content,
+    /// What can be added to the content.
+    New,
     Deploy,
     /// A deploy of the chosen files.
     Chosen(Choice),
@@ -18,6 +20,10 @@ pub enum Place {
     All,
     /// The consent request with this id.
     Consent(String),
+    /// The answers to the request with this id, which only reads.
+    Answers(String),
+    /// What a sync with the folder of the last sync would do.
+    Sync,
     /// The draft with this id.
     Draft(String),
     /// What the draft with this id would change, and the numbers of the hunks to leave out.

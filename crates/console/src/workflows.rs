@@ -79,6 +79,7 @@ pub fn screen(context: &Context) -> Result<Screen> {
 fn actions(name: &str) -> Vec<Action> {
     vec![
         Action::open('e', "edit", Place::Editor(Text::Workflow(name.to_owned()))),
+        Action::call('E', "edit", Invocation::new("workflow edit").with(name)),
         Action::call('r', "run", Invocation::new("workflow run").with(name)),
         Action::open('t', "trail", Place::History("workflow".to_owned(), name.to_owned())),
         Action::call(

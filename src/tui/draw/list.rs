@@ -91,6 +91,13 @@ fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rec
     let width = usize::from(area.width).saturating_sub(2);
     let mut lines = Vec::new();
     for (at, row) in rows.iter().enumerate().skip(first).take(height) {
+        if row.is_heading {
+            let text = row.cells.first().map(Span::text).unwrap_or_default();
+            let text = cut(&format!(" {text}"), usize::from(area.width), is_ascii);
+            let bold = Style::new().add_modifier(Modifier::BOLD);
+            lines.extend([Line::default(), Line::from(Drawn::styled(text, bold))]);
+            continue;
+        }
         let is_marked = marked == Some(at);
         let look =
             if is_marked { Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED) } else { Style::new() };

@@ -188,7 +188,8 @@ fn keys(app: &App, width: usize) -> Line<'static> {
             keys.push((key.to_owned(), label));
         }
     } else {
-        if level.selected_row().is_some_and(|row| row.look.is_some()) {
+        let takes = |row: &mcpkg_console::screen::Row| row.actions.iter().any(|action| action.key == '\n');
+        if level.selected_row().is_some_and(|row| row.look.is_some() && !takes(row)) {
             keys.push(("enter".to_owned(), "look"));
         }
         let offered = level.actions().into_iter().filter(|action| !(app.is_read_only && action.changes(app.domains)));
@@ -209,7 +210,11 @@ fn keys(app: &App, width: usize) -> Line<'static> {
 }
 
 fn key_name(key: char) -> String {
-    if key == ' ' { "space".to_owned() } else { key.to_string() }
+    match key {
+        ' ' => "space".to_owned(),
+        '\n' => "enter".to_owned(),
+        key => key.to_string(),
+    }
 }
 
 fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {

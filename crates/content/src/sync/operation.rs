@@ -166,7 +166,8 @@ impl Sync {
     }
 
     fn sync(&self, context: &Context, top: &Path, dry: bool) -> Result<Reply> {
-        let _lock = lock(top)?;
+        // A preview writes nothing, and must not make a sync of somebody else fail.
+        let _lock = (!dry).then(|| lock(top)).transpose()?;
         let (project, known) = context.read(|db, project| {
             let known = syncs::get(db, project.id, &top.to_string_lossy())?;
             Ok((project.clone(), known))

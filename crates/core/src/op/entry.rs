@@ -389,6 +389,12 @@ impl Call {
         self.missing_database
     }
 
+    /// Runs an operation that was told to change nothing, such as a dry run, on a handle that cannot write. A refusal
+    /// is not recorded: nobody wanted to change anything.
+    pub fn preview(self, context: &Context) -> Result<Reply> {
+        self.operation.run(&context.reading())
+    }
+
     /// Runs the operation, and records a refused change in the audit trail.
     pub fn run(self, context: &Context) -> Result<Reply> {
         let (entry, subject) = (self.entry, self.subject);

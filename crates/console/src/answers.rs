@@ -1,0 +1,59 @@
+//! The answers to a request that only reads: yes once, or yes to all reads of the same catalog for some hours.
+
+use serde_json::Value;
+
+use mcpkg_base::error::Result;
+use mcpkg_core::op::Context;
+
+use crate::action::{Action, Invocation};
+use crate::consent;
+use crate::data::{rows, text};
+use crate::place::Place;
+use crate::screen::{List, Row, Screen, Span, Tone};
+use crate::time::until;
+
+/// How long the second answer lasts, in hours.
+const HOURS: i64 = 4;
+
+pub fn screen(context: &Context, id: &str) -> Result<Screen> {
+    let data = Invocation::new("consent show").with(id).read(context)?;
+    let (what, _) = consent::summary(&data);
+    let approve = consent::approval(id);
+    let row = |name: &str, about: &str, call: Invocation| Row {
+        id: name.to_owned(),
+        cells: vec![Span::new(Tone::Name, name), Span::plain(about)],
+        look: Some(Place::Consent(id.to_owned())),
+        actions: vec![Action::call('\n', "take", call)],
+        is_heading: false,
+    };
+    let mut list = vec![row("once", "exactly this request", approve.clone())];
+    if let Some(catalog) = catalog(context, &data)? {
+        let end = until(context.clock.now() + HOURS * 3_600_000, context.clock.now());
+        let asker = match text(&data, "asker").strip_prefix("key:") {
+            Some(key) => format!("agents with key {key}"),
+            None => "agents without a key".to_owned(),
+        };
+        let call = approve.option("--reads", &catalog).option("--for", &format!("{HOURS}h"));
+        list.push(row(&format!("reads of {catalog} until {end}"), &asker, call));
+    }
+    let list = List { columns: &[], rows: list, empty: "", is_narrow: false };
+    let screen = Screen::list(format!("Inbox > Approve: {what}"), list);
+    Ok(if text(&data, "state") == "pending" {
+        screen
+    } else {
+        Screen::list("Inbox > Decided already", List::default())
+    })
+}
+
+/// Returns the catalog of the command that a request runs: `shop:apps:list` -> `shop`, unless the catalog has another
+/// name than its prefix.
+fn catalog(context: &Context, data: &Value) -> Result<Option<String>> {
+    let Some(command) = data["inputs"]["arguments"]["command"].as_str() else { return Ok(None) };
+    let catalogs = Invocation::new("catalog list").read(context)?;
+    let is_of = |found: &&Value| {
+        let prefix = text(found, "prefix");
+        command.strip_prefix(prefix).is_some_and(|rest| !prefix.is_empty() && rest.starts_with(':'))
+    };
+    let found = rows(&catalogs, "catalogs").iter().filter(is_of).max_by_key(|found| text(found, "prefix").len());
+    Ok(found.map(|found| text(found, "name").to_owned()))
+}

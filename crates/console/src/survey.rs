@@ -1,0 +1,128 @@
+//! What a look at this machine finds: deployed files that changed, a synced folder that differs, and problems.
+//!
+//! It takes longer than reading the database, so the console does it in a thread of its own when the inbox opens.
+
+use serde_json::Value;
+
+use mcpkg_base::error::{Code, Result};
+use mcpkg_core::op::Context;
+
+use crate::action::{Action, Invocation};
+use crate::data::{count, rows, text};
+use crate::deploy;
+use crate::inbox::{Waiting, collect, commands};
+use crate::place::Place;
+use crate::reply;
+use crate::screen::{Line, Screen, Tone};
+
+/// The items that a survey found.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    files: Vec<Waiting>,
+    others: Vec<Waiting>,
+    pub problems: Vec<String>,
+}
+
+impl Survey {
+    /// Looks at everything.
+    pub fn new(context: &Context) -> Self {
+        let (files, mut problems) = collect(context, &[files]);
+        let (others, more) = collect(context, &[sync, checks]);
+        problems.extend(more);
+        Self { files, others, problems }
+    }
+
+    /// Looks at the deployed files again, after a commit that may have changed what to deploy.
+    #[must_use]
+    pub fn of_files(self, context: &Context) -> Self {
+        let (files, problems) = collect(context, &[files]);
+        Self { files, problems, ..self }
+    }
+
+    pub fn items(&self) -> impl Iterator<Item = &Waiting> {
+        self.files.iter().chain(&self.others)
+    }
+}
+
+fn can_deploy(context: &Context) -> bool {
+    let root = context.store.read(|db| context.domains.deploy_root(db, &context.selection));
+    matches!(root, Ok(Some(_)))
+}
+
+/// Returns the files that were changed on disk after a deploy, and one item for all files that a deploy would change.
+fn files(context: &Context) -> Result<Vec<Waiting>> {
+    // Before the first deploy, or without a folder to deploy to, no file can be out of date.
+    let deployed = Invocation::new("snapshot list").read(context);
+    if deployed.is_ok_and(|data| rows(&data, "snapshots").is_empty()) || !can_deploy(context) {
+        return Ok(Vec::new());
+    }
+    let changes = deploy::changes(context)?;
+    let commands = || [Invocation::new("status"), Invocation::new("deploy").flag("--apply")];
+    let mut items: Vec<Waiting> = changes
+        .iter()
+        .filter(|change| change.is_changed_on_disk)
+        .map(|change| {
+            let what = format!("{}: changed on disk since it was deployed", change.shown);
+            let look = Place::File(change.path.clone());
+            Waiting { id: format!("drift {}", change.path), ..Waiting::here("drift", "disk", what, look, commands()) }
+        })
+        .collect();
+    if !changes.is_empty() {
+        let files = count(changes.len() as u64, "file");
+        let what = format!("{files}: {}", deploy::counted(&changes));
+        let behind = Waiting::here("behind", "project", what, Place::Deploy, commands());
+        items.push(Waiting { id: "behind".to_owned(), ..behind });
+    }
+    Ok(items)
+}
+
+/// Returns an item if the folder of the last sync differs from the project.
+fn sync(context: &Context) -> Result<Vec<Waiting>> {
+    let data = match Invocation::new("sync").preview(context) {
+        Ok(found) => found.into_value(),
+        // The project was never synced, or not by this user, or another sync is running.
+        Err(error) if matches!(error.code(), Code::InvalidArgument | Code::Unapproved | Code::Busy) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error),
+    };
+    let (folder, items) = (text(&data, "folder"), rows(&data, "items"));
+    if items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let of = |action: &str| items.iter().filter(|item| text(item, "action") == action).count();
+    let conflicts = match of("propose") + of("skipped") {
+        0 => String::new(),
+        conflicts => format!(", {}", count(conflicts as u64, "conflict")),
+    };
+    let what = format!("{folder} differs in {}{conflicts}", count(items.len() as u64, "item"));
+    let commands = [Invocation::new("sync").flag("--dry-run"), Invocation::new("sync")];
+    let item = Waiting::here("sync", "folder", what, Place::Sync, commands);
+    Ok(vec![Waiting { id: format!("sync {folder}"), actions: vec![run_sync(folder)], ..item }])
+}
+
+fn run_sync(folder: &str) -> Action {
+    let question = format!("Sync the project with {folder}? Conflicts become proposals.");
+    Action::call('s', "sync", Invocation::new("sync").asking(question))
+}
+
+/// Returns the problems that `mcpkg doctor` finds.
+fn checks(context: &Context) -> Result<Vec<Waiting>> {
+    let data = Invocation::new("doctor").read(context)?;
+    let item = |found: &Value| {
+        let what = format!("{}: {}", text(found, "area"), text(found, "what"));
+        let look = Place::List("doctor".to_owned());
+        let item = Waiting::here("check", "doctor", what, look, [Invocation::new("doctor"), Invocation::new("doctor")]);
+        Waiting { commands: commands(&item.actions), ..item }
+    };
+    Ok(rows(&data, "checks").iter().filter(|found| text(found, "state") == "problem").map(item).collect())
+}
+
+/// Shows what a sync would do.
+pub fn screen(context: &Context) -> Result<Screen> {
+    let found = Invocation::new("sync").preview(context)?;
+    let folder = text(&found.data, "folder").to_owned();
+    let mut lines = vec![Line::plain("Folder ").then(Tone::Name, &folder), Line::blank()];
+    lines.extend(reply::lines(&found));
+    Ok(Screen::text("Inbox > sync with a folder", lines).with([run_sync(&folder)]))
+}

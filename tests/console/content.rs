@@ -1,0 +1,79 @@
+//! What agents have of an item, editing and making items, and the deploy screen.
+
+use super::{read_to_the_end, started};
+use crate::deploy::place::Place;
+
+#[test]
+fn a_prompt_is_shown_as_each_agent_has_it() {
+    let place = Place::with_project();
+    place.deploy(&[]);
+    let path = "root/.claude/commands/review.md";
+    place.write(path, "mine\n");
+    place.prompt("review", "Review the change again.\n");
+    let Some(mut screen) = started(place.command(), &[]) else { return };
+    screen.wait("Inbox");
+    screen.keys("3");
+    screen.wait("> review");
+    screen.keys("\r");
+    screen.wait("Content > prompt review, rendered");
+    screen.keys("v");
+    screen.wait("Content > prompt review, as agents see it");
+    let text = screen.wait("over MCP");
+    assert!(text.contains("claude_code  OUT: changed on disk since it was deployed"), "{text}");
+    assert!(text.contains("cursor  has an older text than the project"), "{text}");
+    assert!(text.contains("root/.claude/commands/review.md"), "{text}");
+    // A skill has other files, and is deployed as it is.
+    screen.keys("3");
+    screen.keys("/tidy\r\r");
+    screen.wait("Content > skill tidy, rendered");
+    screen.keys("v");
+    screen.wait("has what the project has");
+}
+
+#[test]
+fn plus_lists_what_can_be_made_and_opens_a_form() {
+    let place = Place::with_project();
+    let Some(mut screen) = started(place.command(), &[]) else { return };
+    screen.wait("Inbox");
+    screen.keys("3");
+    screen.wait("> review");
+    screen.keys("+");
+    let text = screen.wait("Content > new");
+    assert!(text.contains("skill create") && text.contains("resource create"), "{text}");
+    screen.keys("\r");
+    screen.wait("mcpkg prompt create");
+}
+
+#[test]
+fn a_deploy_says_what_each_session_loads_and_is_applied_and_taken_back_by_keys() {
+    let place = Place::with_project();
+    place.write("root/CLAUDE.md", "My own words.\n");
+    let Some(mut screen) = started(place.command(), &[]) else { return };
+    screen.wait("Inbox");
+    screen.keys("4");
+    let text = screen.wait("EACH SESSION LOADS");
+    assert!(text.contains("create, 0 update, 0 delete") && text.contains("reviewed"), "{text}");
+    screen.keys("v");
+    screen.wait_until(|text| text.lines().any(|line| line.starts_with(" claude_code")), "a heading for each agent");
+    screen.keys("v");
+    screen.wait_until(|text| text.lines().any(|line| line.starts_with(" skill:tidy")), "a heading for each module");
+    // The rows of the agents show what stands behind the sums.
+    screen.keys("/tokens\r\r");
+    let text = screen.wait("Deploy > what each session loads");
+    assert!(text.contains("names and descriptions of"), "{text}");
+    screen.keys("\u{1b}\u{1b}");
+    screen.keys("4v");
+    screen.keys("a");
+    read_to_the_end(&mut screen, "y yes, other keys no");
+    screen.keys("y");
+    screen.wait("every agent's files are current");
+    assert!(place.exists("root/.claude/commands/review.md"));
+    // Everything is taken back by typing its name.
+    screen.keys("b");
+    screen.wait("pristine");
+    screen.keys("Gb");
+    read_to_the_end(&mut screen, "Type pristine to go on");
+    screen.keys("pristine\r");
+    screen.wait("back to pristine");
+    assert!(!place.exists("root/.claude/commands/review.md"));
+}

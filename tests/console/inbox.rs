@@ -1,0 +1,66 @@
+//! The inbox: equal reads in one row, answers for reads, and what a look at this machine finds.
+
+use serde_json::json;
+
+use super::{agent, console, started};
+use crate::deploy::place::Place;
+use crate::workflow::runs::{Ground, code, execute};
+
+fn info(app: &str) -> serde_json::Value {
+    json!({ "command": "hosting:apps:info", "args": { "app_id": app }, "wait_s": 0 })
+}
+
+#[test]
+fn equal_reads_are_one_row_and_their_answer_is_once_or_for_hours() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex");
+    for app in ["app-1", "app-2", "app-3"] {
+        assert_eq!(code(&execute(&mut client, info(app))), "E_CONSENT_REQUIRED");
+    }
+    let waiting = ground.scratch.json(&["inbox"])["waiting"].clone();
+    assert_eq!((waiting.as_array().map(Vec::len), &waiting[0]["count"]), (Some(1), &json!(3)), "{waiting:#}");
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("ASK x3");
+    screen.keys("a");
+    let text = screen.wait("reads of hosting until");
+    assert!(text.contains("once") && text.contains("agents without a key"), "{text}");
+    // The mark stands on `once`. Enter takes the marked answer, and then only `y` approves.
+    screen.keys("\r");
+    let text = screen.wait("Consent to it?");
+    assert!(!text.contains("for 4h"), "{text}");
+    screen.keys("y");
+    screen.wait("Approved: Run hosting:apps:info");
+    screen.wait("ASK x2");
+    screen.keys("a");
+    screen.wait("reads of hosting until");
+    screen.keys("j\r");
+    screen.wait("for 4h, to everything that every agent without an access key");
+    screen.keys("y");
+    screen.wait("apps/app-2)");
+    assert_ne!(code(&execute(&mut client, info("app-4"))), "E_CONSENT_REQUIRED");
+}
+
+#[test]
+fn a_synced_folder_that_differs_is_in_the_inbox_and_can_be_synced() {
+    let place = Place::with_project();
+    let folder = place.scratch.path().join("team");
+    place.ok(&["sync", &folder.display().to_string()]);
+    let Some(mut screen) = started(place.command(), &[]) else { return };
+    screen.wait("nothing waits for you");
+    place.prompt("review", "Review, changed in the project.\n");
+    // Looking changes nothing, and leaves no event.
+    assert!(!place.ok(&["events"]).contains("refused"));
+    // Files are looked at when the inbox opens.
+    screen.keys("21");
+    screen.wait("differs in 1 item");
+    screen.keys("/sync\r\r");
+    let text = screen.wait("Inbox > sync with a folder");
+    assert!(text.contains("write"), "{text}");
+    screen.keys("s");
+    screen.wait("Sync the project with");
+    screen.keys("y");
+    screen.wait("Synced project 'p'");
+    screen.keys("1");
+    screen.wait_until(|text| !text.contains("differs in"), "the folder is in sync");
+}
