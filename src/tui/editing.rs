@@ -169,7 +169,11 @@ impl App {
         match &mut editor.lower {
             // While typing, the last answer stays until the next one is there.
             Lower::Picker(picking) => (picking.wanted, picking.marked) = (number, 0),
-            lower => *lower = Lower::Picker(Box::new(Picking { wanted: number, completes, ..Picking::default() })),
+            lower => {
+                let spot = Some(spot.clone());
+                let picking = Picking { spot, wanted: number, completes, ..Picking::default() };
+                *lower = Lower::Picker(Box::new(picking));
+            }
         }
         let words = match &editor.lower {
             Lower::Picker(picking) => picking.words.clone(),
@@ -190,9 +194,7 @@ impl App {
         let Lower::Picker(picking) = &mut editor.lower else { return };
         change(&mut picking.words);
         picking.marked = 0;
-        if picking.picker.is_none() || picking.is_search() {
-            let pointer = picking.picker.as_ref().map_or("/steps/-", |picker| picker.pointer.as_str());
-            let spot = Spot::Pointer(pointer.to_owned());
+        if let Some(spot) = picking.spot.clone().filter(|_| picking.is_search()) {
             self.pick(spot, false, tasks);
         }
     }
@@ -233,6 +235,10 @@ impl App {
         let Some(editor) = self.open_editor() else { return };
         let Lower::Picker(picking) = &editor.lower else { return };
         let Some(pick) = picking.rows().get(picking.marked).map(|pick| (*pick).clone()) else { return };
+        // A row for an earlier text would write over what was typed since.
+        if matches!(pick.does, Does::Write(_)) && picking.shown != picking.wanted {
+            return;
+        }
         let pointer = picking.picker.as_ref().map(|picker| picker.pointer.clone()).unwrap_or_default();
         let wanted = match editor.fields.rows.iter().filter(|field| field.kind == Kind::Step).count() {
             steps if pointer == "/steps/-" => format!("/steps/{steps}"),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mcpkg_console::document::{Document, Versions};
 use mcpkg_console::fields::{Field, Fields};
 use mcpkg_console::finding::Finding;
-use mcpkg_console::picker::{Pick, Picker};
+use mcpkg_console::picker::{self, Pick, Picker, Spot};
 use mcpkg_console::screen::Line;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui_textarea::{CursorMove, TextArea};
@@ -28,6 +28,7 @@ pub enum Lower {
 /// An open picker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picking {
+    pub spot: Option<Spot>,
     /// What it offers; `None` until it is loaded.
     pub picker: Option<Picker>,
     /// Words that narrow the list.
@@ -36,6 +37,8 @@ pub struct Picking {
     pub marked: usize,
     /// The number of the latest request. Answers to earlier ones are dropped.
     pub wanted: u64,
+    /// The number of the request that `picker` answers.
+    pub shown: u64,
     /// Whether the only row is taken at once.
     pub completes: bool,
 }
@@ -53,8 +56,7 @@ impl Picking {
 
     /// Returns whether the words are sent to the operation.
     pub fn is_search(&self) -> bool {
-        let pointer = self.picker.as_ref().map_or("", |picker| picker.pointer.as_str());
-        pointer == "/steps/-" || pointer.ends_with("/run")
+        matches!(&self.spot, Some(Spot::Pointer(pointer)) if picker::takes_command(pointer))
     }
 
     pub fn step(&mut self, by: isize) {

@@ -59,7 +59,7 @@ impl App {
         match result {
             Ok(picker) => {
                 let is_only = picking.completes && picker.rows.len() == 1;
-                picking.picker = Some(picker);
+                (picking.picker, picking.shown) = (Some(picker), number);
                 picking.completes = false;
                 if is_only {
                     self.take_pick(tasks);

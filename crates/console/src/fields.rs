@@ -68,7 +68,10 @@ impl Fields {
         for (at, step) in rows(data, "steps").iter().enumerate() {
             all.push(Field::step(at + 1, step));
             all.extend(rows(step, "fields").iter().map(|field| Field::of(Kind::Other, field)));
-            all.extend(rows(step, "arguments").iter().map(|argument| Field::of(Kind::Argument, argument)));
+            let mut arguments: Vec<Field> =
+                rows(step, "arguments").iter().map(|argument| Field::of(Kind::Argument, argument)).collect();
+            arguments.sort_by_key(|argument| !argument.takes.ends_with("needed"));
+            all.extend(arguments);
         }
         let others = rows(data, "fields");
         if !others.is_empty() {

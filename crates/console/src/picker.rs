@@ -71,11 +71,12 @@ pub fn of(data: &Value, spot: &Spot, words: &str) -> Picker {
         (false, "") => format!("Pick {name}: accepts {accepts}"),
         (false, prefer) => format!("Pick {name}: accepts {accepts}; prefers {prefer}"),
     };
-    let (title, is_new_step) = match pointer.as_str() {
-        "/steps/-" => ("Add a step or an input: type to search".to_owned(), true),
-        pointer if pointer.ends_with("/run") => ("Pick a command: type to search".to_owned(), false),
-        pointer if pointer.ends_with("/with") => ("Pick an argument".to_owned(), false),
-        _ => (title, false),
+    let is_new_step = pointer == "/steps/-";
+    let title = match pointer.as_str() {
+        "/steps/-" => "Add a step or an input: type to search".to_owned(),
+        pointer if takes_command(pointer) => "Pick a command: type to search".to_owned(),
+        pointer if pointer.ends_with("/with") && pointer.split('/').count() == 4 => "Pick an argument".to_owned(),
+        _ => title,
     };
     let place = |value: &Value| Fix::of(&json!({ "text": value["text"], "span": data["span"] }));
     let mut picks: Vec<Pick> = rows(data, "values")
@@ -182,6 +183,12 @@ impl Pick {
         let words = words.to_lowercase();
         words.split_whitespace().all(|word| self.cells.iter().any(|cell| cell.text().to_lowercase().contains(word)))
     }
+}
+
+/// Whether a pointer leads to a command: that of a step, or of a step to add.
+pub fn takes_command(pointer: &str) -> bool {
+    let parts: Vec<&str> = pointer.split('/').collect();
+    matches!(parts.as_slice(), ["", "steps", "-"] | ["", "steps", _, "run"])
 }
 
 fn is_name(words: &str) -> bool {

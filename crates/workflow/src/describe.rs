@@ -242,7 +242,8 @@ impl Field {
         };
         Self {
             name: name.to_owned(),
-            value: value.map(shown),
+            // `key:` without a value is still to be filled in.
+            value: value.filter(|value| !value.is_null()).map(shown),
             is_text,
             at: At::of(&pointer, places),
             pointer,

@@ -140,7 +140,7 @@ impl Editing<'_> {
             let key = scalar(&key.into(), if quoted { "\"" } else { "" });
             format!("{key}: {}", flow_value(new))
         };
-        let last = self.at(above).and_then(Value::as_object).and_then(|map| map.keys().last());
+        let last = self.at(above).and_then(Value::as_object).and_then(|map| map.keys().next_back());
         let Some(last) = last else {
             let block = |indent| {
                 let mut text = String::new();

@@ -150,17 +150,28 @@ pub fn arguments(surveyed: &Surveyed, step: usize, partial: &str) -> Vec<Fitting
 }
 
 impl Fitting {
-    /// Sets what to write: `wrap` puts a path between `${{ }}`.
-    pub fn written(self, before: &str, after: &str) -> Self {
-        let is_path = ["steps.", "inputs."].iter().any(|root| self.value.starts_with(root));
-        let text = match is_path {
-            true => format!("{before}{}{after}", self.value),
-            false => self.value.clone(),
+    /// Whether it is a path into an output or an input.
+    pub fn is_path(&self) -> bool {
+        ["steps.", "inputs."].iter().any(|root| self.value.starts_with(root))
+    }
+
+    /// Sets what to write as a whole value: a path as a template, and an allowed value as YAML.
+    pub fn writing_value(self) -> Self {
+        let text = match serde_json::from_str::<Value>(&self.value) {
+            _ if self.is_path() => format!("${{{{ {} }}}}", self.value),
+            Ok(value) => crate::check::scalar(&value, ""),
+            Err(_) => self.value.clone(),
         };
         Self { text: Some(text), ..self }
     }
 
-    pub fn with_colon(self) -> Self {
+    /// Sets what to write as it is.
+    pub fn writing_words(self) -> Self {
+        Self { text: Some(self.value.clone()), ..self }
+    }
+
+    /// Sets what to write as a key.
+    pub fn writing_key(self) -> Self {
         let text = format!("{}: ", crate::check::scalar(&Value::String(self.value.clone()), ""));
         Self { text: Some(text), ..self }
     }

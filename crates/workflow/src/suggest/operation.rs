@@ -121,10 +121,12 @@ impl Operation for Suggest {
         }
         if let Some(Typed { kind, .. }) = typed {
             let written = |fitting: Fitting| match kind {
-                Kind::Key => fitting.with_colon(),
-                Kind::Value => fitting.written("${{ ", " }}"),
-                Kind::Path | Kind::Command => fitting.written("", ""),
+                Kind::Key => fitting.writing_key(),
+                Kind::Value => fitting.writing_value(),
+                Kind::Path | Kind::Command => fitting.writing_words(),
             };
+            // Between `${{` and `}}`, only paths make sense.
+            suggested.values.retain(|fitting| kind != Kind::Path || fitting.is_path());
             suggested.values = suggested.values.into_iter().map(written).collect();
         }
         Ok(Reply::new(Body::Several(vec![suggested.fitting(), suggested.providers()]), data(&suggested)?))
