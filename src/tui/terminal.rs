@@ -183,7 +183,11 @@ mod tests {
             test.display()
         );
         let mut script = Command::new("script");
-        script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").stdin(Stdio::null());
+        script
+            .args(["-qec", &line, "/dev/null"])
+            .env("SHELL", "/bin/sh")
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::null());
         let Ok(output) = script.output() else { return eprintln!("skipped: there is no script of util-linux") };
         let shown = String::from_utf8_lossy(&output.stdout);
         let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text:?} was not written: {shown:?}"));
