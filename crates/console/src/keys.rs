@@ -15,7 +15,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "enter", meaning: "open; in a form, pick a value; in a list of answers, take the marked one" },
     Meaning { keys: "esc", meaning: "back" },
     Meaning { keys: "q", meaning: "close the screen; on the first one, leave" },
-    Meaning { keys: "Tab", meaning: "next pane" },
+    Meaning { keys: "Tab", meaning: "next pane; while typing a workflow, complete" },
     Meaning { keys: "1-6", meaning: "Inbox, Feed, Content, Deploy, Workflows, All" },
     Meaning { keys: ": Ctrl-P", meaning: "palette: every screen, item and operation" },
     Meaning { keys: "/", meaning: "filter" },
@@ -46,8 +46,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "@", meaning: "ask your agent" },
     Meaning { keys: "D", meaning: "delete; asks for the name" },
     Meaning { keys: "M", meaning: "mouse on or off" },
-    Meaning { keys: "Tab, F6", meaning: "while typing a workflow: complete, pick" },
-    Meaning { keys: "F2, F4, Ctrl-S, Ctrl-R", meaning: "while typing a workflow: form, fix, save, redo" },
+    Meaning { keys: "F2, F4, F6, Ctrl-S, Ctrl-R", meaning: "while typing a workflow: form, fix, pick, save, redo" },
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
 ];
 

@@ -28,6 +28,7 @@ mod data;
 mod deploy;
 mod draft;
 mod feed;
+mod line;
 mod lists;
 mod load;
 mod proposal;
@@ -36,6 +37,7 @@ mod seen;
 mod sessions;
 mod snapshots;
 mod time;
+mod waiting;
 mod workflows;
 
 pub use action::{Action, Does, Invocation};

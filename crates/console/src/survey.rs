@@ -10,10 +10,10 @@ use mcpkg_core::op::Context;
 use crate::action::{Action, Invocation};
 use crate::data::{count, rows, text};
 use crate::deploy;
-use crate::inbox::{Waiting, collect, commands};
 use crate::place::Place;
 use crate::reply;
 use crate::screen::{Line, Screen, Tone};
+use crate::waiting::{Waiting, collect, commands};
 
 /// The items that a survey found.
 #[derive(Clone, Debug, Default)]

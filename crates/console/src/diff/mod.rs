@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use mcpkg_base::{marks, sha256};
 
 use crate::action::{Action, Does};
+use crate::line::{Line, Span, Tone};
 use crate::place::Place;
-use crate::screen::{Line, Span, Tone};
 
 pub use parse::parse;
 pub use rows::{Shown, View};

@@ -3,7 +3,7 @@
 use similar::{ChangeTag, TextDiff};
 
 use super::{Cell, Diff, Hunk, Part, Row, has_hidden};
-use crate::screen::{Line, Span, Tone};
+use crate::line::{Line, Span, Tone};
 
 /// Two lines are compared word by word if at least this part of them is equal.
 const SIMILAR: f32 = 0.4;

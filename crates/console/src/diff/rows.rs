@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Cell, Diff, Hunk, Part, Row};
-use crate::screen::{Line, Span, Tone};
+use crate::line::{Line, Span, Tone};
 
 /// What the names of three texts mean, in the order of their columns.
 const THREE: [&str; 3] = ["base", "yours", "theirs"];

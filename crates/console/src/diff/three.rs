@@ -6,7 +6,7 @@ use similar::{DiffTag, TextDiff};
 
 use super::parse::words;
 use super::{Cell, Diff, Hunk, Part, Row, has_hidden};
-use crate::screen::{Span, Tone};
+use crate::line::{Span, Tone};
 
 /// The number of unchanged lines around a change.
 const AROUND: usize = 3;
