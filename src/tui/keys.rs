@@ -55,7 +55,11 @@ impl App {
         if !asking.takes(at) {
             return;
         }
-        if !asking.is_read && key.code != KeyCode::Esc {
+        // These two mean no at once, also to a question that was not read to its end.
+        if key.code == KeyCode::Esc || is_control(key, 'c') {
+            return self.refuse();
+        }
+        if !asking.is_read {
             // The user has not seen the end of the question yet, so the key scrolls instead.
             asking.scroll += page;
             return;
@@ -71,7 +75,6 @@ impl App {
                     }
                     self.answered();
                 }
-                KeyCode::Esc => self.refuse(),
                 _ => {}
             }
             return;

@@ -74,6 +74,6 @@ fn a_deploy_says_what_each_session_loads_and_is_applied_and_taken_back_by_keys()
     screen.keys("Gb");
     read_to_the_end(&mut screen, "Type pristine to go on");
     screen.keys("pristine\r");
-    screen.wait("back to pristine");
+    screen.wait("Rolled 7 files");
     assert!(!place.exists("root/.claude/commands/review.md"));
 }

@@ -37,7 +37,7 @@ fn equal_reads_are_one_row_and_their_answer_is_once_or_for_hours() {
     screen.keys("j\r");
     screen.wait("for 4h, to everything that every agent without an access key");
     screen.keys("y");
-    screen.wait("apps/app-2)");
+    screen.wait("Approved: Run hosting:apps:info");
     assert_ne!(code(&execute(&mut client, info("app-4"))), "E_CONSENT_REQUIRED");
 }
 

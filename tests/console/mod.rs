@@ -6,7 +6,10 @@ mod decide;
 mod diff;
 mod edit;
 mod form;
+mod ground;
+mod hostile;
 mod inbox;
+mod keys;
 mod states;
 mod terminal;
 

@@ -217,6 +217,11 @@ impl Screen {
         input.write_all(keys.as_bytes()).and_then(|()| input.flush()).expect("keys are typed");
     }
 
+    /// Whether the program still runs.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Waits until the program ends, and returns its exit status.
     pub fn end(mut self) -> i32 {
         let status = self.child.wait().expect("script ends");

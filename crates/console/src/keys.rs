@@ -30,13 +30,13 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "u", meaning: "undo this change; in the editor, the last edit" },
     Meaning { keys: "U", meaning: "undo all changes of this agent since here" },
     Meaning { keys: "b", meaning: "bring back an older state" },
-    Meaning { keys: "t", meaning: "trail of this item" },
-    Meaning { keys: "e", meaning: "edit here" },
+    Meaning { keys: "t", meaning: "trail of this item; what a draft changes" },
+    Meaning { keys: "e", meaning: "edit here, or in $EDITOR if the console has no editor for it" },
     Meaning { keys: "E", meaning: "edit in $EDITOR" },
-    Meaning { keys: "s", meaning: "save; for an uncertain step, skip" },
+    Meaning { keys: "s", meaning: "save; sync; for an uncertain step, skip" },
     Meaning { keys: "f", meaning: "fix; find changes" },
     Meaning { keys: "p", meaning: "plan" },
-    Meaning { keys: "r", meaning: "run; for an uncertain step, retry" },
+    Meaning { keys: "r", meaning: "run; for an uncertain step, retry; in an undo, all in again" },
     Meaning { keys: "z", meaning: "pause or resume" },
     Meaning { keys: "x", meaning: "stop what runs" },
     Meaning { keys: "space", meaning: "in or out: a file, a hunk, a change; in a form, the next value" },
@@ -48,6 +48,29 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "M", meaning: "mouse on or off" },
     Meaning { keys: "F2, F4, F6, Ctrl-S, Ctrl-R", meaning: "while typing a workflow: form, fix, pick, save, redo" },
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
+];
+
+/// The words that the footer may show for the key of an action. The words of one key mean the same: yes, no, back.
+pub const WORDS: &[(char, &[&str])] = &[
+    ('\n', &["take"]),
+    (' ', &["in or out"]),
+    ('+', &["new", "create", "add", "import", "install"]),
+    ('D', &["delete", "remove", "uninstall", "revoke"]),
+    ('E', &["edit"]),
+    ('U', &["undo all of this agent since here"]),
+    ('a', &["approve", "accept", "apply", "undo"]),
+    ('b', &["bring back"]),
+    ('d', &["deny", "reject", "take back"]),
+    ('e', &["edit"]),
+    ('f', &["find changes"]),
+    ('m', &["reviewed"]),
+    ('n', &["note"]),
+    ('r', &["run", "retry", "all in again"]),
+    ('s', &["sync", "skip"]),
+    ('t', &["trail", "what changes"]),
+    ('u', &["undo"]),
+    ('x', &["cancel"]),
+    ('z', &["pause", "resume", "retry"]),
 ];
 
 /// The help screen.

@@ -1,0 +1,69 @@
+//! A project with something on every screen of the console, where each text of somebody else tries to harm the reader.
+
+use serde_json::json;
+
+use super::agent;
+use crate::support::Client;
+use crate::workflow::runs::{Ground, create, execute};
+
+/// What a hostile text tries: clear the screen, set title and clipboard, move the cursor, hide, reverse, and forge a line.
+pub const HOSTILE: &str =
+    "ok\u{1b}[2J\u{1b}[H\u{1b}]52;c;aGk=\u{7}\u{1b}]0;pwned\u{7}\u{9b}31m\u{202e}gnp.exe\u{200b}\u{e0041}\r";
+
+/// The forged line, after blanks that would push it to where the console writes.
+pub const FORGED: &str = "Approved: forged";
+
+/// Returns a text of several lines with everything that a hostile text tries.
+fn text() -> String {
+    format!("{HOSTILE}\n{}\n{FORGED}\n{}{FORGED}\n", "\n".repeat(30), " ".repeat(200))
+}
+
+/// Fills every screen. The client must live as long as its requests are looked at.
+pub fn filled() -> (Ground, Client) {
+    let ground = Ground::new();
+    let scratch = &ground.scratch;
+    scratch.ok(&["project", "select", "p"]);
+    let text = text();
+    scratch.ok(&["prompt", "create", "review", &text, "--description", HOSTILE]);
+    scratch.ok(&["prompt", "create", "other", "Look for bugs."]);
+    scratch.ok(&["resource", "create", "notes", "file:///notes.md", &text, "--description", HOSTILE]);
+    scratch.ok(&["resource", "create", "style", "instructions://style", &text]);
+    let skill = format!("---\nname: tidy\ndescription: Tidies up\n---\n{text}");
+    scratch.ok(&["resource", "create", "tidy", "skill://tidy/SKILL.md", &skill]);
+    let mut client = agent(&ground, &format!("codex{HOSTILE}"));
+    let name = format!("web{text}");
+    let arguments = json!({ "name": name, "region": "eu" });
+    execute(&mut client, json!({ "command": "hosting:apps:create", "args": arguments, "wait_s": 0 }));
+    execute(&mut client, json!({ "command": "hosting:apps:delete", "args": { "app_id": name }, "wait_s": 0 }));
+    for app in ["a", "b"] {
+        execute(&mut client, json!({ "command": "hosting:apps:info", "args": { "app_id": app }, "wait_s": 0 }));
+    }
+    let asked = execute(&mut client, create());
+    ground.approve(&asked);
+    execute(&mut client, crate::workflow::runs::with_nonce(&create(), &asked));
+    let steps = "steps:\n  - id: first\n    run: hosting:apps:list\n";
+    let yaml = format!("workflow: kept\ndescription: {}\n{steps}", json!(text.replace('\u{9b}', "")));
+    let file = scratch.path().join("kept.yaml");
+    std::fs::write(&file, format!("workflow: kept\n{steps}")).expect("written");
+    scratch.ok(&["workflow", "import", &file.display().to_string()]);
+    let changed = json!({ "yaml": yaml, "replaces": "kept", "revision": 1, "message": text });
+    let new = json!({ "yaml": yaml.replace("kept", "fresh"), "message": text });
+    let other = json!({ "name": "other", "content": text });
+    for (tool, arguments) in [("propose_workflow", changed), ("propose_workflow", new), ("update_prompt", other)] {
+        let made = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
+        assert_ne!(made["isError"], true, "{made:#}");
+    }
+    // A deploy whose file was then changed by somebody, and proposed.
+    let root = scratch.path().join("root");
+    std::fs::create_dir_all(root.join(".git")).expect("a folder");
+    let run = |arguments: &[&str]| {
+        let ran = scratch.finish(scratch.command().args(arguments).current_dir(&root));
+        assert_eq!(ran.status, 0, "{arguments:?} {ran}");
+    };
+    run(&["deploy", "--apply", "--yes", "--root", "."]);
+    let prompt = root.join(".claude/commands/other.md");
+    std::fs::write(&prompt, format!("{text}{text}")).expect("written");
+    run(&["evolve", "propose", "--target", "claude_code"]);
+    scratch.ok(&["prompt", "update", "review", "--content", &format!("{text}and more")]);
+    (ground, client)
+}

@@ -1,0 +1,98 @@
+//! Text of others on every screen: it neither reaches the terminal raw nor stands where the console writes. And keys
+//! that do not approve change nothing.
+
+use std::time::Duration;
+
+use super::ground::{self, FORGED};
+use super::started;
+use crate::support::{Random, Screen};
+use crate::workflow::runs::Ground;
+
+fn open(ground: &Ground) -> Option<Screen> {
+    let mut command = ground.scratch.command();
+    command.current_dir(ground.scratch.path().join("root"));
+    started(command, &[])
+}
+
+/// Checks that the forged line stands only in the body: behind the bar, or inside a row.
+#[track_caller]
+fn assert_nothing_forged(text: &str) {
+    let lines: Vec<&str> = text.lines().collect();
+    let last = lines.len().saturating_sub(2);
+    for (at, line) in lines.iter().enumerate() {
+        let is_own_row = at < 2 || at >= last;
+        assert!(!line.trim_start().starts_with(FORGED), "{text}");
+        assert!(!(is_own_row && line.contains(FORGED)), "{text}");
+    }
+    assert!(lines[0].starts_with(" mcpkg p "), "the first row is the console's: {text}");
+}
+
+#[test]
+fn no_text_of_others_acts_or_looks_like_the_console_on_any_screen() {
+    let (ground, _client) = ground::filled();
+    let Some(mut screen) = open(&ground) else { return };
+    screen.wait("wait for you");
+    let mut steps = 0;
+    let mut look = |screen: &mut Screen, keys: &str| {
+        screen.keys(keys);
+        std::thread::sleep(Duration::from_millis(60));
+        assert_nothing_forged(&screen.text());
+        steps += 1;
+    };
+    for place in ["1", "2", "3", "4", "5"] {
+        look(&mut screen, place);
+        std::thread::sleep(Duration::from_millis(300));
+        for _ in 0..9 {
+            // Opens the row, goes through its views and to its end, and to the next row.
+            for keys in ["\r", "v", "G", "v", ".", "\u{1b}"] {
+                look(&mut screen, keys);
+            }
+            // An escape may have been the second one, which goes to the first screen of this place.
+            look(&mut screen, "j");
+        }
+        // The question of an approval quotes everything again.
+        look(&mut screen, place);
+        look(&mut screen, "g");
+        look(&mut screen, "a");
+        std::thread::sleep(Duration::from_millis(200));
+        for keys in [" ", " ", "\u{1b}", "\u{1b}"] {
+            look(&mut screen, keys);
+        }
+    }
+    assert!(steps > 300, "{steps}");
+    let written = screen.written();
+    for hostile in ["\u{1b}]52", "\u{1b}]0;", "\u{1b}[31m\u{202e}", "\u{202e}", "\u{200b}", "\u{e0041}", "\u{9b}31m"] {
+        let bytes = hostile.as_bytes();
+        assert!(!written.windows(bytes.len()).any(|window| window == bytes), "{hostile:?} was written");
+    }
+    screen.keys("\u{3}\u{3}");
+    assert_eq!(screen.end(), 0);
+}
+
+#[test]
+fn random_keys_without_an_approving_one_change_nothing() {
+    let (ground, _client) = ground::filled();
+    let state = || (ground.scratch.ok(&["events", "--json"]), ground.scratch.ok(&["consent", "list", "--json"]));
+    let before = state();
+    let Some(mut screen) = open(&ground) else { return };
+    screen.wait("wait for you");
+    let mut random = Random::new();
+    // Not `y`, the immediate answers `d` and `z`, and `e`, `E`, which start an editor that would take the next keys.
+    let keys: Vec<char> = "jkhlgG.,v/?:Mcanbtfpsrx+muUS[]oW<>=~!01234569-_ \r\t\u{1b}".chars().collect();
+    for _ in 0..60 {
+        let burst: String = (0..12).map(|_| keys[random.below(keys.len())]).collect();
+        screen.keys(&burst);
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    // It still runs, and leaves when it is told to.
+    for _ in 0..100 {
+        if !screen.is_running() {
+            break;
+        }
+        // The first one refuses a question, and another one throws away unsaved text.
+        screen.keys("\u{3}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(!screen.is_running(), "{}", screen.text());
+    assert_eq!(state(), before);
+}
