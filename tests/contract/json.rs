@@ -195,6 +195,7 @@ fn every_command_keeps_to_the_schema() {
         &["explain", "plan", "--root", root, "--target", "codex"],
         &["snapshot", "prune", "--root", root, "--dry-run"],
         &["evolve", "restore", "--root", root, "--target", "codex", "--yes"],
+        &["up", root, "--agents", "codex", "--dry-run"],
         &["client", "list"],
         &["client", "show", "codex"],
         &["client", "add", "codex"],

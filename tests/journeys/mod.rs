@@ -8,3 +8,4 @@ mod pages;
 mod repos;
 mod told;
 mod undo;
+mod up;

@@ -29,7 +29,8 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(80);
 
 /// What the shell has also, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 18] = [
+const ELSEWHERE: [(&[&str], &str); 19] = [
+    (&["up"], "imports and deploys; the steps for these hear of it"),
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),

@@ -1,8 +1,8 @@
 //! Projects, prompts, resources and skills (contract 001), and everything around storing, importing and exporting them.
 //!
 //! Other domains may use [`answer`] (size limits of answers), [`files`] (stores files as resources), [`completions`]
-//! (names for the shell to complete), [`proposals`] (changes that wait for a person's decision), [`servers`] (arguments
-//! and output of MCP servers), [`skills`] (the rules for skills) and [`uri`].
+//! (names for the shell to complete), [`import`] and [`source`] (for `mcpkg up`), [`proposals`] (changes that wait for a
+//! person's decision), [`servers`] (arguments and output of MCP servers), [`skills`] (the rules for skills) and [`uri`].
 
 mod agent_files;
 pub mod answer;
@@ -24,7 +24,7 @@ mod same;
 mod search;
 pub mod servers;
 pub mod skills;
-mod source;
+pub mod source;
 pub mod stored;
 mod sync;
 pub mod uri;

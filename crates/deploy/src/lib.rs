@@ -15,6 +15,7 @@ pub mod repo;
 mod rollback;
 mod source;
 pub mod targets;
+mod up;
 
 mod completions;
 
@@ -25,7 +26,7 @@ pub const GROUP: &str = "deploy";
 
 pub const DOMAIN: Domain = Domain {
     name: "deploy",
-    operations: &[operations::OPS],
+    operations: &[operations::OPS, up::OPS],
     deploy_root: Some(source::known_root),
     groups: &[Group {
         name: GROUP,

@@ -13,8 +13,8 @@ pub(crate) const EXAMPLES: &str = "Examples:\n";
 
 /// The commands to begin with, and what each is for.
 pub(crate) const BEGIN: [(&str, &str); 6] = [
+    ("mcpkg up", "set up this folder for all your agents"),
     ("mcpkg demo", "try mcpkg in a scratch folder"),
-    ("mcpkg init", "create your database"),
     ("mcpkg import . --create-project app", "import a folder's rules and skills"),
     ("mcpkg client add claude-code", "let an agent read your content over MCP"),
     ("mcpkg deploy", "show what a deploy would write to disk"),

@@ -1,10 +1,11 @@
 //! Connects the agents on the user's machine to mcpkg: writes mcpkg's entry into each agent's configuration, removes it again,
-//! and checks whether it works.
+//! and checks whether it works. Other domains may use [`connections`].
 
 mod address;
 mod binary;
 mod check;
 mod config_file;
+pub mod connections;
 #[cfg(test)]
 mod edits;
 mod entry;

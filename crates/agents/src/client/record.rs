@@ -51,6 +51,9 @@ pub struct Record {
     pub entry: Value,
     /// Whether the change created the object that contains the servers.
     pub held: bool,
+    /// The folder in which `mcpkg up` made the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_in: Option<PathBuf>,
 }
 
 impl Record {
@@ -78,6 +81,7 @@ impl Record {
             previous: entries.get(name).cloned(),
             entry: document.entries(after)?.shift_remove(name).unwrap_or(Value::Null),
             held: !document.holds(text)?,
+            made_in: None,
         })
     }
 

@@ -1,5 +1,7 @@
 //! Compares an entry in an agent's file with the wanted entry, and edits the file.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::config_file::ConfigFile;
@@ -137,6 +139,14 @@ impl Edit<'_> {
         let name = |text: Option<&String>| if text.is_some() { path.clone() } else { "/dev/null".to_owned() };
         let (old, new) = (name(read.text.as_ref()), name(self.after.as_ref()));
         mcpkg_base::diff::unified(read.text(), self.after.as_deref().unwrap_or_default(), &old, &new)
+    }
+
+    /// Records the folder in which `mcpkg up` makes the change.
+    pub fn made_in(mut self, folder: &Path) -> Self {
+        if let Some(record) = &mut self.record {
+            record.made_in = Some(folder.to_owned());
+        }
+        self
     }
 
     /// Applies the change: first saves a copy of the file and a record, then writes. Returns the path of the copy.

@@ -46,6 +46,7 @@
 
 pub mod account;
 pub mod find;
+pub mod gathered;
 pub mod merge;
 pub mod open;
 pub mod paths;
@@ -63,6 +64,7 @@ mod report;
 mod tests;
 
 pub use operation::Import;
+pub use report::Group;
 
 use crate::item::{File, server::Server};
 use mcpkg_agents::servers::secrets::Secrets;

@@ -6,16 +6,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::find::{self, only};
-use super::merge::write::{Content, Plan};
+use super::gathered::Gathered;
+use super::merge::write::Plan;
 use super::paths::Kind;
 use super::project::ImportProject;
 use super::reason::{LeftOut, Reason};
-use super::recognise::{self, Choice, Recognised};
+use super::recognise::{self, Choice};
 use super::report::{Report, is_main};
-use super::{place, read};
 use crate::GROUP;
-use crate::item::{Item, conflict, server};
-use crate::same::record::{self, Duplicates};
+use crate::item::{Item, conflict};
 use crate::skills::MAIN;
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::{Code, Error, Result};
@@ -112,38 +111,21 @@ impl Operation for Import {
         let held = project.context().read(|db, project| projects::summary(db, project.clone()));
         let resources = held.map_or(0, |held| usize::try_from(held.resources).unwrap_or_default());
         let choice = Choice { only: &self.only, kind: self.kind, all: self.all, documents: self.documents, resources };
-
-        let found = find::find(&self.paths, self.all, context)?;
-        let Recognised { files, mut links, servers, mut account, .. } = recognise::recognise(found, &choice, context)?;
+        let secrets = Secrets::keeping(&self.keep_env);
+        let recognised = recognise::recognise(find::find(&self.paths, self.all, context)?, &choice, context)?;
+        let account = &recognised.account;
         let is_unreadable = |left: &LeftOut| left.reason == Reason::Unreadable && self.may_name(&left.path);
-        let is_empty = files.is_empty() && account.same.is_empty();
+        let is_empty = recognised.files.is_empty() && account.same.is_empty();
         if is_empty && !self.only.is_empty() && !account.left_out.iter().any(is_unreadable) {
             return Err(self.nothing_named());
         }
-        servers.iter().try_for_each(server::check)?;
-        let destinations = files.iter().map(|(file, to)| (file, to.as_ref()));
-        let drafts = read::read(destinations, |_| true, Secrets::keeping(&self.keep_env))?;
-        let placed = place::place(drafts, servers)?;
-        if !placed.clashes.is_empty() {
-            return Err(place::clashing(&placed.clashes));
-        }
-        // Files of single agents may contain secrets, so their original bytes must not be stored.
-        let file_at = |path: &str| {
-            let at = files.binary_search_by(|(file, _)| file.relative.as_str().cmp(path)).ok()?;
-            let (file, to) = &files[at];
-            to.as_ref().is_some_and(|to| to.for_agent.is_none()).then_some(file)
-        };
-        let (others, contents) = record::among(&placed.account.same, &placed.partial, file_at);
-        links.extend(others);
-        account.extend(placed.account);
-        let (items, servers) = (placed.items.as_slice(), placed.servers.as_slice());
+        let gathered = Gathered::of(recognised, secrets)?;
+        let (items, servers, account) = (&gathered.items, &gathered.servers, &gathered.account);
         // With `--only`, a missing SKILL.md is fine: the files may belong to a skill that already exists.
         if self.kind == Some(Kind::Skill) && self.only.is_empty() {
             refuse_no_skill(&self.paths, items)?;
         }
-        let (same, is_whole) = (account.same.as_slice(), self.only.is_empty());
-        let duplicates = Duplicates { found: &links, contents: &contents, same, is_whole };
-        let content = Content { items, servers, duplicates, update: self.update };
+        let content = gathered.content(self.only.is_empty(), self.update.into());
 
         let plan = if self.dry_run {
             content.plan(context)?
@@ -155,7 +137,7 @@ impl Operation for Import {
             written.map_err(|error| project.taken_back(error))?
         };
         let Plan { actions, of_servers, project: into, .. } = &plan;
-        let report = Report { project: &into.name, items, actions, servers, of_servers, account: &account };
+        let report = Report { project: &into.name, items, actions, servers, of_servers, account };
         let mut reply = match self.dry_run {
             true => report.dry_run(context.shows_data),
             false => report.written(context.shows_data),

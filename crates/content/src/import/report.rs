@@ -101,37 +101,55 @@ fn line(item: &Item, action: &Action) -> String {
     format!("{}: {} {} {}{uri}", item.path, action.word(), item.word(), item.entry.name)
 }
 
+/// The items of one kind, in the words of their authors.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Group {
+    pub count: usize,
+    pub noun: &'static str,
+    /// The file of the first item; for a skill, its folder.
+    pub example: String,
+}
+
+impl Group {
+    /// Returns the count with its noun: `3 skills`.
+    pub fn counted(&self) -> String {
+        plural::count(self.count, self.noun)
+    }
+}
+
+fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<String> {
+    groups(items, all).iter().map(Group::counted).collect()
+}
+
 /// Counts items in the words of their authors, such as `3 skills` and `1 rule`. All files of a skill together count as one
 /// skill if `all` contains the skill's SKILL.md.
-fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<String> {
+pub fn groups<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<Group> {
     let known: BTreeSet<_> = all.iter().filter(|item| is_main(item)).map(skill_of).collect();
-    let (mut skills, mut counts) = (BTreeSet::new(), [0_usize; 5]);
+    let mut skills = BTreeSet::new();
+    let mut groups = ["skill", "command", "rule", "subagent", "other file", ""].map(|noun| (0, noun, None));
     for item in items {
-        let place = match item.word() {
+        let (place, path) = match item.word() {
             "skill" if known.contains(&skill_of(item)) => {
-                skills.insert(skill_of(item));
-                continue;
+                if !skills.insert(skill_of(item)) {
+                    continue;
+                }
+                (0, item.path.rsplit_once('/').map_or(item.path.as_str(), |(folder, _)| folder))
             }
-            "skill" => 3,
-            "prompt" => 0,
-            "instructions" => 1,
-            "subagent" => 2,
-            "resource" => 3,
-            _ => 4,
+            "prompt" => (1, item.path.as_str()),
+            "instructions" => (2, item.path.as_str()),
+            "subagent" => (3, item.path.as_str()),
+            "skill" | "resource" => (4, item.path.as_str()),
+            _ => (5, item.path.as_str()),
         };
-        counts[place] += 1;
+        let (count, _, example) = &mut groups[place];
+        *count += 1;
+        example.get_or_insert(path);
     }
-    let [commands, rules, subagents, others, agents_files] = counts;
-    let agents_files = (agents_files, if agents_files == 1 { "agent's file" } else { "agents' file" });
-    let counts = [
-        (skills.len(), "skill"),
-        (commands, "command"),
-        (rules, "rule"),
-        (subagents, "subagent"),
-        (others, "other file"),
-        agents_files,
-    ];
-    counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural::count(count, noun)).collect()
+    groups[5].1 = if groups[5].0 == 1 { "agent's file" } else { "agents' file" };
+    let group = |(count, noun, example): (usize, &'static str, Option<&str>)| {
+        Some(Group { count, noun, example: example?.to_owned() })
+    };
+    groups.into_iter().filter_map(group).collect()
 }
 
 /// Returns whether an item is a skill's SKILL.md.

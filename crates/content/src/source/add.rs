@@ -54,6 +54,13 @@ pub struct Add {
     dry_run: bool,
 }
 
+impl Add {
+    pub fn of(source: &str, only: &[String]) -> Self {
+        let (source, only) = (source.to_owned(), only.to_vec());
+        Self { source, only, reference: None, path: None, prefix: None, name: None, kind: None, dry_run: false }
+    }
+}
+
 impl Operation for Add {
     const TOOL: &'static str = "add_source";
     const CLI: &'static [&'static str] = &["source", "add"];

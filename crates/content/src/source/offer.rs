@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::contents::{Contents, SourceFile, mode};
 use super::reference::shown;
-use crate::import::merge::{Action, plan};
+use crate::import::merge::{Action, Update, plan};
 use crate::item::What;
 use crate::stored;
 use mcpkg_base::error::{Code, Error, Result};
@@ -54,7 +54,7 @@ impl Offer {
     /// Compares a source with the project. `source` is the source's key in the database, or 0 if it is new.
     pub fn new(db: &Db<'_>, project: &Project, contents: &Contents, source: i64) -> Result<Self> {
         let items: Vec<_> = contents.items.iter().map(|taken| taken.item.clone()).collect();
-        let actions = plan(db, project, &items, &[], false)?;
+        let actions = plan(db, project, &items, &[], Update::Never)?;
         let mut clashes = Vec::new();
         for (at, action) in actions.iter().enumerate() {
             match action {

@@ -104,7 +104,7 @@ impl Reason {
     }
 
     /// Returns the reason for a person. The names of the targets come before it.
-    const fn text(self) -> &'static str {
+    pub const fn text(self) -> &'static str {
         match self {
             Reason::Globs => "the agent's format cannot express its globs",
             Reason::NotAFolder => "only whole folders, such as src/**, can be expressed there",

@@ -16,7 +16,7 @@ use crate::operations::gates::{check_adopt, unconfirmed};
 use crate::operations::with_schema;
 use crate::plan::{changes_json, summary};
 use crate::plan::{code, show};
-use crate::rollback::goal::Goal;
+use crate::rollback::goal::{Goal, PRISTINE};
 use crate::rollback::plan::RollbackPlan;
 use crate::source::{Choice, Site};
 use mcpkg_base::error::{Code, Error, Result};
@@ -164,6 +164,11 @@ impl Rollback {
     pub fn before(snapshot: &str, choice: Choice, dry_run: bool, context: &Context) -> Self {
         let yes = context.confirmation != Confirmation::Nobody;
         Self { to: format!("{snapshot}^"), choice, adopt: false, dry_run, forget: false, yes }
+    }
+
+    /// Creates a rollback to the state before the first deploy, for a person who has confirmed it.
+    pub fn to_pristine(choice: Choice) -> Self {
+        Self { to: PRISTINE.to_owned(), choice, adopt: false, dry_run: false, forget: false, yes: true }
     }
 
     fn check_adopt(&self, planned: &RollbackPlan, goal: &Goal, site: &Site) -> Result<()> {

@@ -84,7 +84,7 @@ pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>>
 }
 
 /// Whether a folder is the home folder, one of its parents, or inside a folder that belongs to an agent.
-fn is_an_agents_own(folder: &Path, home: &Path, moved: &BTreeMap<Target, PathBuf>) -> bool {
+pub fn is_an_agents_own(folder: &Path, home: &Path, moved: &BTreeMap<Target, PathBuf>) -> bool {
     let home = real(home);
     let mut own = Target::all().iter().map(|target| target.facts().own_folder).chain(SHARED_FOLDERS);
     home.starts_with(folder)

@@ -9,7 +9,7 @@ mod site;
 mod which;
 
 pub use choice::{Choice, Scope};
-pub use deploy_root::{has_root, known_root};
+pub use deploy_root::{has_root, is_an_agents_own, known_root};
 pub use named::{Adopt, Adopted, Only, adopt};
 pub use site::{Composed, Site};
 pub use which::Source;

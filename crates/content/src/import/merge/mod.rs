@@ -19,6 +19,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::modules::{self, Applies, Row};
 use mcpkg_store::projects::Project;
 use mcpkg_store::resources::{self, Key};
+use mcpkg_store::revisions::{self, Kind};
 use mcpkg_store::{Db, agent_files, blobs, prompts};
 
 /// What an import does with an item.
@@ -51,6 +52,22 @@ impl Action {
     /// Returns whether the import writes the item.
     pub const fn is_written(&self) -> bool {
         matches!(self, Action::Create | Action::Update(_) | Action::Scope(_))
+    }
+}
+
+/// Whether an import replaces stored items that differ from the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// Such an item is a conflict.
+    Never,
+    Always,
+    /// Only if the file has changed. If it has the content of an earlier revision, the project's version is newer and stays.
+    IfNewer,
+}
+
+impl From<bool> for Update {
+    fn from(update: bool) -> Self {
+        if update { Self::Always } else { Self::Never }
     }
 }
 
@@ -94,9 +111,8 @@ impl Known<'_> {
     }
 }
 
-/// Returns the action for each item. An item that differs is updated if `update` is set; otherwise it is a conflict.
-/// Some items conflict in any case, for example if two files would change the same resource.
-pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], same: &[Duplicate], update: bool) -> Result<Vec<Action>> {
+/// Returns the action for each item.
+pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], same: &[Duplicate], update: Update) -> Result<Vec<Action>> {
     let rows = modules::all(db, project.id)?;
     let same: HashMap<&str, &str> = same.iter().map(|Duplicate { path, of }| (path.as_str(), of.as_str())).collect();
     let moved = |row: &Row| Some((row.item.clone(), *same.get(row.path.as_deref()?)?));
@@ -107,15 +123,15 @@ pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], same: &[Duplicate], 
     items.iter().map(|item| action(db, item, update, &mut known)).collect()
 }
 
-fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Result<Action> {
+fn action(db: &Db<'_>, item: &Item, update: Update, known: &mut Known<'_>) -> Result<Action> {
     let name = &item.entry.name;
     let project = known.project.id;
     if let Some(uuid) = known.has(db, item)? {
         return Ok(known.is_there(item, uuid));
     }
     let differs = |existing: stored::Item, why| match update {
-        true => Action::Update(Box::new(existing)),
-        false => Action::Conflict(why),
+        Update::Never => Action::Conflict(why),
+        Update::Always | Update::IfNewer => Action::Update(Box::new(existing)),
     };
     let (existing, uuid, id, (blob, sha256), has_same_attributes) = match &item.entry.what {
         What::Prompt(attributes) => {
@@ -174,13 +190,34 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     Ok(match (is_same, known.applies_alike(item, uuid), update) {
         (true, true, _) if is_whole => known.is_there(item, uuid),
         (true, true, _) => Action::Unchanged,
-        (true, false, true) => Action::Scope(uuid),
-        (true, false, false) => Action::Conflict("it applies to different files or at different times"),
+        (true, false, Update::Never) => Action::Conflict("it applies to different files or at different times"),
+        (true, false, Update::Always | Update::IfNewer) => Action::Scope(uuid),
+        (false, _, Update::IfNewer)
+            if item.content.sha256() != sha256 && is_outdated(db, project, item, &existing)? =>
+        {
+            Action::Unchanged
+        }
         (false, ..) => differs(existing, DIFFERS),
     })
 }
 
 const DIFFERS: &str = "it differs";
+
+/// Returns whether the file has the content of an earlier revision of the stored item.
+fn is_outdated(db: &Db<'_>, project: i64, item: &Item, existing: &stored::Item) -> Result<bool> {
+    let (kind, name) = match existing {
+        stored::Item::Prompt(prompt) => (Kind::Prompt, &prompt.name),
+        stored::Item::Resource(resource) => (Kind::Resource, &resource.name),
+        stored::Item::AgentFile(_) | stored::Item::Server(_) => return Ok(false),
+    };
+    let sha256 = item.content.sha256();
+    for revision in revisions::history(db, project, kind, name)? {
+        if blobs::sha256(db, revision.blob)? == sha256 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 /// Returns whether the project has the instructions that a deploy wrote this rule from: same file name, text and scope.
 fn has_original_rule(db: &Db<'_>, item: &Item, known: &Known<'_>) -> Result<bool> {

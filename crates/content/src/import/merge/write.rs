@@ -1,7 +1,7 @@
 //! Stage 6 of an import: stores the content and the search index, and then all rows in one transaction.
 
 use super::bulk::Bulk;
-use super::{Action, apply, plan, refuse_conflicts, servers};
+use super::{Action, Update, apply, plan, refuse_conflicts, servers};
 use crate::import::place::servers::Found;
 use crate::import::recognise::cancelled;
 use crate::item::Item;
@@ -17,8 +17,7 @@ pub struct Content<'c> {
     pub items: &'c [Item],
     pub servers: &'c [Found],
     pub duplicates: Duplicates<'c>,
-    /// Whether stored items that differ are replaced (`--update`).
-    pub update: bool,
+    pub update: Update,
 }
 
 /// The changes that an import makes in the project.
@@ -41,7 +40,7 @@ impl Content<'_> {
         let known = links::all(db, project.id)?;
         Ok(Plan {
             actions: plan(db, project, self.items, self.duplicates.same, self.update)?,
-            of_servers: servers::plan(db, project, self.servers, self.update)?,
+            of_servers: servers::plan(db, project, self.servers, self.update != Update::Never)?,
             project: project.clone(),
             changes_duplicates: record::changes(&known, self.duplicates, self.items),
             newest: events::newest(db)?,
@@ -89,7 +88,7 @@ impl Content<'_> {
 
 impl Plan {
     /// Returns whether the project already contains everything.
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         !self.changes_duplicates
             && self.actions.iter().all(|action| matches!(action, Action::Unchanged))
             && self.of_servers.iter().all(|action| matches!(action, servers::Action::Unchanged))

@@ -63,8 +63,12 @@ pub(super) struct Limit {
 }
 
 impl Budget {
+    pub const fn target(&self) -> Target {
+        self.target
+    }
+
     /// Returns the total bytes of the files and the list.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.files.values().sum::<u64>() + self.listed.bytes
     }
 

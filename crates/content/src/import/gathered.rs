@@ -1,0 +1,80 @@
+//! Runs the stages `read` and `place` of an import, and holds their result.
+
+use super::account::Account;
+use super::merge::write::{Content, Plan};
+use super::merge::{Update, servers};
+use super::place::{self, servers::Found};
+use super::read;
+use super::recognise::Recognised;
+use super::report::{self, Group};
+use crate::item::{Item, server};
+use crate::same::record::{self, Contents, Duplicates};
+use mcpkg_agents::servers::secrets::Secrets;
+use mcpkg_base::error::Result;
+use mcpkg_base::{hex, sha256};
+use mcpkg_store::links::Link;
+
+/// Everything that an import takes from the files, before it is compared with the project.
+pub struct Gathered {
+    pub items: Vec<Item>,
+    pub servers: Vec<Found>,
+    pub account: Account,
+    links: Vec<Link>,
+    contents: Contents,
+}
+
+impl Gathered {
+    pub fn of(recognised: Recognised, secrets: Secrets) -> Result<Self> {
+        let Recognised { files, mut links, servers, mut account, .. } = recognised;
+        servers.iter().try_for_each(server::check)?;
+        let destinations = files.iter().map(|(file, to)| (file, to.as_ref()));
+        let placed = place::place(read::read(destinations, |_| true, secrets)?, servers)?;
+        if !placed.clashes.is_empty() {
+            return Err(place::clashing(&placed.clashes));
+        }
+        // Files of single agents may contain secrets, so their original bytes must not be stored.
+        let file_at = |path: &str| {
+            let at = files.binary_search_by(|(file, _)| file.relative.as_str().cmp(path)).ok()?;
+            let (file, to) = &files[at];
+            to.as_ref().is_some_and(|to| to.for_agent.is_none()).then_some(file)
+        };
+        let (others, contents) = record::among(&placed.account.same, &placed.partial, file_at);
+        links.extend(others);
+        account.extend(placed.account);
+        Ok(Self { items: placed.items, servers: placed.servers, account, links, contents })
+    }
+
+    /// Counts by kind what a merge changes in the project, or everything without a plan.
+    pub fn groups(&self, plan: Option<&Plan>) -> Vec<Group> {
+        let is_written = |at: usize| plan.is_none_or(|plan| plan.actions[at].is_written());
+        let items = self.items.iter().enumerate().filter(|(at, _)| is_written(*at)).map(|(_, item)| item);
+        let mut groups = report::groups(items, &self.items);
+        let is_changed = |at: usize| plan.is_none_or(|plan| !matches!(plan.of_servers[at], servers::Action::Unchanged));
+        let changed = self.servers.iter().enumerate().filter(|(at, _)| is_changed(*at));
+        let files: Vec<&str> = changed.map(|(_, found)| found.file.as_str()).collect();
+        if let Some(file) = files.first() {
+            groups.push(Group { count: files.len(), noun: "MCP server", example: (*file).to_owned() });
+        }
+        groups
+    }
+
+    /// Returns the SHA-256 of everything that was gathered.
+    pub fn digest(&self) -> Result<String> {
+        let mut digest = sha256::Hasher::new();
+        for item in &self.items {
+            digest.update(format!("{}\0{}\0", item.path, item.entry.json()?).as_bytes());
+            digest.update(item.content.sha256());
+        }
+        for found in &self.servers {
+            digest.update(format!("{}\0{:?}\0", found.file, found.server).as_bytes());
+        }
+        Ok(hex::encode(&digest.finish()))
+    }
+
+    /// Returns what is merged into the project. `is_whole` says whether the whole tree was read.
+    pub fn content(&self, is_whole: bool, update: Update) -> Content<'_> {
+        let duplicates =
+            Duplicates { found: &self.links, contents: &self.contents, same: &self.account.same, is_whole };
+        Content { items: &self.items, servers: &self.servers, duplicates, update }
+    }
+}

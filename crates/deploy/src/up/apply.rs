@@ -1,0 +1,97 @@
+//! Does what the screen showed.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::find::{Found, Verdict, adds_block, digest, gather};
+use super::wish::Wish;
+use crate::apply::{self, Work, write_row_changes};
+use crate::plan::Change;
+use crate::plan::prepare::Prepared;
+use crate::plan::show::changed_meanwhile;
+use crate::repo::Checkouts;
+use crate::source::Adopt;
+use mcpkg_agents::agents::Agent;
+use mcpkg_agents::client::connections;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_content::import::merge::Update;
+use mcpkg_content::source;
+use mcpkg_core::op::{Confirmation, Context};
+use mcpkg_store::{Store, deploys};
+
+/// What was done.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) snapshot: Option<Uuid>,
+    pub(super) written: usize,
+    pub(super) connected: Vec<&'static Agent>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Imports, deploys and connects. Without a person, files that let agents run something are left out.
+///
+/// # Errors
+/// `E_PLAN_CHANGED` if the folder or the project has changed since the screen was shown.
+pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person: bool) -> Result<Done> {
+    let mut context = context.clone();
+    if let Some(database) = context.stands_for.take() {
+        context.store = Store::open(&database)?;
+    }
+    let context = wish.context(&context);
+    let gathered = gather(&context, wish)?;
+    if gathered.digest()? != found.gathered.digest()? {
+        return Err(changed_meanwhile());
+    }
+    wish.make_project(&context)?;
+    if let (Some(source), Some(offer)) = (&wish.source, &found.offer) {
+        let (mut adding, shown) = (context.clone(), offer.question.clone());
+        adding.confirmation = Confirmation::Given;
+        adding.ask = Arc::new(move |_, question| if question == shown { Ok(()) } else { Err(changed_meanwhile()) });
+        source::add(source, &wish.only, &adding)?;
+    }
+    // Another deploy must not come between the import and this one.
+    let right = apply::begin(&context)?;
+    gathered.content(false, Update::IfNewer).write(&context, &wish.folder.to_string_lossy())?;
+    let prepared = Prepared::again(&context, &wish.choice(), Checkouts::default())?;
+    if digest(&prepared.plan) != digest(found.plan()) {
+        return Err(Error::new(Code::PlanChanged, "The plan changed since it was shown, so no file was written")
+            .hint("see the new plan with `mcpkg up`"));
+    }
+    let mut done = Done { warnings: prepared.warnings.clone(), ..Done::default() };
+    let Prepared { site, mut plan, hash, fingerprint, .. } = prepared;
+    plan.changes.retain(|change| match Verdict::of(change) {
+        Verdict::Write => true,
+        Verdict::Person => is_by_person,
+        Verdict::Edited | Verdict::Foreign => false,
+    });
+    let blocks: Vec<_> = plan.changes.iter().filter(|change| adds_block(change)).map(path).collect();
+    let adopted = Adopt::of_tool(false, blocks).find(&context, &site.place.root);
+    if plan.is_empty() {
+        context.store.write(|db| match deploys::place(db, &site.place)? {
+            Some(place) => write_row_changes(db, &site.place.machine, place, &plan.row_changes),
+            None => Ok(()),
+        })?;
+    } else {
+        done.written = plan.changes.len();
+        let snapshot = apply::apply(&context, &right, Work::deploy(&site, plan, &hash, adopted), |db| {
+            match site.fingerprint(db)? == fingerprint {
+                true => Ok(()),
+                false => Err(changed_meanwhile()),
+            }
+        })?;
+        done.snapshot = Some(snapshot);
+    }
+    drop(right);
+    for connection in found.to_connect() {
+        match connections::connect(&context, connection.agent, &wish.folder) {
+            Ok(()) => done.connected.push(connection.agent),
+            Err(error) => done.warnings.push(format!("{} is not connected: {error}", connection.agent.title)),
+        }
+    }
+    Ok(done)
+}
+
+fn path(change: &Change) -> std::path::PathBuf {
+    change.path.clone()
+}

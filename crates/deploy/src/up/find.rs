@@ -1,0 +1,244 @@
+//! Finds what `mcpkg up` would do, on a copy of the database.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::home::{self, Home};
+use super::wish::Wish;
+use crate::plan::budget::{self, Budget, When};
+use crate::plan::code::{self, Code as Runs};
+use crate::plan::prepare::Prepared;
+use crate::plan::{After, Change, Drift, Plan, RowChange, block, entries};
+use crate::source::Site;
+use mcpkg_agents::client::connections::{self, Connection, State};
+use mcpkg_agents::forms::sections;
+use mcpkg_agents::servers::secrets::Secrets;
+use mcpkg_base::approved::Approved;
+use mcpkg_base::disk;
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::{hex, sha256};
+use mcpkg_content::import::gathered::Gathered;
+use mcpkg_content::import::merge::Update;
+use mcpkg_content::import::recognise::{self, Recognised};
+use mcpkg_content::import::{Group, find};
+use mcpkg_content::item::File;
+use mcpkg_content::source;
+use mcpkg_core::op::{Body, Confirmation, Context};
+use mcpkg_store::backup::Progress;
+use mcpkg_store::blobs::NewContent;
+use mcpkg_store::deploys::{self, Deployed, Image};
+use mcpkg_store::{Store, projects};
+
+/// What `mcpkg up` found, and would do.
+pub(super) struct Found {
+    pub(super) gathered: Gathered,
+    /// What the import changes in the project, by kind.
+    pub(super) groups: Vec<Group>,
+    imports_nothing: bool,
+    /// Whether the project has no content, and gets none.
+    is_empty: bool,
+    pub(super) offer: Option<Offer>,
+    pub(super) prepared: Prepared,
+    /// What each agent loads in a session, before and after.
+    pub(super) budgets: Vec<(Budget, Budget)>,
+    pub(super) connections: Vec<Connection>,
+    pub(super) home: Option<Home>,
+}
+
+/// What a source would add.
+pub(super) struct Offer {
+    pub(super) body: Option<Body>,
+    pub(super) question: String,
+}
+
+/// What happens to a planned change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Write,
+    /// It lets agents run something, so a person has to agree.
+    Person,
+    /// The user changed the file since it was deployed, so it is left alone.
+    Edited,
+    /// mcpkg did not write the file, so it is left alone.
+    Foreign,
+}
+
+impl Verdict {
+    pub(super) fn of(change: &Change) -> Self {
+        match change.adopt && !adds_block(change) {
+            true if change.drifted => Self::Edited,
+            true => Self::Foreign,
+            false if code::of(std::slice::from_ref(change)).is_empty() => Self::Write,
+            false => Self::Person,
+        }
+    }
+}
+
+/// Whether a change only adds a block to a file of the user's.
+pub(super) fn adds_block(change: &Change) -> bool {
+    let has_block = change.before.bytes().is_none_or(|bytes| sections::find(bytes).is_some());
+    change.block
+        && change.drift == Drift::Unmanaged
+        && !has_block
+        && entries::dialect(&change.targets, &change.module_ids).is_none()
+}
+
+impl Found {
+    /// Imports the folder into a copy of the database, and plans the deploy there.
+    pub(super) fn rehearse(context: &Context, wish: &Wish) -> Result<Self> {
+        let scratch = tempfile::Builder::new().prefix("mcpkg-up-").tempdir().map_err(|error| {
+            Error::new(Code::FileFailed, format!("Cannot create a temporary folder: {error}")).with_source(error)
+        })?;
+        let copy = wish.context(&copied(context, scratch.path())?);
+        wish.make_project(&copy)?;
+        let offer = wish.source.as_ref().map(|source| offer(&copy, wish, source)).transpose()?.flatten();
+        let gathered = gather(&copy, wish)?;
+        let content = gathered.content(false, Update::IfNewer);
+        let plan = content.plan(&copy)?;
+        let (groups, imports_nothing) = (gathered.groups(Some(&plan)), plan.is_empty());
+        content.write(&copy, "")?;
+        let prepared = Prepared::new(&copy, &wish.choice())?;
+        let before = budget::of(&prepared, When::Now)?;
+        let budgets = before.into_iter().zip(budget::of(&prepared, When::After)?).collect();
+        let connections = match wish.connects {
+            true => wish.agents.iter().map(|agent| connections::look(&copy, agent)).collect::<Result<_>>()?,
+            false => Vec::new(),
+        };
+        let is_empty = copy.read(|db, project| {
+            let held = projects::summary(db, project.clone())?;
+            let servers = mcpkg_store::servers::all(db, project.id)?;
+            let files = mcpkg_store::agent_files::all(db, project.id)?;
+            Ok(held.prompts == 0 && held.resources == 0 && servers.is_empty() && files.is_empty())
+        })?;
+        let home = home::find(&copy, wish);
+        Ok(Self { gathered, groups, imports_nothing, is_empty, offer, prepared, budgets, connections, home })
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.prepared.plan
+    }
+
+    /// Returns the planned changes with this verdict.
+    pub(super) fn changes(&self, verdict: Verdict) -> impl Iterator<Item = &Change> {
+        self.plan().changes.iter().filter(move |change| Verdict::of(change) == verdict)
+    }
+
+    /// Returns what agents would run after the changes that need a person.
+    pub(super) fn runs(&self) -> Vec<Runs> {
+        self.changes(Verdict::Person).flat_map(|change| code::of(std::slice::from_ref(change))).collect()
+    }
+
+    /// Returns the agents to connect.
+    pub(super) fn to_connect(&self) -> impl Iterator<Item = &Connection> {
+        self.connections.iter().filter(|connection| matches!(connection.state, State::Missing))
+    }
+
+    /// Whether neither the folder nor the project has anything for agents.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.is_empty && self.plan().changes.is_empty()
+    }
+
+    /// Whether there is nothing to do. Files that are left alone do not count, and neither do files that need a person if
+    /// there is none.
+    pub(super) fn is_quiet(&self, has_person: bool) -> bool {
+        let claims = |change: &RowChange| matches!(change, RowChange::Claim(..));
+        self.imports_nothing
+            && self.offer.is_none()
+            && self.changes(Verdict::Write).next().is_none()
+            && (!has_person || self.changes(Verdict::Person).next().is_none())
+            && self.to_connect().next().is_none()
+            && !self.plan().row_changes.iter().any(claims)
+    }
+}
+
+/// Returns the same context with a copy of the database, and without access to this user's approvals.
+fn copied(context: &Context, scratch: &Path) -> Result<Context> {
+    let approved = Approved::below(scratch.join("approved"));
+    let progress = Arc::clone(&context.progress);
+    // Nothing is imported or written yet.
+    let context =
+        &Context { progress: Arc::new(move |_, done, total| progress("Looking", done, total)), ..context.clone() };
+    if context.stands_for.is_some() {
+        // The database does not exist yet, and its substitute is a temporary file.
+        return Ok(Context { approved, ..context.clone() });
+    }
+    let file = scratch.join("mcpkg.db");
+    context.store.backup(&file, &Progress::new(&|_, _| {}, &context.cancelled))?;
+    let stands_for = Some(context.database().to_owned());
+    Ok(Context { store: Store::open(&file)?, stands_for, approved, ..context.clone() })
+}
+
+/// Adds the source to the copy. Returns `None` if the project has it already.
+fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
+    let asked = Arc::new(Mutex::new(None));
+    let mut adding = copy.clone();
+    adding.confirmation = Confirmation::Given;
+    let slot = Arc::clone(&asked);
+    adding.ask = Arc::new(move |body, question| {
+        *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((body, question.to_owned()));
+        Ok(())
+    });
+    match source::add(source, &wish.only, &adding) {
+        Ok(_) => {}
+        Err(error) if error.code() == Code::AlreadyExists => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let asked = asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok(asked.map(|(body, question)| Offer { body: Some(body), question }))
+}
+
+/// Reads the files of the folder.
+pub(super) fn gather(context: &Context, wish: &Wish) -> Result<Gathered> {
+    let choice = recognise::Choice { only: &wish.only, ..recognise::Choice::default() };
+    let found = find::find(std::slice::from_ref(&wish.folder), false, context)?;
+    let mut recognised = recognise::recognise(found, &choice, context)?;
+    leave_out_deployed(context, wish, &mut recognised)?;
+    Gathered::of(recognised, Secrets::default())
+}
+
+/// Leaves out what deploys wrote: whole files, and blocks and entries in the user's files.
+fn leave_out_deployed(context: &Context, wish: &Wish, recognised: &mut Recognised) -> Result<()> {
+    let place = match Site::find(context, &wish.choice()) {
+        Ok(site) => site.place,
+        // A new project has deployed nothing yet.
+        Err(error) if wish.is_new && error.code() == Code::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    context.store.read(|db| {
+        let Some(place) = deploys::place(db, &place)? else { return Ok(()) };
+        let is_written = |row: &Deployed| row.written && row.applied != Image::Absent;
+        let rows = deploys::of_place(db, place)?.into_iter().filter(is_written);
+        let rows: HashMap<String, Deployed> = rows.map(|row| (row.path.clone(), row)).collect();
+        let mut kept = Vec::with_capacity(recognised.files.len());
+        for (file, to) in std::mem::take(&mut recognised.files) {
+            let path = recognised.on_disk.get(&file.relative).and_then(|path| path.canonicalize().ok());
+            let row = path.as_ref().and_then(|path| rows.get(path.to_string_lossy().as_ref()));
+            match (row, path) {
+                (Some(row), Some(path)) if row.block => {
+                    if let After::File { bytes, .. } = block::without(db, row, &disk::look(&path)?)? {
+                        kept.push((File { content: NewContent::from(bytes.to_vec()), ..file }, to));
+                    }
+                }
+                (Some(_), _) => {}
+                (None, _) => kept.push((file, to)),
+            }
+        }
+        recognised.files = kept;
+        Ok(())
+    })
+}
+
+/// Returns a hash of what a plan writes. The project's id is not in it: the copy's project may have another one.
+pub(super) fn digest(plan: &Plan) -> String {
+    let mut digest = sha256::Hasher::new();
+    let sha = |sha: Option<&sha256::Sha>| sha.map_or(String::new(), |sha| hex::encode(sha));
+    for change in &plan.changes {
+        let mode = change.after.mode().unwrap_or_default();
+        let (before, after) = (sha(change.before.sha256()), sha(change.after.sha256()));
+        let line =
+            format!("{}\0{}\0{before}\0{after}\0{mode}\0{}\n", change.op.word(), change.path.display(), change.adopt);
+        digest.update(line);
+    }
+    hex::encode(&digest.finish())
+}

@@ -1,0 +1,389 @@
+//! Makes the screen of `mcpkg up`, and its replies.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::apply::Done;
+use super::find::{Found, Verdict, adds_block};
+use super::wish::Wish;
+use crate::desired::left_out::Reason;
+use crate::plan::Change;
+use crate::plan::budget::Budget;
+use crate::plan::code::{self, Code};
+use mcpkg_agents::agents::Agent;
+use mcpkg_agents::client::connections::{Connection, State};
+use mcpkg_base::disk;
+use mcpkg_base::plural;
+use mcpkg_base::shell::quote;
+use mcpkg_content::import::Group;
+use mcpkg_core::op::{Body, Context, Reply};
+
+/// The columns of the screen.
+const WIDTH: usize = 78;
+
+/// The most lines of a list. What agents would run is always listed in full.
+const MANY: usize = 6;
+
+/// Collects the lines of the screen.
+struct Screen {
+    lines: Vec<String>,
+    home: Option<PathBuf>,
+    folder: PathBuf,
+}
+
+impl Screen {
+    fn heading(&mut self, text: &str) {
+        if !self.lines.is_empty() {
+            self.lines.push(String::new());
+        }
+        self.line(text);
+    }
+
+    /// Adds a line, and cuts it at the edge of the screen.
+    fn line(&mut self, text: &str) {
+        let mut line: String = text.chars().take(WIDTH).collect();
+        if text.chars().count() > WIDTH {
+            line.pop();
+            line.push('…');
+        }
+        self.lines.push(line);
+    }
+
+    /// Adds rows of two columns, and counts the rows that are too many.
+    fn rows(&mut self, rows: &[(String, String)], more: &str) {
+        let shown = if rows.len() > MANY { MANY - 1 } else { rows.len() };
+        let width = rows.iter().map(|(first, _)| first.chars().count()).max().unwrap_or_default();
+        for (first, second) in &rows[..shown] {
+            self.line(&format!("  {first:width$}  {second}"));
+        }
+        if rows.len() > shown {
+            self.line(&format!("  and {} more{more}", rows.len() - shown));
+        }
+    }
+
+    /// Shows a path below the folder or the home folder in short.
+    fn path(&self, path: &Path) -> String {
+        if let Ok(rest) = path.strip_prefix(&self.folder) {
+            return rest.display().to_string();
+        }
+        match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(rest) => format!("~/{}", rest.display()),
+            None => path.display().to_string(),
+        }
+    }
+
+    fn paths<'c>(&self, changes: impl Iterator<Item = &'c Change>, most: usize) -> String {
+        plural::first(changes.map(|change| self.path(&change.path)), most)
+    }
+}
+
+/// Returns what a person reads before the question. Takes the source's offer out of `found`.
+pub(super) fn screen(wish: &Wish, found: &mut Found) -> Body {
+    let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
+    let home = disk::home().ok();
+    let mut screen = Screen { lines: Vec::new(), home: home.clone(), folder: PathBuf::new() };
+    let folder = screen.path(&wish.folder);
+    screen.folder.clone_from(&wish.folder);
+    let project = if wish.is_new { "new project" } else { "project" };
+    screen.heading(&format!("Found in {folder}, for {project} '{}':", wish.project));
+    content(&mut screen, found);
+    files(&mut screen, found);
+    programs(&mut screen, found);
+    connections(&mut screen, found);
+    screen.lines.push(String::new());
+    Body::Several(offer.into_iter().chain([Body::lines(screen.lines)]).collect())
+}
+
+fn content(screen: &mut Screen, found: &Found) {
+    let row = |group: &Group| {
+        let etc = if group.count > 1 { ", ..." } else { "" };
+        (group.counted(), format!("{}{etc}", group.example))
+    };
+    let rows: Vec<_> = found.groups.iter().map(row).collect();
+    match rows.is_empty() {
+        true => screen.line("  nothing new"),
+        false => screen.rows(&rows, ""),
+    }
+    let left: Vec<String> = found
+        .gathered
+        .account
+        .counted()
+        .filter(|(_, what, why)| *what == "skipped" && *why != "version control")
+        .map(|(count, _, why)| format!("{} ({why})", plural::count(count, "file")))
+        .collect();
+    if !left.is_empty() {
+        screen.line(&format!("  Left out: {}; see `mcpkg import . --dry-run -v`", plural::first(left, 3)));
+    }
+    if let Some(home) = &found.home {
+        let counts: Vec<_> = home.groups.iter().map(Group::counted).collect();
+        screen.line("In your home folder, and loaded in every folder, so not imported:");
+        screen.line(&format!("  {}", counts.join(", ")));
+        // A command is never cut, because it is there to be copied.
+        screen.lines.push(format!("  to import them too: {}", home.command));
+    }
+}
+
+fn files(screen: &mut Screen, found: &Found) {
+    let planned: Vec<&Change> = found.changes(Verdict::Write).chain(found.changes(Verdict::Person)).collect();
+    screen.heading("Would be written:");
+    let rows: Vec<_> = found.budgets.iter().map(|(before, after)| agent_row(before, after, &planned)).collect();
+    // There are at most eleven agents, and each of them matters.
+    let width = rows.iter().map(|(title, _)| title.len()).max().unwrap_or_default();
+    for (title, what) in rows {
+        screen.line(&format!("  {title:width$}  {what}"));
+    }
+    let blocks: Vec<&Change> = planned.iter().copied().filter(|change| adds_block(change)).collect();
+    if !blocks.is_empty() {
+        let paths = screen.paths(blocks.into_iter(), 3);
+        screen.line(&format!("  Gets a block, and your text in it stays: {paths}"));
+    }
+    let lacks = unsupported(found);
+    let shown = if lacks.len() > MANY / 2 { MANY / 2 - 1 } else { lacks.len() };
+    for (what, why) in &lacks[..shown] {
+        screen.line(&format!("  {what}:"));
+        screen.line(&format!("    {why}"));
+    }
+    if lacks.len() > shown {
+        screen.line(&format!("  and {} more reasons; see `mcpkg plan`", lacks.len() - shown));
+    }
+    for (verdict, why) in [
+        (Verdict::Edited, "Edited after a deploy, and not overwritten; see `mcpkg evolve propose`"),
+        (Verdict::Foreign, "Yours, and not overwritten; see `mcpkg diff`"),
+    ] {
+        if found.changes(verdict).next().is_some() {
+            screen.line(&format!("  {why}:"));
+            let paths = screen.paths(found.changes(verdict), 3);
+            screen.line(&format!("    {paths}"));
+        }
+    }
+}
+
+/// Returns what an agent gets: its files, and what it loads in a session.
+fn agent_row(before: &Budget, after: &Budget, planned: &[&Change]) -> (String, String) {
+    let target = after.target();
+    let count = planned.iter().filter(|change| change.targets.iter().any(|name| name == target.name())).count();
+    let files = plural::count(count, "file");
+    let (before, after) = (before.bytes(), after.bytes());
+    let loads = match before == after {
+        true => format!("loads {after} bytes (about {} tokens) in each session", after / 4),
+        false => format!("loads {before} -> {after} bytes (about {} -> {} tokens)", before / 4, after / 4),
+    };
+    (target.facts().title.to_owned(), format!("{files:>8}, {loads}"))
+}
+
+/// Returns what agents do not get, and why.
+fn unsupported(found: &Found) -> Vec<(String, &'static str)> {
+    let mut by_agent: BTreeMap<(Reason, &str), Vec<&str>> = BTreeMap::new();
+    for left in found.plan().desired.left_out.iter().filter(|left| left.reason != Reason::Broken) {
+        by_agent.entry((left.reason, left.target.facts().title)).or_default().push(&left.module_id);
+    }
+    let mut by_items: BTreeMap<(Reason, Vec<&str>), Vec<&str>> = BTreeMap::new();
+    for ((reason, title), ids) in by_agent {
+        by_items.entry((reason, ids)).or_default().push(title);
+    }
+    let line = |((reason, ids), titles): ((Reason, Vec<&str>), Vec<&str>)| {
+        let verb = if titles.len() == 1 { "does" } else { "do" };
+        let items = plural::count(ids.len(), "item");
+        (format!("{} {verb} not get {items} such as '{}'", listed(&titles), ids[0]), reason.text())
+    };
+    by_items.into_iter().map(line).collect()
+}
+
+fn programs(screen: &mut Screen, found: &Found) {
+    let runs = found.runs();
+    if runs.is_empty() {
+        return;
+    }
+    screen.heading("Agents will run this, so look at it:");
+    for (what, titles, paths) in grouped(&runs) {
+        let paths: Vec<String> = paths.into_iter().map(|path| screen.path(Path::new(path))).collect();
+        // Not cut: a person agrees to exactly this.
+        screen.lines.push(format!("  {what}"));
+        screen.lines.push(format!("    {titles}: {}", paths.join(", ")));
+    }
+}
+
+/// Groups what agents run, with the agents and the files.
+fn grouped(runs: &[Code]) -> Vec<(&str, String, Vec<&str>)> {
+    let mut groups: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
+    for code in runs {
+        let titles = code.targets.iter().map(|name| title(name));
+        match groups.iter_mut().find(|(what, ..)| *what == code.runs) {
+            Some((_, agents, paths)) => {
+                agents.extend(titles);
+                paths.push(&code.path);
+            }
+            None => groups.push((&code.runs, titles.collect(), vec![&code.path])),
+        }
+    }
+    groups.into_iter().map(|(what, agents, paths)| (what, agents.join(", "), paths)).collect()
+}
+
+fn title(id: &str) -> &str {
+    mcpkg_agents::agents::with_id(id).map_or(id, |agent| agent.title)
+}
+
+fn connections(screen: &mut Screen, found: &Found) {
+    let row = |connection: &Connection| (connection.agent.title.to_owned(), screen.path(&connection.file));
+    let rows: Vec<_> = found.to_connect().map(row).collect();
+    if !rows.is_empty() {
+        screen.heading("Would be connected to mcpkg:");
+        screen.rows(&rows, "; `mcpkg client list` lists the agents");
+    }
+    for connection in &found.connections {
+        if let State::Blocked(why) = &connection.state {
+            screen.line(&format!("  {} is not connected: {why}", connection.agent.title));
+        }
+    }
+}
+
+pub(super) fn question(wish: &Wish) -> String {
+    format!("Set up {} for {}?", wish.project, titles(wish.agents.iter().copied()))
+}
+
+fn titles(agents: impl Iterator<Item = &'static Agent>) -> String {
+    listed(&agents.map(|agent| agent.title).collect::<Vec<_>>())
+}
+
+/// Lists names: `Claude Code, Codex and Cursor`.
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// Returns the facts of the screen for programs.
+pub(super) fn data(wish: &Wish, found: &Found) -> Value {
+    let group = |group: &Group| json!({ "kind": group.noun, "count": group.count, "example": group.example });
+    let groups = |groups: &[Group]| groups.iter().map(group).collect::<Value>();
+    let planned: Vec<&Change> = found.changes(Verdict::Write).chain(found.changes(Verdict::Person)).collect();
+    let agent = |(before, after): &(Budget, Budget)| {
+        let name = after.target().name();
+        let count = planned.iter().filter(|change| change.targets.iter().any(|target| target == name)).count();
+        let (before, after) = (before.bytes(), after.bytes());
+        json!({ "agent": name, "files": count, "bytes_before": before, "bytes": after,
+            "tokens_before": before / 4, "tokens": after / 4 })
+    };
+    let connection = |connection: &Connection| {
+        let state = match &connection.state {
+            State::Missing => "missing",
+            State::Connected => "connected",
+            State::Blocked(_) => "blocked",
+        };
+        json!({ "agent": connection.agent.name, "path": connection.file, "state": state })
+    };
+    let paths = |verdict| found.changes(verdict).map(|change| change.path.display().to_string()).collect::<Vec<_>>();
+    json!({
+        "project": wish.project,
+        "new": wish.is_new,
+        "folder": wish.folder,
+        "source": wish.source,
+        "found": groups(&found.groups),
+        "skipped": found.gathered.account.left_out_data(),
+        "home": found.home.as_ref().map(|home| groups(&home.groups)),
+        "agents": found.budgets.iter().map(agent).collect::<Vec<_>>(),
+        "left_out": found.plan().desired.left_out.iter().map(crate::desired::LeftOut::json).collect::<Vec<_>>(),
+        "changes": planned.iter().map(|change| change.json()).collect::<Vec<_>>(),
+        "code": found.runs().iter().map(Code::json).collect::<Vec<_>>(),
+        "edited": paths(Verdict::Edited),
+        "foreign": paths(Verdict::Foreign),
+        "connections": found.connections.iter().map(connection).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the reply for a folder without anything for agents.
+pub(super) fn nothing(context: &Context, wish: &Wish) -> Reply {
+    let folder = wish.folder.display();
+    let sentence = format!("Found nothing for agents in {folder}, so there is nothing to set up");
+    let first = match wish.is_new {
+        true => format!(
+            "to start with a prompt of your own: `mcpkg project create {}`, then `mcpkg prompt create review 'Review the \
+             last change.'`",
+            quote(&wish.project)
+        ),
+        false => {
+            "to start with a prompt of your own: `mcpkg prompt create review 'Review the last change.'`".to_owned()
+        }
+    };
+    let reply = Reply::sentence(sentence, json!({ "project": wish.project, "folder": wish.folder, "found": [] }));
+    let reply = reply.hint(first).hint("to start with what others publish: `mcpkg up anthropics/skills`");
+    if context.database().exists() { reply } else { reply.hint("no database was created") }
+}
+
+/// Returns the reply if there is nothing to do, or nothing without a person.
+pub(super) fn quiet(wish: &Wish, found: &Found, data: Value) -> Reply {
+    let agents = plural::count(found.budgets.len(), "agent");
+    let read = if found.budgets.len() == 1 { "reads" } else { "read" };
+    let sentence = format!("Nothing changed: {agents} {read} project '{}'", wish.project);
+    let reply = with_left_alone(Reply::sentence(sentence, data), found);
+    without_person(reply, found)
+}
+
+/// Adds what was left out because only a person can allow it.
+fn without_person(mut reply: Reply, found: &Found) -> Reply {
+    let runs = found.runs();
+    if runs.is_empty() {
+        return reply;
+    }
+    let left = code::lines(&runs);
+    reply.warnings.extend(left.into_iter().take(runs.len()).map(|line| format!("left out: {line}")));
+    reply.differs = true;
+    reply.hint("only a person can allow what agents run: to see it and allow it, run `mcpkg up` at a terminal")
+}
+
+pub(super) fn dry_run(screen: Body, mut data: Value) -> Reply {
+    data["dry_run"] = true.into();
+    Reply::new(screen, data).hint("dry run: nothing was written")
+}
+
+/// Returns the reply after everything was done.
+pub(super) fn done(wish: &Wish, found: &Found, done: Done, is_by_person: bool, mut data: Value) -> Reply {
+    data["snapshot_id"] = json!(done.snapshot.map(|id| id.to_string()));
+    data["connected"] = done.connected.iter().map(|agent| agent.name).collect();
+    let files = plural::count(done.written, "file");
+    let connected = match done.connected.is_empty() {
+        true => String::new(),
+        false => format!("; connected {}", titles(done.connected.iter().copied())),
+    };
+    let sentence = format!("Set up project '{}': wrote {files}{connected}", wish.project);
+    let failed = done.connected.len() < found.to_connect().count();
+    let mut reply = with_left_alone(Reply::sentence(sentence, data), found);
+    reply.warnings.extend(done.warnings);
+    reply.failed = failed;
+    if !is_by_person {
+        reply = without_person(reply, found);
+    }
+    if !done.connected.is_empty() {
+        reply = reply.hint("restart running agents, then test the connections with `mcpkg client check`");
+    }
+    reply.hint(format!("to undo all of it: `mcpkg up --undo{}`", here(wish)))
+}
+
+/// Returns the folder as an argument.
+fn here(wish: &Wish) -> String {
+    let is_here = std::env::current_dir().is_ok_and(|here| here == wish.folder);
+    if is_here { String::new() } else { format!(" {}", quote(&wish.folder.to_string_lossy())) }
+}
+
+/// Adds hints about files that were left alone.
+fn with_left_alone(mut reply: Reply, found: &Found) -> Reply {
+    let count = |verdict| found.changes(verdict).count();
+    let (edited, foreign) = (count(Verdict::Edited), count(Verdict::Foreign));
+    let stay = |count: usize| if count == 1 { "stays" } else { "stay" };
+    if edited > 0 {
+        let (files, stay) = (plural::count(edited, "file"), stay(edited));
+        reply = reply.hint(format!(
+            "{files} edited after a deploy {stay} unchanged; to take the edits into the project: `mcpkg evolve propose`"
+        ));
+    }
+    if foreign > 0 {
+        let (files, stay) = (plural::count(foreign, "file"), stay(foreign));
+        reply =
+            reply.hint(format!("{files} of yours {stay} unchanged; to see what a deploy would change: `mcpkg diff`"));
+    }
+    reply
+}

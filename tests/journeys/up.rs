@@ -1,0 +1,312 @@
+//! `mcpkg up`: one command and one question, from folders of several agents to all of them reading the same, and back.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Ground, Ran, Scratch, Tree, Upstream, at_a_terminal, screen_at, skill, skipped, typed_on};
+
+const AGENTS: &str = "claude-code,codex,cursor,gemini,opencode";
+
+/// A home with five agents' folders, and a project with files of five agents. There is no database yet.
+fn ground() -> Ground {
+    let ground = Ground::below(Scratch::new());
+    for (name, content) in [
+        (".claude.json", "{ \"theme\": \"dark\" }\n"),
+        (".claude/commands/mine.md", "Mine\n"),
+        (".codex/config.toml", "model = \"x\" # mine\n"),
+        (".cursor/mcp.json", "{}"),
+        (".gemini/settings.json", "{\n\t\"a\": 1\n}\n"),
+    ] {
+        ground.scratch.file(&format!("ground/home/{name}"), content);
+    }
+    for (name, content) in [
+        ("CLAUDE.md", "# House rules\n\nUse British spelling.\n"),
+        ("AGENTS.md", "Run `make test`.\n"),
+        (".claude/commands/review.md", "---\ndescription: Review\n---\nReview $ARGUMENTS\n"),
+        (".claude/skills/release/SKILL.md", "---\nname: release\ndescription: Cut a release.\n---\n1. Tag.\n"),
+        (".cursor/rules/ts.mdc", "---\ndescription: TS\nglobs: \"**/*.ts\"\nalwaysApply: false\n---\nBe strict.\n"),
+        (".github/instructions/py.instructions.md", "---\napplyTo: \"**/*.py\"\n---\nUse black.\n"),
+        (".gemini/commands/gem.toml", "description = \"Gem\"\nprompt = \"Polish {{args}}\"\n"),
+        (".opencode/agent/critic.md", "---\ndescription: A critic\nmode: subagent\n---\nCriticise.\n"),
+        ("main.rs", "fn main() {}\n"),
+    ] {
+        ground.put(name, content, 0o644);
+    }
+    ground
+}
+
+fn with_server(ground: &Ground) {
+    ground.put(
+        ".mcp.json",
+        "{ \"mcpServers\": { \"files\": { \"command\": \"npx\", \"args\": [\"-y\", \"files\"] } } }\n",
+        0o644,
+    );
+}
+
+/// The binary, with no agent on PATH, and with its data outside of what is compared.
+fn command(ground: &Ground, arguments: &[&str]) -> Command {
+    let mut command = ground.command();
+    command.env("PATH", "/usr/bin:/bin").env("XDG_DATA_HOME", ground.scratch.path().join("data"));
+    command.env("XDG_CACHE_HOME", ground.scratch.path().join("cache"));
+    command.arg("up").args(arguments);
+    command
+}
+
+fn run(ground: &Ground, arguments: &[&str]) -> Ran {
+    ground.scratch.finish(&mut command(ground, arguments))
+}
+
+#[track_caller]
+fn ok(ground: &Ground, arguments: &[&str]) -> Ran {
+    let ran = run(ground, arguments);
+    assert_eq!(ran.status, 0, "mcpkg up {}\n{ran}", arguments.join(" "));
+    ran
+}
+
+#[track_caller]
+fn data(ground: &Ground, arguments: &[&str]) -> Value {
+    let ran = ok(ground, &[arguments, &["--json"]].concat());
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}\n{ran}"))
+}
+
+/// Answers the question at a terminal; `None` where there is none.
+fn asked(ground: &Ground, arguments: &[&str], answer: &str) -> Option<String> {
+    typed_on(80, &command(ground, arguments), "[y/N", &format!("{answer}\n"))
+}
+
+#[test]
+fn five_agents_read_the_same_and_everything_goes_back_to_the_byte() {
+    let ground = ground();
+    with_server(&ground);
+    let first = ground.tree();
+    let up = ["--agents", AGENTS];
+    let Some(said) = asked(&ground, &up, "y") else { return skipped("there is no script(1)") };
+    assert!(said.contains("Set up root for Claude Code, Codex, Cursor, Gemini CLI and OpenCode? [y/N"), "{said}");
+    assert!(said.contains("'files' starts npx -y files"), "{said}");
+    assert!(said.contains("connected Claude Code, Codex, Cursor, Gemini CLI and OpenCode"), "{said}");
+    // Instructions of all agents, for those that read AGENTS.md and for Claude Code.
+    let shared = ground.read("AGENTS.md");
+    assert!(shared.contains("British spelling") && shared.contains("make test"), "{shared}");
+    assert!(ground.read(".claude/rules/AGENTS.md").contains("make test"));
+    assert!(ground.read("GEMINI.md").contains("@AGENTS.md"));
+    // The command of one agent, for the others.
+    assert!(ground.read(".cursor/commands/gem.md").contains("Polish"));
+    assert!(ground.read(".gemini/commands/review.toml").contains("Review"));
+    assert!(ground.read(".opencode/command/review.md").contains("Review"));
+    for file in [".agents/skills/release/SKILL.md", ".claude/rules/ts.md", ".cursor/rules/py.mdc", ".codex/config.toml"]
+    {
+        assert!(ground.root().join(file).is_file(), "{file}");
+    }
+    for file in [".claude.json", ".codex/config.toml", ".cursor/mcp.json", ".gemini/settings.json"] {
+        let text = std::fs::read_to_string(ground.home().join(file)).expect("a file");
+        assert!(text.contains("serve"), "{file}: {text}");
+    }
+    let again = ok(&ground, &["--agents", AGENTS, "--yes"]);
+    assert_eq!(again.stdout, "Nothing changed: 5 agents read project 'root'\n", "{again}");
+    let said = asked(&ground, &["--undo"], "y").expect("a terminal");
+    assert!(said.contains("disconnected 5 agents"), "{said}");
+    ground.tree().assert_is(&first, "after --undo");
+    assert!(said.contains("mcpkg project delete root"), "{said}");
+    ground.ok(&["project", "show", "root"]);
+    let none = ok(&ground, &["--undo", "--yes"]);
+    assert!(none.stdout.starts_with("Nothing to undo"), "{none}");
+}
+
+#[test]
+fn the_screen_fits_and_no_writes_nothing() {
+    let ground = ground();
+    with_server(&ground);
+    let first = ground.tree();
+    let shown = screen_at((80, 40), &command(&ground, &["--agents", AGENTS]), "[y/N", "n\n");
+    let Some((rows, said, status)) = shown else { return skipped("there is no script(1)") };
+    let screen = rows.join("\n");
+    assert_eq!(status, 1, "{said}");
+    assert!(screen.contains("Found in ~/../root") || screen.contains("Found in "), "{screen}");
+    for part in ["2 commands", "1 skill", "4 rules", "1 subagent", "1 MCP server", "Would be written:", "tokens"] {
+        assert!(screen.contains(part), "{part} is not on the screen:\n{screen}");
+    }
+    assert!(screen.contains("Set up root for"), "{screen}");
+    assert!(!ground.scratch.db().exists(), "the database was made before the answer");
+    ground.tree().assert_is(&first, "after no");
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let ground = ground();
+    let first = ground.tree();
+    let shown = data(&ground, &["--agents", AGENTS, "--dry-run"]);
+    assert_eq!((&shown["dry_run"], &shown["new"]), (&true.into(), &true.into()));
+    assert_eq!(shown["home"][0]["kind"], "command", "{shown:#}");
+    ground.tree().assert_is(&first, "after a dry run");
+    if ground.scratch.is_file() {
+        assert!(!ground.scratch.db().exists());
+    }
+    ok(&ground, &["--agents", "codex", "--yes"]);
+    ground.put("CLAUDE.md", "# Others\n", 0o644);
+    let (before, bytes) = (ground.tree(), ground.scratch.bytes());
+    let shown = data(&ground, &["--agents", AGENTS, "--dry-run"]);
+    assert_eq!(shown["found"][0]["kind"], "rule", "{shown:#}");
+    before.assert_is(&ground.tree(), "after a dry run");
+    assert!(bytes == ground.scratch.bytes(), "the database changed");
+}
+
+#[test]
+fn only_the_difference_is_taken_and_written() {
+    let ground = ground();
+    let up = ["--agents", "claude-code,codex,cursor", "--yes"];
+    ok(&ground, &up);
+    let held = |ground: &Ground| ground.ok(&["resource", "list"]).lines().count();
+    let before = held(&ground);
+    // The user's own file is edited, and a file that a deploy wrote.
+    ground.put("CLAUDE.md", "# House rules\n\nUse American spelling.\n", 0o644);
+    let deployed = ".agents/skills/release/SKILL.md";
+    let edited = ground.read(deployed) + "2. Announce it.\n";
+    ground.put(deployed, &edited, 0o644);
+    let changed = data(&ground, &up);
+    assert_eq!((&changed["found"][0]["kind"], &changed["found"][0]["count"]), (&"rule".into(), &1.into()));
+    assert!(changed["edited"][0].as_str().is_some_and(|path| path.ends_with(deployed)), "{changed:#}");
+    assert!(ground.read("AGENTS.md").contains("American"));
+    assert_eq!(ground.read(deployed), edited);
+    assert_eq!(held(&ground), before, "what a deploy wrote came in as new");
+    let again = ok(&ground, &up);
+    assert!(again.stdout.starts_with("Nothing changed") && again.stderr.contains("mcpkg evolve propose"), "{again}");
+    // The project's version is newer than the file, so the file does not replace it.
+    ground.ok(&["prompt", "update", "review", "--content", "Review $ARGUMENTS twice\n"]);
+    ok(&ground, &up);
+    assert!(ground.ok(&["prompt", "show", "review"]).contains("twice"));
+    assert!(ground.read(".cursor/commands/review.md").contains("twice"));
+    assert!(!ground.read(".claude/commands/review.md").contains("twice"), "the user's own file was overwritten");
+}
+
+#[test]
+fn what_agents_would_run_needs_a_person() {
+    let ground = ground();
+    with_server(&ground);
+    let up = ["--agents", "claude-code,codex"];
+    let ran = run(&ground, &[&up[..], &["--yes"]].concat());
+    assert_eq!(ran.status, 3, "{ran}");
+    assert!(ran.stderr.contains("left out: Codex will run this code: 'files' starts npx -y files"), "{ran}");
+    assert!(!ground.root().join(".codex/config.toml").exists() && ground.root().join(".agents/skills").exists());
+    let again = run(&ground, &[&up[..], &["--yes"]].concat());
+    assert_eq!((again.status, again.stdout.starts_with("Nothing changed")), (3, true), "{again}");
+    let Some(said) = asked(&ground, &up, "y") else { return skipped("there is no script(1)") };
+    assert!(said.contains("'files' starts npx -y files"), "{said}");
+    assert!(ground.read(".codex/config.toml").contains("npx"));
+    ok(&ground, &[&up[..], &["--yes"]].concat());
+}
+
+#[test]
+fn a_repository_is_added_as_a_source() {
+    let ground = Ground::below(Scratch::new());
+    let first = ground.tree();
+    let upstream = Upstream::new(&[("skills/tidy/SKILL.md", &skill("tidy", "Tidy up.\n"))]);
+    let up = [&*upstream.url(), "--agents", "codex", "--no-connect"];
+    let Some(said) = asked(&ground, &up, "y") else { return skipped("there is no script(1)") };
+    assert!(said.contains("tidy") && said.contains("licence"), "{said}");
+    assert!(ground.read(".agents/skills/tidy/SKILL.md").contains("Tidy up"));
+    assert!(ground.ok(&["source", "list"]).contains("kit"));
+    let again = ok(&ground, &[&up[..], &["--yes"]].concat());
+    assert!(again.stdout.starts_with("Nothing changed"), "{again}");
+    ok(&ground, &["--undo", "--yes"]);
+    ground.tree().assert_is(&first, "after --undo");
+}
+
+#[test]
+fn a_connection_that_was_there_stays() {
+    let ground = ground();
+    let mut add = command(&ground, &[]);
+    add = {
+        let mut other = Command::new(add.get_program());
+        add.get_envs().for_each(|(name, value)| drop(value.map(|value| other.env(name, value))));
+        other.current_dir(ground.root()).args(["client", "add", "codex"]);
+        other
+    };
+    let added = ground.scratch.finish(&mut add);
+    assert_eq!(added.status, 0, "{added}");
+    let before = ground.tree();
+    let ran = ok(&ground, &["--agents", "codex,cursor", "--yes"]);
+    assert!(ran.stdout.contains("connected Cursor\n"), "{ran}");
+    ok(&ground, &["--undo", "--yes"]);
+    ground.tree().assert_is(&before, "after --undo");
+}
+
+#[test]
+fn where_nothing_can_be_set_up_it_says_why() {
+    let ground = ground();
+    let home = ground.home().display().to_string();
+    for (folder, why) in [
+        (home.as_str(), "is your home folder"),
+        ("/", "is a folder above your home folder"),
+        ("../home/.claude/commands", "belongs to an agent"),
+        ("./nowhere", "There is no folder"),
+    ] {
+        let ran = run(&ground, &[folder, "--yes"]);
+        assert!(ran.status != 0 && ran.stderr.contains(why), "{folder}\n{ran}");
+    }
+    let nobody = run(&ground, &["--agents", "codex"]);
+    assert!(nobody.status == 1 && nobody.stderr.contains("--yes") && nobody.stderr.contains("--dry-run"), "{nobody}");
+    let unknown = run(&ground, &["--agents", "emacs", "--yes"]);
+    assert_eq!(unknown.status, 2, "{unknown}");
+    let not_set_up = run(&ground, &["--undo", "--yes"]);
+    assert!(not_set_up.status == 1 && not_set_up.stderr.contains("is not bound to a project"), "{not_set_up}");
+    // A folder without anything for agents is no failure, and asks nothing.
+    ground.scratch.file("ground/root/empty/main.rs", "fn main() {}\n");
+    let first = ground.tree();
+    let empty = ok(&ground, &["empty", "--agents", "codex", "--yes"]);
+    assert!(empty.stdout.starts_with("Found nothing for agents"), "{empty}");
+    assert!(
+        empty.stderr.contains("mcpkg prompt create") && empty.stderr.contains("mcpkg up anthropics/skills"),
+        "{empty}"
+    );
+    ground.tree().assert_is(&first, "after nothing");
+    // Without an agent, there is nobody to set it up for.
+    std::fs::remove_dir_all(ground.home()).expect("the home goes");
+    std::fs::create_dir(ground.home()).expect("an empty one");
+    let nobody = run(&ground, &["--yes"]);
+    assert!(nobody.status == 1 && nobody.stderr.contains("--agents claude-code,codex"), "{nobody}");
+}
+
+#[test]
+fn after_a_kill_the_next_run_carries_on() {
+    let whole = {
+        let ground = ground();
+        ok(&ground, &["--agents", "claude-code,codex", "--yes"]);
+        Tree::of(&ground.root())
+    };
+    for pause in [20, 60, 100, 150, 200, 300, 400] {
+        let ground = ground();
+        let first = ground.tree();
+        let mut killed = command(&ground, &["--agents", "claude-code,codex", "--yes"]).spawn().expect("mcpkg starts");
+        std::thread::sleep(Duration::from_millis(pause));
+        killed.kill().expect("a kill");
+        killed.wait().expect("it ends");
+        ok(&ground, &["--agents", "claude-code,codex", "--yes"]);
+        Tree::of(&ground.root()).assert_is(&whole, &format!("killed after {pause} ms"));
+        ok(&ground, &["--undo", "--yes"]);
+        ground.tree().assert_is(&first, &format!("killed after {pause} ms, and --undo"));
+    }
+    let ground = ground();
+    ground.ok(&["project", "create", "root"]);
+    ground.ok(&["project", "select", "root", "--here"]);
+    ground.ok(&["import", "."]);
+    ok(&ground, &["--agents", "claude-code,codex", "--yes"]);
+    Tree::of(&ground.root()).assert_is(&whole, "after an import alone");
+}
+
+#[test]
+fn a_folder_has_a_project_of_its_own() {
+    let ground = ground();
+    ok(&ground, &["--agents", "codex", "--no-connect", "--yes"]);
+    ground.scratch.file("ground/more/root/CLAUDE.md", "# Another\n");
+    let other = data(&ground, &["../more/root", "--agents", "codex", "--no-connect", "--yes"]);
+    assert_eq!(other["project"], "root-2");
+    // In a folder below, it is the same project.
+    let mut below = command(&ground, &["--agents", "codex", "--no-connect", "--yes"]);
+    below.current_dir(ground.root().join(".claude/commands"));
+    let ran = ground.scratch.finish(&mut below);
+    assert_eq!(ran.stdout, "Nothing changed: 1 agent reads project 'root'\n", "{ran}");
+    let (said, _) = at_a_terminal(&command(&ground, &["--undo"]), "n\n").unwrap_or_default();
+    assert!(said.is_empty() || said.contains("Take back what was set up in"), "{said}");
+}
