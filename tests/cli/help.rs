@@ -41,15 +41,15 @@ fn mcpkg_alone_is_one_screen() {
     Usage: mcpkg COMMAND [OPTIONS]
 
     Begin with:
+      mcpkg up                              set up this folder for all your agents
       mcpkg demo                            try mcpkg in a scratch folder
-      mcpkg init                            create your database
       mcpkg import . --create-project app   import a folder's rules and skills
       mcpkg client add claude-code          let an agent read your content over MCP
       mcpkg deploy                          show what a deploy would write to disk
       mcpkg console                         see what agents ask for, and decide
 
     Commands:
-      Start                 demo, console, init, help, version, completions, man
+      Start                 up, demo, console, init, help, version, completions, man
       Content               project, prompt, resource, skill, mcp, agent-file,
                             search
       Agents                plan, diff, preview, deploy, status, rollback, explain,

@@ -54,11 +54,10 @@ pub struct Add {
     dry_run: bool,
 }
 
-impl Add {
-    pub fn of(source: &str, only: &[String]) -> Self {
-        let (source, only) = (source.to_owned(), only.to_vec());
-        Self { source, only, reference: None, path: None, prefix: None, name: None, kind: None, dry_run: false }
-    }
+/// Adds a source to the project, as `mcpkg source add` does.
+pub fn add(source: &str, only: &[String], context: &Context) -> Result<Reply> {
+    let (source, only) = (source.to_owned(), only.to_vec());
+    Add { source, only, reference: None, path: None, prefix: None, name: None, kind: None, dry_run: false }.run(context)
 }
 
 impl Operation for Add {

@@ -32,8 +32,10 @@ mod tree;
 mod update;
 mod write;
 
-use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Context, Entry, Operation, Reply};
+pub use add::add;
+
+use mcpkg_base::error::{Code, Error};
+use mcpkg_core::op::Entry;
 
 pub const OPS: &[Entry] = &[
     Entry::of::<add::Add>(),
@@ -45,11 +47,6 @@ pub const OPS: &[Entry] = &[
     Entry::of::<lock::Lock>(),
     Entry::of::<install::Install>(),
 ];
-
-/// Adds a source to the project, as `mcpkg source add` does.
-pub fn add(source: &str, only: &[String], context: &Context) -> Result<Reply> {
-    add::Add::of(source, only).run(context)
-}
 
 /// Returns the error for a source that is not in the expected state.
 fn changed(message: impl Into<String>) -> Error {

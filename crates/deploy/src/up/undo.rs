@@ -62,10 +62,12 @@ pub(super) fn undo(context: &Context, what: Option<&str>, dry_run: bool) -> Resu
     if let Some(first) = edited.first() {
         let count = plural::count(edited.len(), "file");
         let why = format!("{count} changed after the deploy, such as `{}`; nothing was changed", first.path.display());
-        let flags = format!("--project {} --root {}", project.name, quote(&folder.to_string_lossy()));
+        let (name, root) = (&project.name, quote(&folder.to_string_lossy()));
         return Err(Error::new(Code::AdoptConfirmRequired, why)
-            .hint(format!("see them: `mcpkg rollback --to pristine --dry-run {flags}`"))
-            .hint(format!("restore them too, and keep the changes: `mcpkg rollback --to pristine --adopt {flags}`")));
+            .hint(format!("see them: `mcpkg rollback --to pristine --project {name} --root {root} --dry-run`"))
+            .hint(format!(
+                "restore them too, and keep the edits: `mcpkg rollback --to pristine --project {name} --root {root} --adopt`"
+            )));
     }
     (context.ask)(Body::Several(screen), &format!("Take back what was set up in {}?", folder.display()))?;
     let mut warnings = Vec::new();
