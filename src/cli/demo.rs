@@ -62,9 +62,8 @@ pub(super) fn run(_matches: &ArgMatches, globals: &Globals, output: &Output) -> 
     demo.roll_back()?;
     demo.back_up()?;
     demo.say(
-        "\nNow with your own files:\n  mcpkg init                      create your database and show the next steps\n  \
-         mcpkg project create NAME       create a project; the first one is selected\n  \
-         mcpkg import CLAUDE.md .claude  import the files that you have\n",
+        "\nNow with your own files:\n  mcpkg up         set up a folder: import, deploy and connect, after one question\n  \
+         mcpkg up --undo  take all of it back\n",
     )?;
     Ok(0)
 }

@@ -119,16 +119,20 @@ fn the_screen_fits_and_no_writes_nothing() {
     let ground = ground();
     with_server(&ground);
     let first = ground.tree();
-    let shown = screen_at((80, 40), &command(&ground, &["--agents", AGENTS]), "[y/N", "n\n");
+    let every = "claude-code,codex,cursor,vscode,windsurf,gemini,copilot,opencode,antigravity,kiro";
+    let shown = screen_at((80, 40), &command(&ground, &["--agents", every]), "[y/N", "n\n");
     let Some((rows, said, status)) = shown else { return skipped("there is no script(1)") };
     let screen = rows.join("\n");
     assert_eq!(status, 1, "{said}");
-    assert!(screen.contains("Found in ~/../root") || screen.contains("Found in "), "{screen}");
+    // Nothing has scrolled away.
+    assert!(screen.contains("Found in "), "{screen}");
     for part in ["2 commands", "1 skill", "4 rules", "1 subagent", "1 MCP server", "Would be written:", "tokens"] {
         assert!(screen.contains(part), "{part} is not on the screen:\n{screen}");
     }
     assert!(screen.contains("Set up root for"), "{screen}");
-    assert!(!ground.scratch.db().exists(), "the database was made before the answer");
+    if ground.scratch.is_file() {
+        assert!(!ground.scratch.db().exists(), "the database was made before the answer");
+    }
     ground.tree().assert_is(&first, "after no");
 }
 

@@ -26,6 +26,9 @@ const WIDTH: usize = 78;
 /// The most lines of a list. What agents would run is always listed in full.
 const MANY: usize = 6;
 
+/// The most agents that are listed with what they get.
+const AGENTS: usize = 8;
+
 /// Collects the lines of the screen.
 struct Screen {
     lines: Vec<String>,
@@ -52,8 +55,8 @@ impl Screen {
     }
 
     /// Adds rows of two columns, and counts the rows that are too many.
-    fn rows(&mut self, rows: &[(String, String)], more: &str) {
-        let shown = if rows.len() > MANY { MANY - 1 } else { rows.len() };
+    fn rows(&mut self, rows: &[(String, String)], most: usize, more: &str) {
+        let shown = if rows.len() > most { most - 1 } else { rows.len() };
         let width = rows.iter().map(|(first, _)| first.chars().count()).max().unwrap_or_default();
         for (first, second) in &rows[..shown] {
             self.line(&format!("  {first:width$}  {second}"));
@@ -104,7 +107,7 @@ fn content(screen: &mut Screen, found: &Found) {
     let rows: Vec<_> = found.groups.iter().map(row).collect();
     match rows.is_empty() {
         true => screen.line("  nothing new"),
-        false => screen.rows(&rows, ""),
+        false => screen.rows(&rows, MANY, ""),
     }
     let left: Vec<String> = found
         .gathered
@@ -118,8 +121,7 @@ fn content(screen: &mut Screen, found: &Found) {
     }
     if let Some(home) = &found.home {
         let counts: Vec<_> = home.groups.iter().map(Group::counted).collect();
-        screen.line("In your home folder, and loaded in every folder, so not imported:");
-        screen.line(&format!("  {}", counts.join(", ")));
+        screen.line(&format!("In your home folder, which loads everywhere anyway: {}", counts.join(", ")));
         // A command is never cut, because it is there to be copied.
         screen.lines.push(format!("  to import them too: {}", home.command));
     }
@@ -129,11 +131,7 @@ fn files(screen: &mut Screen, found: &Found) {
     let planned: Vec<&Change> = found.changes(Verdict::Write).chain(found.changes(Verdict::Person)).collect();
     screen.heading("Would be written:");
     let rows: Vec<_> = found.budgets.iter().map(|(before, after)| agent_row(before, after, &planned)).collect();
-    // There are at most eleven agents, and each of them matters.
-    let width = rows.iter().map(|(title, _)| title.len()).max().unwrap_or_default();
-    for (title, what) in rows {
-        screen.line(&format!("  {title:width$}  {what}"));
-    }
+    screen.rows(&rows, AGENTS, " agents");
     let blocks: Vec<&Change> = planned.iter().copied().filter(|change| adds_block(change)).collect();
     if !blocks.is_empty() {
         let paths = screen.paths(blocks.into_iter(), 3);
@@ -230,7 +228,7 @@ fn connections(screen: &mut Screen, found: &Found) {
     let rows: Vec<_> = found.to_connect().map(row).collect();
     if !rows.is_empty() {
         screen.heading("Would be connected to mcpkg:");
-        screen.rows(&rows, "; `mcpkg client list` lists the agents");
+        screen.rows(&rows, MANY, "; `mcpkg client list` lists the agents");
     }
     for connection in &found.connections {
         if let State::Blocked(why) = &connection.state {
