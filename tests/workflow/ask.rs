@@ -19,7 +19,9 @@ cat >"$NOTES/prompt"
 pwd >"$NOTES/folder"
 printf '%s\n' "$@" >"$NOTES/arguments"
 env >"$NOTES/variables"
+stay() { sleep 1000 & echo $! >"$NOTES/child.new" && mv "$NOTES/child.new" "$NOTES/child"; wait; }
 case $DOES in
+stall) stay ;;
 fail) echo 'no credit' >&2; exit 3 ;;
 forge) printf '%s\n' '{"type":"assistant","message":{"content":[{"type":"text","text":"done\u001b[2J\u001b]52;c;aGk=\u0007 password: hunter2hunter2"}]}}'; exit ;;
 esac
@@ -47,7 +49,7 @@ echo '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&3
 call 2 tools/call '{"name":"search_commands","arguments":{"query":"prompt"}}'
 call 3 tools/call '{"name":"propose_workflow","arguments":{"yaml":"workflow: app\nsteps:\n  - id: a\n    run: mcpkg:command:search\n    with:\n      query: x\n"}}'
 case $DOES in
-hang) sleep 1000 & echo $! >"$NOTES/child.new" && mv "$NOTES/child.new" "$NOTES/child"; wait ;;
+hang) stay ;;
 esac
 echo 'a warning that is no JSON'
 echo '{"type":"assistant","message":{"content":[{"type":"text","text":"I made it."}]}}'
@@ -254,7 +256,7 @@ fn a_run_that_takes_too_long_is_ended() {
     if !ground.approve("claude-code") {
         return;
     }
-    let ran = ground.scratch.finish(ground.command("hang").args(["ask", "--timeout", "5s", TEXT]));
+    let ran = ground.scratch.finish(ground.command("stall").args(["ask", "--timeout", "3s", TEXT]));
     assert_eq!(ran.status, 1, "{ran}");
     assert!(ran.stderr.contains("did not finish in time") && ran.stderr.contains("--timeout"), "{ran}");
     assert_gone(&awaited(&ground.scratch.path().join("notes/child")));
