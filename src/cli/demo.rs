@@ -62,7 +62,7 @@ pub(super) fn run(_matches: &ArgMatches, globals: &Globals, output: &Output) -> 
     demo.roll_back()?;
     demo.back_up()?;
     demo.say(
-        "\nNow with your own files:\n  mcpkg up         set up a folder: import, deploy and connect, after one question\n  \
+        "\nNow with your own files:\n  mcpkg up         set up a folder for your agents, after one question\n  \
          mcpkg up --undo  take all of it back\n",
     )?;
     Ok(0)

@@ -14,7 +14,7 @@ fn the_demo_shows_the_main_job_and_leaves_what_is_the_users_alone() {
         "the change reaches the other agents",
         "the folder is empty again",
         "its contents match their SHA-256",
-        "mcpkg import CLAUDE.md .claude",
+        "mcpkg up --undo",
     ] {
         assert!(shown.stdout.contains(part), "{part}\n{shown}");
     }

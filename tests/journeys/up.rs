@@ -129,7 +129,7 @@ fn the_screen_fits_and_no_writes_nothing() {
     for part in ["2 commands", "1 skill", "4 rules", "1 subagent", "1 MCP server", "Would be written:", "tokens"] {
         assert!(screen.contains(part), "{part} is not on the screen:\n{screen}");
     }
-    assert!(screen.contains("Set up root for"), "{screen}");
+    assert!(screen.contains("Set up root for 10 agents?"), "{screen}");
     if ground.scratch.is_file() {
         assert!(!ground.scratch.db().exists(), "the database was made before the answer");
     }

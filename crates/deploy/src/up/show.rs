@@ -26,8 +26,14 @@ const WIDTH: usize = 78;
 /// The most lines of a list. What agents would run is always listed in full.
 const MANY: usize = 6;
 
-/// The most agents that are listed with what they get.
+/// The most agents that are listed with what they get, those that are listed with their files, and those that the question
+/// names.
 const AGENTS: usize = 8;
+const CONNECTIONS: usize = 5;
+const NAMED: usize = 6;
+
+/// The most reasons why agents do not get something. Each takes two lines.
+const REASONS: usize = 2;
 
 /// Collects the lines of the screen.
 struct Screen {
@@ -138,13 +144,13 @@ fn files(screen: &mut Screen, found: &Found) {
         screen.line(&format!("  Gets a block, and your text in it stays: {paths}"));
     }
     let lacks = unsupported(found);
-    let shown = if lacks.len() > MANY / 2 { MANY / 2 - 1 } else { lacks.len() };
+    let shown = if lacks.len() > REASONS { REASONS - 1 } else { lacks.len() };
     for (what, why) in &lacks[..shown] {
         screen.line(&format!("  {what}:"));
         screen.line(&format!("    {why}"));
     }
     if lacks.len() > shown {
-        screen.line(&format!("  and {} more reasons; see `mcpkg plan`", lacks.len() - shown));
+        screen.line(&format!("  and {} more such lines; see `mcpkg plan`", lacks.len() - shown));
     }
     for (verdict, why) in [
         (Verdict::Edited, "Edited after a deploy, and not overwritten; see `mcpkg evolve propose`"),
@@ -196,10 +202,10 @@ fn programs(screen: &mut Screen, found: &Found) {
     }
     screen.heading("Agents will run this, so look at it:");
     for (what, titles, paths) in grouped(&runs) {
-        let paths: Vec<String> = paths.into_iter().map(|path| screen.path(Path::new(path))).collect();
+        let paths = plural::first(paths.into_iter().map(|path| screen.path(Path::new(path))), 3);
         // Not cut: a person agrees to exactly this.
         screen.lines.push(format!("  {what}"));
-        screen.lines.push(format!("    {titles}: {}", paths.join(", ")));
+        screen.lines.push(format!("    {titles}: {paths}"));
     }
 }
 
@@ -228,7 +234,7 @@ fn connections(screen: &mut Screen, found: &Found) {
     let rows: Vec<_> = found.to_connect().map(row).collect();
     if !rows.is_empty() {
         screen.heading("Would be connected to mcpkg:");
-        screen.rows(&rows, MANY, "; `mcpkg client list` lists the agents");
+        screen.rows(&rows, CONNECTIONS, "; `mcpkg client list` lists the agents");
     }
     for connection in &found.connections {
         if let State::Blocked(why) = &connection.state {
@@ -238,7 +244,11 @@ fn connections(screen: &mut Screen, found: &Found) {
 }
 
 pub(super) fn question(wish: &Wish) -> String {
-    format!("Set up {} for {}?", wish.project, titles(wish.agents.iter().copied()))
+    let agents = match wish.agents.len() {
+        count if count > NAMED => plural::count(count, "agent"),
+        _ => titles(wish.agents.iter().copied()),
+    };
+    format!("Set up {} for {agents}?", wish.project)
 }
 
 fn titles(agents: impl Iterator<Item = &'static Agent>) -> String {
@@ -343,9 +353,10 @@ pub(super) fn done(wish: &Wish, found: &Found, done: Done, is_by_person: bool, m
     data["snapshot_id"] = json!(done.snapshot.map(|id| id.to_string()));
     data["connected"] = done.connected.iter().map(|agent| agent.name).collect();
     let files = plural::count(done.written, "file");
-    let connected = match done.connected.is_empty() {
-        true => String::new(),
-        false => format!("; connected {}", titles(done.connected.iter().copied())),
+    let connected = match done.connected.len() {
+        0 => String::new(),
+        count if count > NAMED => format!("; connected {}", plural::count(count, "agent")),
+        _ => format!("; connected {}", titles(done.connected.iter().copied())),
     };
     let sentence = format!("Set up project '{}': wrote {files}{connected}", wish.project);
     let failed = done.connected.len() < found.to_connect().count();
