@@ -219,6 +219,8 @@ impl App {
             KeyCode::Up | KeyCode::Char('k') => picking.step(-1),
             KeyCode::PageDown => picking.step(page),
             KeyCode::PageUp => picking.step(-page),
+            KeyCode::Char('g') | KeyCode::Home => picking.step(isize::MIN / 2),
+            KeyCode::Char('G') | KeyCode::End => picking.step(isize::MAX / 2),
             KeyCode::Enter => self.take_pick(tasks),
             KeyCode::Char('/') => self.typing = Typing::Pick,
             KeyCode::Esc => editor.lower = Lower::Findings,

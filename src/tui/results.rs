@@ -97,7 +97,8 @@ impl App {
             }
             Saved::Overtaken(versions) => {
                 let who = if versions.by.is_empty() { "Somebody" } else { versions.by.as_str() };
-                let what = format!("{who} saved this workflow in the meantime; nothing was overwritten");
+                let did = if versions.of_draft { "edited this draft" } else { "saved this workflow" };
+                let what = format!("{who} {did} in the meantime; nothing was overwritten");
                 if let Some(editor) = editor {
                     editor.document.follow(&versions);
                     editor.lower = Lower::Meanwhile(Box::new(versions));

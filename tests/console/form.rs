@@ -158,3 +158,35 @@ fn a_stale_draft_shows_both_sides_and_is_saved_on_top() {
     screen.wait("Approved draft");
     assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), format!("# theirs\n{draft}"));
 }
+
+#[test]
+fn a_draft_that_somebody_else_edited_is_not_overwritten() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "claude-code");
+    client.result("tools/call", json!({ "name": "propose_workflow", "arguments": { "yaml": WRITTEN } }));
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("DRAFT");
+    screen.keys("e");
+    screen.wait("f fix  p plan");
+    screen.keys("ge");
+    screen.wait("TYPING");
+    screen.keys("# mine\r\u{1b}");
+    screen.wait("# mine");
+    let drafts = ground.scratch.json(&["draft", "list"]);
+    let id = drafts["drafts"][0]["id"].as_str().expect("an id");
+    ground.scratch.file("w.yaml", WRITTEN.replace("plan: small", "plan: large"));
+    ground.scratch.ok(&["draft", "edit", id, "--from", "w.yaml"]);
+    screen.keys("s");
+    screen.wait("edited the draft in the meantime");
+    screen.keys("a");
+    screen.wait("Both changes are in the text");
+    screen.keys("s");
+    screen.wait("More to read");
+    screen.keys("  ");
+    screen.wait("y yes, other keys no");
+    screen.keys("y");
+    screen.wait("Approved draft");
+    let both = format!("# mine\n{}", WRITTEN.replace("plan: small", "plan: large"));
+    assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), both);
+}

@@ -98,6 +98,9 @@ impl Document {
 
     /// Saves a text. A workflow gets a new revision; a draft gets the text and is approved.
     pub fn save(&self, context: &Context, written: &str) -> Saved {
+        if let Some(versions) = self.edited_elsewhere(context, written) {
+            return Saved::Overtaken(versions);
+        }
         let mut is_stored = false;
         // Whoever changes the name in the text makes a new workflow.
         let described = action::read(context, "workflow describe", json!({ "yaml": written })).unwrap_or_default();
@@ -136,6 +139,21 @@ impl Document {
         }
     }
 
+    /// Returns the draft's text, if somebody else edited the draft after it was opened.
+    fn edited_elsewhere(&self, context: &Context, written: &str) -> Option<Versions> {
+        let Text::Draft(id) = &self.origin else { return None };
+        let data = Invocation::new("draft show").with(id).read(context).ok()?;
+        let theirs = text(&data, "yaml").to_owned();
+        (theirs != self.text && theirs != written).then(|| Versions {
+            name: self.name.clone(),
+            base: self.text.clone(),
+            theirs,
+            revision: self.revision,
+            by: String::new(),
+            of_draft: true,
+        })
+    }
+
     /// Takes note of a text that was saved.
     pub fn keep(&mut self, written: String, reply: &Reply) {
         let data = rows(&reply.data, "workflows").first().unwrap_or(&reply.data);
@@ -147,6 +165,10 @@ impl Document {
 
     /// Takes the other side's version as the one to replace. Its text is then in the diff that saving shows.
     pub fn follow(&mut self, versions: &Versions) {
+        if versions.of_draft {
+            self.text.clone_from(&versions.theirs);
+            return;
+        }
         self.name.clone_from(&versions.name);
         self.saved.clone_from(&versions.theirs);
         self.revision = versions.revision;
@@ -164,8 +186,10 @@ pub struct Versions {
     pub theirs: String,
     /// The revision of that text; 0 if the workflow was deleted.
     pub revision: u64,
-    /// Who saved it.
+    /// Who saved it; empty if that is unknown.
     pub by: String,
+    /// Whether the draft was edited, and not its workflow.
+    pub of_draft: bool,
 }
 
 impl Versions {
@@ -173,7 +197,7 @@ impl Versions {
     fn since(context: &Context, name: &str, base: u64) -> Result<Self> {
         let (theirs, revision) = saved(context, name, None)?;
         let base = if base == 0 { String::new() } else { saved(context, name, Some(base))?.0 };
-        Ok(Self { name: name.to_owned(), base, theirs, revision, by: by(context, name) })
+        Ok(Self { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
     }
 
     /// Returns a text with the changes of both sides. `None` if they changed the same lines.
@@ -189,7 +213,7 @@ fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &st
     let now = error.details().filter(|_| is_changed)?["revision"].as_u64()?;
     let (theirs, revision) = saved(context, name, None).ok().filter(|_| now != shown)?;
     let base = if shown == 0 { String::new() } else { base.to_owned() };
-    Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name) })
+    Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
 }
 
 /// Returns the text and the revision of a saved workflow; an empty text and 0 if there is none.

@@ -126,6 +126,7 @@ pub fn meaning(context: &Context, document: &Document, written: &str) -> Vec<Lin
 pub fn meanwhile(name: &str, versions: &Versions, written: &str) -> Vec<Line> {
     let who = if versions.by.is_empty() { "Somebody" } else { versions.by.as_str() };
     let what = match versions.revision {
+        _ if versions.of_draft => " edited the draft in the meantime. Your text is still here.".to_owned(),
         0 => " deleted the workflow in the meantime. Your text is still here.".to_owned(),
         revision => format!(" saved revision {revision} in the meantime. Your text is still here."),
     };

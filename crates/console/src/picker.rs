@@ -79,16 +79,21 @@ pub fn of(data: &Value, spot: &Spot, words: &str) -> Picker {
         _ => title,
     };
     let place = |value: &Value| Fix::of(&json!({ "text": value["text"], "span": data["span"] }));
-    let mut picks: Vec<Pick> = rows(data, "values")
-        .iter()
-        .map(|value| {
-            let does = match spot {
-                Spot::Pointer(_) => Does::Set,
-                Spot::Cursor(..) => place(value).map_or(Does::Set, Does::Write),
-            };
-            Pick::of(value, does)
-        })
-        .collect();
+    // Outputs without a tag that the argument accepts are many, and come after the providers.
+    let accepted = texts(data, "accepts");
+    let is_near = |value: &&Value| {
+        let tags = texts(value, "tags");
+        !text(value, "value").starts_with("steps.") || tags.iter().any(|tag| accepted.contains(tag))
+    };
+    let (near, far): (Vec<&Value>, Vec<&Value>) = rows(data, "values").iter().partition(is_near);
+    let pick = |value: &Value| {
+        let does = match spot {
+            Spot::Pointer(_) => Does::Set,
+            Spot::Cursor(..) => place(value).map_or(Does::Set, Does::Write),
+        };
+        Pick::of(value, does)
+    };
+    let mut picks: Vec<Pick> = near.into_iter().map(pick).collect();
     let is_argument = !text(data, "argument").is_empty() && matches!(spot, Spot::Pointer(_));
     let input = format!("inputs.{name}");
     if is_argument && picks.iter().all(|pick| pick.value != input) {
@@ -100,6 +105,7 @@ pub fn of(data: &Value, spot: &Spot, words: &str) -> Picker {
     if matches!(spot, Spot::Pointer(_)) {
         picks.extend(rows(data, "providers").iter().map(Pick::provider));
     }
+    picks.extend(far.into_iter().map(pick));
     Picker { title, pointer, rows: picks }
 }
 
@@ -215,6 +221,7 @@ mod tests {
             "prefer": "app_id",
             "values": [
                 { "value": "steps.create.output.id", "type": "string", "tags": ["app_id"], "preferred": true },
+                { "value": "steps.create.output.owner", "type": "string", "tags": ["owner_id"] },
                 { "value": "inputs.name", "type": "string" },
             ],
             "providers": [
@@ -235,17 +242,18 @@ mod tests {
                 "inputs.app | a new input",
                 "shop:apps:list > id, shown by name | needs region | asks GET 127.0.0.1:80/apps",
                 "tool:apps | runs tool:apps",
+                "steps.create.output.owner | text | [owner_id]",
             ]
         );
         let does: Vec<&Does> = found.rows.iter().map(|pick| &pick.does).collect();
-        assert_eq!(does, [&Does::Set, &Does::Set, &Does::SetWithInput, &Does::Ask, &Does::Ask]);
+        assert_eq!(does, [&Does::Set, &Does::Set, &Does::SetWithInput, &Does::Ask, &Does::Ask, &Does::Set]);
         // While typing, a row replaces what was typed, and no provider is offered.
         let mut typed = data;
         typed["span"] = json!({ "line": 3, "column": 8, "end_line": 3, "end_column": 12 });
         typed["values"][0]["text"] = json!("${{ steps.create.output.id }}");
         let found = of(&typed, &Spot::Cursor(3, 12), "");
         assert!(matches!(&found.rows[0].does, Does::Write(fix) if fix.column == 8 && fix.text.starts_with("${{")));
-        assert_eq!(found.rows.len(), 2);
+        assert_eq!(found.rows.len(), 3);
     }
 
     #[test]

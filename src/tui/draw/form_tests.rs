@@ -91,6 +91,7 @@ fn overtake(app: &mut App) {
         base: text.clone(),
         revision: 4,
         by: "mcp:codex".to_owned(),
+        of_draft: false,
     };
     answer(app, Edited::Saved(text, Saved::Overtaken(versions)));
 }
@@ -184,6 +185,7 @@ fn nothing_is_lost_when_somebody_saves_first() {
         base,
         revision: 4,
         by: String::new(),
+        of_draft: false,
     };
     answer(&mut app, Edited::Saved(yours.clone(), Saved::Overtaken(versions)));
     assert_eq!(open(&app).text(), yours);
@@ -206,6 +208,7 @@ fn a_stale_draft_opens_with_what_happened_meanwhile() {
         theirs: text,
         revision: 0,
         by: "shell".to_owned(),
+        of_draft: false,
     });
     app.level_mut().editor = Some(Box::new(Editor::new(document)));
     assert!(frame(&mut app, 80, 30).contains("shell deleted the workflow in the meantime"));
