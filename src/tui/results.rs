@@ -83,11 +83,16 @@ impl App {
         let editor = editors.find(|editor| editor.id == version.editor);
         match saved {
             Saved::Done(found) => {
+                let mut sentence = reply::sentence(&found);
                 if let Some(editor) = editor {
                     editor.document.keep(text, &found);
                     editor.lower = Lower::Findings;
+                    let document = &editor.document;
+                    if !matches!(document.origin, Text::Draft(_)) {
+                        sentence = format!("Saved {} as revision {}", document.name, document.revision);
+                    }
                 }
-                self.say(Tone::Good, &reply::sentence(&found));
+                self.say(Tone::Good, &sentence);
                 // An approved draft is gone, so there is nothing left to edit.
                 let is_draft = matches!(&self.level().place, Place::Editor(Text::Draft(_)));
                 let is_here = self.level().editor.as_ref().is_some_and(|editor| editor.version() == version);

@@ -28,15 +28,14 @@ steps:
 
 /// Moves through the form until the selected row has this text.
 fn select(screen: &mut Screen, row: &str) {
+    let marked = |text: &str| text.lines().find(|line| line.starts_with('>')).map(str::to_owned);
     screen.keys("g");
-    for _ in 0..40 {
-        screen.settle();
-        if screen.text().lines().any(|line| line.starts_with('>') && line.contains(row)) {
-            return;
-        }
+    let text = screen.wait_until(|text| text.lines().take(4).any(|line| line.starts_with('>')), "the first row");
+    let mut now = marked(&text);
+    while !now.as_ref().is_some_and(|now| now.contains(row)) {
         screen.keys("j");
+        now = marked(&screen.wait_until(|text| marked(text) != now, &format!("the row after {now:?}, up to {row}")));
     }
-    panic!("there is no row {row}:\n{}", screen.text());
 }
 
 #[test]
@@ -92,9 +91,8 @@ fn a_workflow_is_written_with_the_form_alone() {
     screen.keys("s");
     screen.wait("Save new_workflow?");
     screen.keys("y");
-    screen.wait_until(|text| !text.contains("Save new_workflow?"), "it is saved");
-    screen.settle();
-    assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), WRITTEN, "{}", screen.text());
+    screen.wait("Saved new_workflow as revision 1");
+    assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), WRITTEN);
 }
 
 #[test]
@@ -127,8 +125,7 @@ fn two_who_save_at_once_lose_nothing() {
     screen.keys("s");
     screen.wait("Save new_workflow?");
     screen.keys("y");
-    screen.wait_until(|text| !text.contains("Save new_workflow?"), "it is saved");
-    screen.settle();
+    screen.wait("Saved new_workflow as revision 3");
     let both = format!("# mine\n{}", WRITTEN.replace("plan: small", "plan: large"));
     assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), both);
 }
