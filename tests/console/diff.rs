@@ -70,7 +70,9 @@ fn a_mark_belongs_to_one_diff_and_survives_a_restart() {
         let Some(mut screen) = started(place.command(), &[]) else { return false };
         screen.wait("DRIFT");
         screen.keys("4");
-        screen.wait(awaited);
+        // The key works once the preview is there.
+        let is_there = |text: &str| ["4 DEPLOY", "m reviewed", awaited].iter().all(|wanted| text.contains(wanted));
+        screen.wait_until(is_there, awaited);
         screen.keys(keys);
         screen.wait(then);
         screen.keys("\u{3}");
