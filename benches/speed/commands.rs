@@ -10,7 +10,7 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
 use mcpkg_workflow::commands::{Reachable, SOURCES, reachable};
-use mcpkg_workflow::index::{Found, Index};
+use mcpkg_workflow::index::{Index, SearchHit};
 use memchr::memmem;
 use serde_json::{Value as Json, json};
 
@@ -113,10 +113,10 @@ fn page(commands: &Reachable<'_>, indexes: &[Arc<Index>]) -> usize {
     let mut found = commands.search(indexes, black_box(&query), |_| true);
     let page = PAGE.min(found.len());
     if found.len() > page {
-        found.select_nth_unstable_by(page, Found::order);
+        found.select_nth_unstable_by(page, SearchHit::order);
         found.truncate(page);
     }
-    found.sort_unstable_by(Found::order);
+    found.sort_unstable_by(SearchHit::order);
     found.len()
 }
 

@@ -4,7 +4,7 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
 use mcpkg_workflow::commands::reachable;
-use mcpkg_workflow::index::Found;
+use mcpkg_workflow::index::SearchHit;
 
 use crate::catalogs;
 use crate::data::Data;
@@ -54,8 +54,8 @@ pub fn measure(data: &Data, table: &mut Table) {
         .iter()
         .map(|(question, right)| {
             let mut found = commands.search(&indexes, question, |_| true);
-            found.sort_unstable_by(Found::order);
-            let is_right = |found: &Found<'_>| found.brief.id.strip_prefix("github:") == Some(right);
+            found.sort_unstable_by(SearchHit::order);
+            let is_right = |found: &SearchHit<'_>| found.brief.id.strip_prefix("github:") == Some(right);
             let place = found.iter().position(is_right).unwrap_or(usize::MAX);
             if place > 0 {
                 let first = found.first().map_or("nothing", |found| &found.brief.id);

@@ -106,7 +106,7 @@ pub fn verify(database: &Path) {
     let verified = context.store.read(|db| {
         let rules = trust::rules(db, &context)?;
         for (subject, _) in &subjects {
-            let row = packages::kept(db, &subject.sha256)?.expect("a package");
+            let row = packages::with_digest(db, &subject.sha256)?.expect("a package");
             packages::archive(db, &row)?.expect("an archive");
             assert_eq!(trust::judge_by(&rules, db, &context, subject)?.status, Status::Verified);
         }
@@ -124,7 +124,7 @@ pub fn check(database: &Path) {
         .into_iter()
         .map(|(subject, bundle)| {
             let bytes = store.read(|db| {
-                let row = packages::kept(db, &subject.sha256)?.expect("a package");
+                let row = packages::with_digest(db, &subject.sha256)?.expect("a package");
                 packages::archive(db, &row)
             });
             let bundle: Json = serde_json::from_str(&bundle).expect("JSON");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mcpkg_base::clock::Clock;
 use mcpkg_registry::run::limits::Limits;
-use mcpkg_registry::run::wasm::{self, End, Given, Program, Setup};
+use mcpkg_registry::run::wasm::{self, End, FileMap, Program, Setup};
 use tokio_util::sync::CancellationToken;
 
 use crate::Effort;
@@ -36,7 +36,7 @@ pub fn measure(effort: &Effort, table: &mut Table) {
         return;
     }
     let module = wat::parse_str(TEXT.replace("STEPS", &STEPS.to_string())).expect("a module");
-    let files = Given::from([("main.wasm".to_owned(), Arc::from(module))]);
+    let files = FileMap::from([("main.wasm".to_owned(), Arc::from(module))]);
     let program = Program::compile("main.wasm", Arc::new(files)).expect("a program");
     let [ours, reference] = in_turn(effort.samples(10) * effort.rounds, || {
         let begun = Instant::now();
@@ -71,7 +71,7 @@ fn interpreted(program: &Program) -> End {
         package: &program.files,
         arguments: &["main.wasm".to_owned()],
         variables: &BTreeMap::new(),
-        inputs: &Given::new(),
+        inputs: &FileMap::new(),
         limits: Limits { time: Duration::from_secs(60), ..Limits::default() },
         clock: Clock::system(),
         cancelled: CancellationToken::new(),

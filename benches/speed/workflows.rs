@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mcpkg_base::error::Result;
 use mcpkg_workflow::check::{Checked, checked, shaped};
-use mcpkg_workflow::plan::{Given, planned};
+use mcpkg_workflow::plan::{KnownValues, planned};
 use mcpkg_workflow::source::{Commands, Resolved};
 use mcpkg_workflow::spec::{CommandSpec, ProviderContract};
 use serde_json::{Value as Json, json};
@@ -95,7 +95,7 @@ pub fn measure(effort: &Effort, table: &mut Table) {
     let read = || drop(serde_saphyr::from_str::<Json>(&many).expect("a value"));
     of(VALIDATE, &validate, &read, 4.0, table);
     of(GROWTH, &validate, &|| drop(check(&few, &commands)), 12.0, table);
-    let plan = || drop(planned(&check(&many, &commands), &commands, &Given::default()).expect("a plan"));
+    let plan = || drop(planned(&check(&many, &commands), &commands, &KnownValues::default()).expect("a plan"));
     of(PLAN, &plan, &validate, 1.5, table);
     let render = || {
         let (definition, _) = shaped(&many).expect("a definition");

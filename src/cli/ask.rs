@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::output::{Output, size};
-use super::shown::{CYAN, Lines, Shown};
+use super::styled_text::{CYAN, Lines, StyledText};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Ask, Body, Confirmation, Line};
 
@@ -50,7 +50,7 @@ impl Output {
             if is_long {
                 let (_, whole, _) = lines.rows(columns, false);
                 let text = format!(" not all of these {whole} lines fit on the screen; press `v` to use a pager\n");
-                self.note(&Shown::styled(CYAN, "note:").then(text));
+                self.note(&StyledText::styled(CYAN, "note:").then(text));
             }
             self.note(&shown_question);
             let answer = match typed(cancelled) {
@@ -70,7 +70,7 @@ impl Output {
 
     /// Returns the error for a question that ended with Ctrl-C.
     fn given_up(&self) -> Error {
-        self.note(&Shown::plain("\n"));
+        self.note(&StyledText::plain("\n"));
         Error::new(Code::Cancelled, "Cancelled; nothing was changed")
     }
 

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Command};
 
 use super::help::{BEGIN, ENVIRONMENT, HEADINGS, WIDEST, header, literal, options, topics};
 use super::output::Output;
-use super::shown::folded;
+use super::styled_text::folded;
 use super::tree;
 use mcpkg_base::error::{Code, Error, Result, nearest};
 
@@ -73,7 +73,7 @@ pub fn all(width: u16) -> String {
 
 /// Returns the words around `help` on a parsed command line. For example, `skill help add` and `help skill add` both ask about
 /// `skill add`.
-pub(super) fn asked(matches: &ArgMatches) -> Option<Vec<String>> {
+pub(super) fn topic_words(matches: &ArgMatches) -> Option<Vec<String>> {
     let (mut words, mut innermost) = (Vec::new(), matches);
     while let Some((word, inner)) = innermost.subcommand() {
         if word == "help" {

@@ -16,7 +16,7 @@ mod output;
 mod panicked;
 mod plain;
 mod serve;
-mod shown;
+mod styled_text;
 mod tree;
 mod version;
 
@@ -100,7 +100,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Called) -> Result<u8> {
-    if let Some(words) = explain::asked(matches) {
+    if let Some(words) = explain::topic_words(matches) {
         return explain::run(&words, output);
     }
     let (name, inner) = matches.subcommand().ok_or_else(|| Error::internal("clap accepted an empty command line"))?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::globals::{Globals, color_of};
 use super::grouped::grouped;
-use super::shown::{BOLD, CYAN, RED, Shown, YELLOW, folded};
+use super::styled_text::{BOLD, CYAN, RED, StyledText, YELLOW, folded};
 use mcpkg_base::editor::Pager;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::marks;
@@ -66,7 +66,7 @@ impl Output {
             self.warning(warning);
         }
         for line in reply.details.iter().filter(|_| self.verbose) {
-            self.note(&Shown::plain(format!("{}\n", cell(line))));
+            self.note(&StyledText::plain(format!("{}\n", cell(line))));
         }
         for hint in &reply.hints {
             let shown = if self.verbose { hint.strip_suffix(LISTED_BY_VERBOSE).unwrap_or(hint) } else { hint };
@@ -84,18 +84,18 @@ impl Output {
             Body::Media(media) => write_raw(&media.bytes),
             Body::Table(table) if table.rows.is_empty() => Ok(()),
             Body::Table(table) => self.print(&present::separated(&table, false)),
-            Body::Diff(text) => self.write(&Shown::diff(&text)),
+            Body::Diff(text) => self.write(&StyledText::diff(&text)),
             Body::Several(bodies) => bodies.into_iter().try_for_each(|body| self.in_pipe(body)),
             Body::Below(_, body) => self.in_pipe(*body),
         }
     }
 
     /// Returns a body in the form for a terminal. For an empty table, a note goes to stderr.
-    fn on_terminal(&self, body: Body) -> Result<Shown> {
+    fn on_terminal(&self, body: Body) -> Result<StyledText> {
         Ok(match body {
-            Body::Sentence(text) => Shown::plain(format!("{text}\n")),
+            Body::Sentence(text) => StyledText::plain(format!("{text}\n")),
             // Ends the text with a line break, so that the shell's prompt starts on its own line.
-            Body::Text(text) => Shown::plain(format!("{text}{}", if text.ends_with('\n') { "" } else { "\n" })),
+            Body::Text(text) => StyledText::plain(format!("{text}{}", if text.ends_with('\n') { "" } else { "\n" })),
             Body::Media(media) => {
                 return Err(Error::new(
                     Code::InvalidArgument,
@@ -109,18 +109,18 @@ impl Output {
             }
             Body::Table(table) if table.rows.is_empty() => {
                 if !self.quiet {
-                    self.note(&Shown::plain(format!("{}\n", table.empty)));
+                    self.note(&StyledText::plain(format!("{}\n", table.empty)));
                 }
-                Shown::default()
+                StyledText::default()
             }
             Body::Table(table) => {
                 let text = present::aligned(&table, Some(self.width()));
                 let (heading, rows) = text.split_once('\n').unwrap_or((&text, ""));
-                Shown::styled(BOLD, heading).then("\n").then(rows)
+                StyledText::styled(BOLD, heading).then("\n").then(rows)
             }
-            Body::Diff(text) => Shown::diff(&text),
+            Body::Diff(text) => StyledText::diff(&text),
             Body::Several(bodies) => {
-                let mut all = Shown::default();
+                let mut all = StyledText::default();
                 for body in bodies {
                     all = all.and(self.on_terminal(body)?);
                 }
@@ -128,8 +128,8 @@ impl Output {
             }
             Body::Below(folder, body) => {
                 let heading = match present::is_empty(&body) {
-                    true => Shown::default(),
-                    false => Shown::plain(format!("Below {}:\n", cell(&folder))),
+                    true => StyledText::default(),
+                    false => StyledText::plain(format!("Below {}:\n", cell(&folder))),
                 };
                 heading.and(self.on_terminal(present::relative(*body, &folder))?)
             }
@@ -168,7 +168,7 @@ impl Output {
             return self.print(&format!("{}\n", serde_json::json!({ "address": address.to_string(), "urls": urls })));
         }
         let urls: Vec<String> = places.iter().map(|place| format!("{scheme}://{address}{place}")).collect();
-        self.note(&Shown::plain(format!("listening on {}\n", urls.join(" and "))));
+        self.note(&StyledText::plain(format!("listening on {}\n", urls.join(" and "))));
         Ok(())
     }
 
@@ -231,7 +231,7 @@ impl Output {
     }
 
     pub(super) fn print(&self, text: &str) -> Result<()> {
-        self.write(&Shown::plain(text))
+        self.write(&StyledText::plain(text))
     }
 
     /// Writes mcpkg's own styled text to stdout. Long text goes through the user's pager.
@@ -251,7 +251,7 @@ impl Output {
     }
 
     /// Writes a command's answer to a terminal. Long text goes through the user's pager.
-    fn long(&self, text: &Shown) -> Result<()> {
+    fn long(&self, text: &StyledText) -> Result<()> {
         let written = text.written(true);
         match self.pager(&written) {
             Some(pager) => self.paged(&pager, &written, || self.write(text)),
@@ -260,7 +260,7 @@ impl Output {
     }
 
     /// Shows a text in the user's pager, because the user asked for it. Without a pager, writes the text to the terminal.
-    pub(super) fn page(&self, text: &Shown) {
+    pub(super) fn page(&self, text: &StyledText) {
         match Pager::of_user().map(|pager| pager.show(&text.plainly())) {
             Some(Ok(())) => {}
             Some(Err(error)) => {
@@ -306,25 +306,25 @@ impl Output {
     }
 
     /// Writes styled text to stdout. Data in a pipe is unchanged, unless `--color always` is given.
-    fn write(&self, text: &Shown) -> Result<()> {
+    fn write(&self, text: &StyledText) -> Result<()> {
         let for_terminal = std::io::stdout().is_terminal() || matches!(self.color, ColorChoice::Always);
         self.raw(&text.written(for_terminal))
     }
 
     /// Writes styled text to stderr. A failed write is ignored, since there is nowhere to report it.
-    pub(super) fn note(&self, text: &Shown) {
+    pub(super) fn note(&self, text: &StyledText) {
         let mut stderr = AutoStream::new(std::io::stderr().lock(), stream(self.color));
         let _ = stderr.write_all(text.written(true).as_bytes());
     }
 }
 
-fn hint_line(hint: &str) -> Shown {
+fn hint_line(hint: &str) -> StyledText {
     labelled(CYAN, "hint:", hint)
 }
 
 /// Returns a labelled line for stderr. On a terminal it is wrapped between words and indented below the start of its
 /// text.
-fn labelled(style: Style, label: &str, text: &str) -> Shown {
+fn labelled(style: Style, label: &str, text: &str) -> StyledText {
     let stderr = std::io::stderr();
     let text = match stderr.is_terminal() {
         true => {
@@ -335,7 +335,7 @@ fn labelled(style: Style, label: &str, text: &str) -> Shown {
         }
         false => text.to_owned(),
     };
-    Shown::styled(style, label).then(format!(" {text}\n"))
+    StyledText::styled(style, label).then(format!(" {text}\n"))
 }
 
 /// Returns how many rows a text takes on a terminal with this many columns.

@@ -17,7 +17,7 @@ pub(super) fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> 
     let here = std::thread::current().id();
     let others = take_hook();
     set_hook(Box::new(move |panic| match std::thread::current().id() == here {
-        true => CAUGHT.set(Some(told(panic))),
+        true => CAUGHT.set(Some(crash_text(panic))),
         false => others(panic),
     }));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
@@ -26,7 +26,7 @@ pub(super) fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> 
     })
 }
 
-fn told(panic: &PanicHookInfo<'_>) -> String {
+fn crash_text(panic: &PanicHookInfo<'_>) -> String {
     let what = panic.payload_as_str().unwrap_or("a panic");
     let place = panic.location().map_or_else(String::new, |location| format!(" at {location}"));
     redact(&format!("{what}{place}"))

@@ -10,7 +10,7 @@ use super::resources::{self, stored};
 use super::{Config, group_of, live, tools};
 use mcpkg_base::error::Result;
 use mcpkg_content::answer::too_large;
-use mcpkg_core::op::{Asked, Contents, Shown, Validator};
+use mcpkg_core::op::{Contents, ListedIn, ResourceRequest, Validator};
 use mcpkg_store::blobs::Blob;
 use mcpkg_store::resources::Key;
 use mcpkg_store::{Db, validators};
@@ -25,7 +25,7 @@ pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemp
             resource.variable().is_some() && group_of(config.identity) == Some(live.group)
         }
         Some(live) => groups.contains(&live.group),
-        None => resource.shown == Shown::Template && !live::only(config),
+        None => resource.shown == ListedIn::Template && !live::only(config),
     });
     let template = |resource: &mcpkg_core::op::Resource| {
         let template = ResourceTemplate::new(resource.uri, resource.name)
@@ -71,7 +71,7 @@ pub(super) fn may_come(db: &Db<'_>, config: &Config, uri: &str) -> Result<()> {
 fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<bool> {
     for resource in of_rows(config) {
         let Some(values) = resource.values(uri) else { continue };
-        let asked = Asked { db, selection: &config.selection, uri, values, max_answer: config.max_answer };
+        let asked = ResourceRequest { db, selection: &config.selection, uri, values, max_answer: config.max_answer };
         if (resource.read)(&asked, &mut ReadResult { config, uri, era, out })? {
             return Ok(true);
         }
@@ -88,7 +88,7 @@ pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Optio
     }
     for resource in of_rows(config) {
         let Some(values) = resource.values(uri) else { continue };
-        let asked = Asked { db, selection, uri, values, max_answer: config.max_answer };
+        let asked = ResourceRequest { db, selection, uri, values, max_answer: config.max_answer };
         if let Some(validator) = (resource.validator)(&asked)? {
             return Ok(Some(validator));
         }
@@ -237,7 +237,7 @@ mod tests {
                 uri: "flow://status",
                 name: "status",
                 title: "Status",
-                shown: Shown::Listed,
+                shown: ListedIn::Listed,
                 read: |_, contents| contents.text(None, "clean", &String::new).map(|()| true),
                 ..mcpkg_core::op::Resource::EMPTY
             };
@@ -281,7 +281,7 @@ mod tests {
                 assert!(!text.is_empty() && !text.ends_with('.'), "{}: `{text}`", resource.uri);
             }
             let is_template = resource.uri.contains('{');
-            assert!(resource.shown != Shown::Listed || !is_template, "{} names more than one", resource.uri);
+            assert!(resource.shown != ListedIn::Listed || !is_template, "{} names more than one", resource.uri);
         }
     }
 }

@@ -29,7 +29,7 @@ static SCHEMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// The live resource for a URI.
-pub(super) struct Found {
+pub(super) struct LiveResource {
     resource: &'static Resource,
     live: Live,
     values: Values,
@@ -41,11 +41,12 @@ pub(super) fn only(config: &Config) -> bool {
 }
 
 /// Returns the live resource for a URI, if the server has it.
-pub(super) fn find(config: &Config, uri: &str) -> Option<Found> {
+pub(super) fn find(config: &Config, uri: &str) -> Option<LiveResource> {
     if config.providers.is_empty() && !SCHEMES.iter().any(|scheme| uri.starts_with(scheme)) {
         return None;
     }
-    served(config).find_map(|(resource, live)| resource.values(uri).map(|values| Found { resource, live, values }))
+    served(config)
+        .find_map(|(resource, live)| resource.values(uri).map(|values| LiveResource { resource, live, values }))
 }
 
 /// Returns the server's live resources, in order.
@@ -56,7 +57,7 @@ fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
     live.filter(move |(_, live)| config.surface.serves_group(live.group) && of_contract(live))
 }
 
-impl Found {
+impl LiveResource {
     /// Whether the resource may change without a notification, so that it has to be polled.
     pub(super) fn is_looked_at_again(&self) -> bool {
         self.live.looked_at_again

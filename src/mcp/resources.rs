@@ -7,7 +7,7 @@ use super::prompts::push_next;
 use mcpkg_base::error::Result;
 use mcpkg_base::json::{Base64, push_escaped, push_member, push_string};
 use mcpkg_content::answer::too_large;
-use mcpkg_core::op::Shown;
+use mcpkg_core::op::ListedIn;
 use mcpkg_store::blobs::{self, Blob, Verify};
 use mcpkg_store::projects;
 use mcpkg_store::resources::Key;
@@ -53,7 +53,7 @@ pub(super) fn list(db: &Db<'_>, config: &Config, after: Option<&str>, era: Era, 
 
 /// Appends the resources of the domains that are part of this list, after the stored ones.
 fn push_listed(config: &Config, mut follows: bool, out: &mut Vec<u8>) {
-    for resource in config.providers.resources().filter(|resource| resource.shown == Shown::Listed) {
+    for resource in config.providers.resources().filter(|resource| resource.shown == ListedIn::Listed) {
         if std::mem::replace(&mut follows, true) {
             out.push(b',');
         }

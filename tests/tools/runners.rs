@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mcpkg_base::error::Code;
-use mcpkg_registry::run::{Call, Content, Given, Wished, run};
+use mcpkg_registry::run::{Call, Content, InputFile, Wished, run};
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
@@ -114,8 +114,8 @@ fn x41_inputs_variables_and_outputs_are_the_same_in_every_runner() {
         std::fs::write(&file, "from the user\n").expect("a file");
         std::fs::write(sandbox.path().join("tool/own.txt"), "its own\n").expect("a file");
         let given = vec![
-            Given { at: "/input/file/a file.txt".to_owned(), content: Content::Path(file) },
-            Given { at: "/input/.values/text".to_owned(), content: Content::Bytes(b"a value".to_vec()) },
+            InputFile { at: "/input/file/a file.txt".to_owned(), content: Content::Path(file) },
+            InputFile { at: "/input/.values/text".to_owned(), content: Content::Bytes(b"a value".to_vec()) },
         ];
         let script = "cat \"$1\" \"$2\"; echo; cat own.txt; pwd; echo $HOME $USER $TMPDIR; echo to-stderr >&2; \
             mkdir -p /output/deep; echo left > /output/deep/file; ln -s /etc/passwd /output/link; \

@@ -20,7 +20,7 @@ pub enum Content {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct ContentArgument {
     pub content: NewContent,
     pub origin: Origin,
 }
@@ -49,17 +49,17 @@ impl Content {
     }
 
     /// Reads the content. A file is checked, but its bytes are not loaded.
-    pub fn read(self) -> Result<Given> {
+    pub fn read(self) -> Result<ContentArgument> {
         Ok(match self {
-            Self::Agent(text) => Given { content: text.into_bytes().into(), origin: Origin::Agent },
-            Self::Typed(text) => Given { content: text.into_bytes().into(), origin: Origin::Shell },
+            Self::Agent(text) => ContentArgument { content: text.into_bytes().into(), origin: Origin::Agent },
+            Self::Typed(text) => ContentArgument { content: text.into_bytes().into(), origin: Origin::Shell },
             Self::Input => {
                 let mut bytes = Vec::new();
                 std::io::stdin()
                     .lock()
                     .read_to_end(&mut bytes)
                     .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read standard input: {error}")))?;
-                Given { content: bytes.into(), origin: Origin::Shell }
+                ContentArgument { content: bytes.into(), origin: Origin::Shell }
             }
             Self::File(path) => {
                 let content = NewContent::file(&path).map_err(|error| {
@@ -68,7 +68,7 @@ impl Content {
                         for a text that begins with `@`",
                     )
                 })?;
-                Given { content, origin: Origin::File(path) }
+                ContentArgument { content, origin: Origin::File(path) }
             }
         })
     }

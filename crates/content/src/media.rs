@@ -5,7 +5,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::argument::{Given, Origin};
+use super::argument::{ContentArgument, Origin};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_store::blobs::NewContent;
@@ -54,7 +54,7 @@ pub fn is_textual(mime_type: &str) -> bool {
 /// Determines the MIME type of content. For an agent, it is the type that the agent gives, or text/plain. For the
 /// shell, it is the given type, or it is guessed from the bytes and from the name of the file or the URI. Fails if the
 /// content is empty or does not fit the type.
-pub fn decide(given: Given, mime_type: Option<&str>, uri: &str) -> Result<Media> {
+pub fn decide(given: ContentArgument, mime_type: Option<&str>, uri: &str) -> Result<Media> {
     if given.content.size() == 0 {
         return Err(Error::new(Code::InvalidArgument, "Resource content cannot be empty"));
     }
@@ -167,8 +167,8 @@ fn check(mime_type: &str) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn agent(text: &str) -> Given {
-        Given { content: text.as_bytes().to_vec().into(), origin: Origin::Agent }
+    fn agent(text: &str) -> ContentArgument {
+        ContentArgument { content: text.as_bytes().to_vec().into(), origin: Origin::Agent }
     }
 
     #[test]

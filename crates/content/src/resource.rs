@@ -4,7 +4,7 @@
 use serde_json::{Map, json};
 
 use mcpkg_base::error::Result;
-use mcpkg_core::op::{Asked, Completing, Contents, PAGE, Resource, Shown, Validator, newest};
+use mcpkg_core::op::{Completing, Contents, ListedIn, PAGE, Resource, ResourceRequest, Validator, newest};
 use mcpkg_store::resources::{self, Key};
 use mcpkg_store::revisions::{self, Kind};
 use mcpkg_store::{projects, prompts, validators};
@@ -20,7 +20,7 @@ const PROMPT: Resource = Resource {
     title: "Prompt",
     description: "A stored prompt's text, by name; templates are not rendered",
     mime_type: MARKDOWN,
-    shown: Shown::Template,
+    shown: ListedIn::Template,
     live: None,
     read: |asked, contents| {
         let name = asked.values.get("name");
@@ -44,7 +44,7 @@ const RESOURCE: Resource = Resource {
     title: "Resource",
     description: "A stored resource, by name",
     mime_type: None,
-    shown: Shown::Template,
+    shown: ListedIn::Template,
     live: None,
     read: |asked, contents| {
         let key = Key::Name(asked.values.get("name"));
@@ -69,7 +69,7 @@ const HISTORY: Resource = Resource {
     description: "The newest revisions of a prompt or resource, even a deleted one, without their contents. `kind` \
         is `prompt` or `resource`",
     mime_type: JSON,
-    shown: Shown::Template,
+    shown: ListedIn::Template,
     live: None,
     read: history,
     validator: |asked| {
@@ -98,7 +98,7 @@ const HISTORY: Resource = Resource {
     },
 };
 
-fn history(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
+fn history(asked: &ResourceRequest<'_>, contents: &mut dyn Contents) -> Result<bool> {
     let Some(rows) = revisions_of(asked, PAGE + 1)?.filter(|rows| !rows.is_empty()) else { return Ok(false) };
     let head = ["kind", "name"].map(|key| (key.to_owned(), json!(asked.values.get(key))));
     let text = newest(Map::from_iter(head), "revisions", &rows, asked.max_answer)?;
@@ -108,7 +108,7 @@ fn history(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
 }
 
 /// Returns the newest revisions of the requested item; `None` if its kind is unknown or no project is selected.
-fn revisions_of(asked: &Asked<'_>, limit: usize) -> Result<Option<Vec<revisions::Revision>>> {
+fn revisions_of(asked: &ResourceRequest<'_>, limit: usize) -> Result<Option<Vec<revisions::Revision>>> {
     let Some(kind) = Kind::named(asked.values.get("kind")) else { return Ok(None) };
     let Some(project) = projects::served(asked.db, asked.selection)? else { return Ok(None) };
     revisions::last(asked.db, project.id, kind, asked.values.get("name"), limit).map(Some)

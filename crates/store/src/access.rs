@@ -73,7 +73,7 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
             hash
         ],
     )
-    .map_err(|error| taken(error, &key.name))?;
+    .map_err(|error| name_taken(error, &key.name))?;
     Ok(())
 }
 
@@ -175,7 +175,7 @@ fn from_row(row: &Row<'_>) -> Result<Key> {
     })
 }
 
-fn taken(error: Error, name: &str) -> Error {
+fn name_taken(error: Error, name: &str) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;
     }

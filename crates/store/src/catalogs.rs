@@ -128,11 +128,11 @@ pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
         name, prefix, title, version, openapi, source, sha256, base_url, servers, schemes, headers, auth, private,
         timeout_ms, max_answer, now
     ];
-    db.insert(sql, params).map_err(|error| if NAME.is_violated_by(&error) { taken(name) } else { error })
+    db.insert(sql, params).map_err(|error| if NAME.is_violated_by(&error) { name_taken(name) } else { error })
 }
 
 /// Returns the error for a name that is taken.
-pub fn taken(name: &str) -> Error {
+pub fn name_taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Catalog '{name}' already exists")).hint(format!(
         "`mcpkg catalog refresh {name}` reads its document again; to import the document as a second catalog, give \
             --name and --prefix"

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use uuid::Uuid;
 
-use super::engine::{Held, Holding, Mode, Subject};
+use super::engine::{HeldLock, Holding, Mode, Subject};
 use super::patience::{AGAIN, PATIENCE, patiently};
 use super::{Db, Store};
 use mcpkg_base::error::{Code, Error, Result};
@@ -13,7 +13,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// Announces a server of a database, so that `restore` can see it. The announcement ends when this is dropped, or
 /// with the process.
 pub struct Serving {
-    held: Held,
+    held: HeldLock,
 }
 
 impl Serving {
@@ -30,14 +30,14 @@ impl Serving {
 /// The right to apply a deploy. Only one process on this machine can have it. The right ends when this is dropped, or
 /// with the process.
 pub struct Applying {
-    _held: Held,
+    _held: HeldLock,
 }
 
 /// Announces a server that runs tasks. The announcement ends when this is dropped, or with the process. Tasks that
 /// are unfinished at that moment will never finish.
 pub struct TaskRunner {
     id: Uuid,
-    _held: Held,
+    _held: HeldLock,
 }
 
 impl TaskRunner {
@@ -50,7 +50,7 @@ impl TaskRunner {
 /// The right to work on a run. Only one holder can have it. The right ends when this is dropped, or with the process.
 #[derive(Debug)]
 pub struct RunHolder {
-    held: Held,
+    held: HeldLock,
 }
 
 impl RunHolder {

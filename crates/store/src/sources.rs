@@ -105,14 +105,14 @@ pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> R
     let kind = kind.word();
     db.insert(sql, params![project.id, name, kind, url, reference, path, choice, commit, digest, now]).map_err(
         |error| match NAME.is_violated_by(&error) {
-            true => taken(project, name),
+            true => name_taken(project, name),
             false => error,
         },
     )
 }
 
 /// Returns the error for a name that is taken.
-pub fn taken(project: &Project, name: &str) -> Error {
+pub fn name_taken(project: &Project, name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Project '{}' already has a source '{name}'", project.name)).hint(format!(
         "`mcpkg source update {name}` updates the source; to add another source, give it a different \
             name with `--name`"

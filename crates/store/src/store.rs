@@ -175,7 +175,7 @@ impl Store {
     /// # Errors
     /// Errors of `f`, `E_TIMEOUT`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
-        self.begun(f, |f| self.try_read(|db| taken(f)?(db)))
+        self.begun(f, |f| self.try_read(|db| once(f)?(db)))
     }
 
     fn try_read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
@@ -218,7 +218,7 @@ impl Store {
 
     pub(super) fn write_as<T>(&self, intent: Intent, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.check_may_write()?;
-        self.begun(f, |f| Db::in_transaction(self.engine.pooled_writer()?.link(), None, intent, |db| taken(f)?(db)))
+        self.begun(f, |f| Db::in_transaction(self.engine.pooled_writer()?.link(), None, intent, |db| once(f)?(db)))
     }
 
     /// Opens a separate connection for a thread that reads all the time, with a cache of 16 MiB.
@@ -272,7 +272,7 @@ impl Store {
 }
 
 /// Takes the closure out of its `Option`. It can run only once.
-fn taken<F>(f: &mut Option<F>) -> Result<F> {
+fn once<F>(f: &mut Option<F>) -> Result<F> {
     f.take().ok_or_else(|| Error::internal("a transaction was run twice"))
 }
 

@@ -222,7 +222,7 @@ pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) ->
 
 /// Stores the state of the files and folders on the disk, replacing the previous one. `state` is the current result
 /// of [`state`] if nothing is left to do. `looked_at` is when the first file was checked.
-pub fn looked(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>, looked_at: Millis) -> Result<()> {
+pub fn store_state(db: &Db<'_>, id: i64, seen: &[Seen], state: Option<[u8; 32]>, looked_at: Millis) -> Result<()> {
     db.run(sql!("DELETE FROM sync_file WHERE sync_id = ?1"), params![id])?;
     let sql = sql!(
         "INSERT INTO sync_file (sync_id, path, is_folder, size, mtime, ctime, inode) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"

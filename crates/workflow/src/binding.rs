@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::definition::{Bound, Definition, Input, OnMissing};
 use super::expression::{Node, Segment, Template};
-use super::output::{self, Found};
+use super::output::{self, Lookup};
 use super::spec::{OutputContract, OutputField, ProviderContract};
 
 /// What a provider's argument accepts (contract 004, section 3.3).
@@ -170,7 +170,7 @@ fn field(before: &[usize], contracts: &Contracts<'_>, fits: impl Fn(&OutputField
 pub fn tags(source: &Source, contracts: &Contracts<'_>) -> Option<Vec<String>> {
     let Source::Step(step, segments) = source else { return None };
     match output::find(contracts[*step]?, segments) {
-        Found::Field(field) => Some(field.tags.clone()),
+        Lookup::Field(field) => Some(field.tags.clone()),
         _ => None,
     }
 }

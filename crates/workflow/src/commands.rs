@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::api::catalogs::{self, Catalogs};
-use super::index::{self, Found, Index};
+use super::index::{self, Index, SearchHit};
 use super::operations::Operations;
 use super::plugin::plugins::Plugins;
 use super::running::{Answered, Failed, Running, gone};
@@ -64,7 +64,12 @@ impl Reachable<'_> {
     }
 
     /// Returns the commands that match a word of the query and pass the filter, in no particular order.
-    pub fn search<'i>(&self, indexes: &'i [Arc<Index>], query: &str, takes: impl Fn(&Brief) -> bool) -> Vec<Found<'i>> {
+    pub fn search<'i>(
+        &self,
+        indexes: &'i [Arc<Index>],
+        query: &str,
+        takes: impl Fn(&Brief) -> bool,
+    ) -> Vec<SearchHit<'i>> {
         let indexes: Vec<&Index> = indexes.iter().map(|index| &**index).collect();
         index::search(&indexes, query, |brief| self.reaches(brief.effect) && takes(brief))
     }

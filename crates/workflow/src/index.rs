@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::source::Brief;
-use super::words::{asked, indexed, singular, synonyms};
+use super::words::{indexed, of_query, singular, synonyms};
 use mcpkg_store::search::is_spaceless;
 
 /// Weights of a matching word, by where it occurs in the command.
@@ -48,7 +48,7 @@ struct Word {
 
 /// A search result.
 #[derive(Clone, Copy)]
-pub struct Found<'a> {
+pub struct SearchHit<'a> {
     pub brief: &'a Brief,
     /// Number of words of the query that match.
     pub matched: usize,
@@ -66,7 +66,7 @@ pub struct Rank<'a> {
     pub id: &'a str,
 }
 
-impl<'a> Found<'a> {
+impl<'a> SearchHit<'a> {
     pub fn rank(&self) -> Rank<'a> {
         let Brief { deprecated, id, .. } = self.brief;
         Rank { deprecated: *deprecated, matched: self.matched, score: self.score, id }
@@ -203,8 +203,8 @@ impl<'a> Meeting<'a> {
 
 /// Returns the commands that match a word of the query and are admitted, in no particular order. An empty query returns all
 /// admitted commands.
-pub fn search<'a>(indexes: &[&'a Index], query: &str, admits: impl Fn(&Brief) -> bool) -> Vec<Found<'a>> {
-    let asked = asked(query);
+pub fn search<'a>(indexes: &[&'a Index], query: &str, admits: impl Fn(&Brief) -> bool) -> Vec<SearchHit<'a>> {
+    let asked = of_query(query);
     let mut matched: Vec<Vec<usize>> = indexes.iter().map(|index| vec![0; index.briefs.len()]).collect();
     let mut scores: Vec<Vec<f64>> = indexes.iter().map(|index| vec![0.0; index.briefs.len()]).collect();
     let all = count(indexes.iter().map(|index| index.briefs.len()).sum());
@@ -227,7 +227,7 @@ pub fn search<'a>(indexes: &[&'a Index], query: &str, admits: impl Fn(&Brief) ->
         for (command, brief) in index.briefs.iter().enumerate() {
             if (asked.is_empty() || matched[command] > 0) && admits(brief) {
                 let score = scores[command] / (1.0 + DAMPING * index.lengths[command]);
-                found.push(Found { brief, matched: matched[command], score });
+                found.push(SearchHit { brief, matched: matched[command], score });
             }
         }
     }
@@ -272,7 +272,7 @@ mod tests {
 
     fn ranked<'a>(indexes: &[&'a Index], query: &str) -> Vec<&'a str> {
         let mut found = search(indexes, query, |_| true);
-        found.sort_by(Found::order);
+        found.sort_by(SearchHit::order);
         found.iter().map(|found| found.brief.id.as_str()).collect()
     }
 

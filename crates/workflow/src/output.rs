@@ -8,7 +8,7 @@ use super::spec::{CommandSpec, OutputContract, OutputField};
 
 /// The result of looking up a path in an output.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found<'c> {
+pub enum Lookup<'c> {
     /// The output itself, or an object inside it.
     Whole,
     Field(&'c OutputField),
@@ -36,29 +36,29 @@ pub fn contract<'c>(spec: &'c CommandSpec, step: &Step) -> Cow<'c, OutputContrac
 }
 
 /// Looks up a path in an output.
-pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c> {
+pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Lookup<'c> {
     let mut rest = segments;
     if let Some(list) = &contract.list {
         for key in list.split('.').filter(|key| !key.is_empty()) {
             rest = match rest.split_first() {
-                None => return Found::Whole,
+                None => return Lookup::Whole,
                 Some((Segment::Key(given), rest)) if given == key => rest,
                 // The contract says nothing about fields next to the list.
-                Some(_) => return Found::Unknown,
+                Some(_) => return Lookup::Unknown,
             };
         }
         rest = match rest.split_first() {
-            None => return Found::Whole,
+            None => return Lookup::Whole,
             Some((Segment::Index(_), rest)) => rest,
-            Some((Segment::Key(_), _)) => return Found::NoIndex,
+            Some((Segment::Key(_), _)) => return Lookup::NoIndex,
         };
     }
     if rest.is_empty() {
-        return Found::Whole;
+        return Lookup::Whole;
     }
     let nothing = match contract.fields.is_empty() || contract.more_fields.is_some() {
-        true => Found::Unknown,
-        false => Found::Missing,
+        true => Lookup::Unknown,
+        false => Lookup::Missing,
     };
     let mut name = String::new();
     for (at, segment) in rest.iter().enumerate() {
@@ -74,13 +74,13 @@ pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c>
         if let Some(field) = contract.fields.iter().find(|field| field.name == name) {
             let is_last = at + 1 == rest.len();
             return match (is_last, field.r#type.as_deref()) {
-                (true, _) => Found::Field(field),
+                (true, _) => Lookup::Field(field),
                 (false, None | Some("object" | "array")) => {
                     // The contract may also list fields inside this one.
                     let inside = format!("{name}.");
                     match contract.fields.iter().any(|field| field.name.starts_with(&inside)) {
                         true => continue,
-                        false => Found::Inside,
+                        false => Lookup::Inside,
                     }
                 }
                 (false, _) => nothing,
@@ -89,7 +89,7 @@ pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c>
     }
     let inside = format!("{name}.");
     match contract.fields.iter().any(|field| field.name.starts_with(&inside)) {
-        true => Found::Whole,
+        true => Lookup::Whole,
         false => nothing,
     }
 }
@@ -124,30 +124,30 @@ mod tests {
         let fields = [("id", "string"), ("owner.id", "string"), ("tags", "array"), ("meta", "object")];
         let plain = contract(None, &fields);
         let at = |path: &str| find(&plain, &segments(path));
-        assert!(matches!(at("output.id"), Found::Field(field) if field.name == "id"));
-        assert!(matches!(at("owner.id"), Found::Field(_)));
-        assert_eq!(at("owner"), Found::Whole);
-        assert_eq!(at(""), Found::Whole);
-        assert_eq!(at("tags[0]"), Found::Inside);
-        assert_eq!(at("meta.anything"), Found::Inside);
-        assert_eq!(at("id.more"), Found::Missing);
-        assert_eq!(at("gone"), Found::Missing);
-        assert_eq!(at("owner.gone"), Found::Missing);
-        assert_eq!(find(&OutputContract { more_fields: Some(2), ..plain.clone() }, &segments("gone")), Found::Unknown);
-        assert_eq!(find(&OutputContract::default(), &segments("id")), Found::Unknown);
+        assert!(matches!(at("output.id"), Lookup::Field(field) if field.name == "id"));
+        assert!(matches!(at("owner.id"), Lookup::Field(_)));
+        assert_eq!(at("owner"), Lookup::Whole);
+        assert_eq!(at(""), Lookup::Whole);
+        assert_eq!(at("tags[0]"), Lookup::Inside);
+        assert_eq!(at("meta.anything"), Lookup::Inside);
+        assert_eq!(at("id.more"), Lookup::Missing);
+        assert_eq!(at("gone"), Lookup::Missing);
+        assert_eq!(at("owner.gone"), Lookup::Missing);
+        assert_eq!(find(&OutputContract { more_fields: Some(2), ..plain.clone() }, &segments("gone")), Lookup::Unknown);
+        assert_eq!(find(&OutputContract::default(), &segments("id")), Lookup::Unknown);
     }
 
     #[test]
     fn elements_of_a_list_are_named_by_their_index() {
         let bare = contract(Some("."), &[("id", "string")]);
-        assert!(matches!(find(&bare, &segments("[0].id")), Found::Field(_)));
-        assert!(matches!(find(&bare, &segments("output.0.id")), Found::Field(_)));
-        assert_eq!(find(&bare, &segments("id")), Found::NoIndex);
-        assert_eq!(find(&bare, &segments("[0].gone")), Found::Missing);
+        assert!(matches!(find(&bare, &segments("[0].id")), Lookup::Field(_)));
+        assert!(matches!(find(&bare, &segments("output.0.id")), Lookup::Field(_)));
+        assert_eq!(find(&bare, &segments("id")), Lookup::NoIndex);
+        assert_eq!(find(&bare, &segments("[0].gone")), Lookup::Missing);
         let inside = contract(Some("data.items"), &[("id", "string")]);
-        assert!(matches!(find(&inside, &segments("data.items[3].id")), Found::Field(_)));
-        assert_eq!(find(&inside, &segments("data.items.id")), Found::NoIndex);
-        assert_eq!(find(&inside, &segments("data")), Found::Whole);
-        assert_eq!(find(&inside, &segments("total")), Found::Unknown);
+        assert!(matches!(find(&inside, &segments("data.items[3].id")), Lookup::Field(_)));
+        assert_eq!(find(&inside, &segments("data.items.id")), Lookup::NoIndex);
+        assert_eq!(find(&inside, &segments("data")), Lookup::Whole);
+        assert_eq!(find(&inside, &segments("total")), Lookup::Unknown);
     }
 }

@@ -3,10 +3,10 @@
 use super::GROUP;
 use super::answer::VERSION;
 use super::commands::reachable;
-use super::show::{Detail, told};
+use super::show::{Detail, command_data};
 use super::source::{Commands, Resolved};
 use mcpkg_base::error::Result;
-use mcpkg_core::op::{Context, Live, Resource, Shown, Values};
+use mcpkg_core::op::{Context, ListedIn, Live, Resource, Values};
 
 pub const RESOURCES: &[Resource] = &[COMMAND];
 
@@ -16,7 +16,7 @@ const COMMAND: Resource = Resource {
     title: "Command",
     description: "What a command takes, returns and does, as get_command_spec returns it",
     mime_type: Some("application/json"),
-    shown: Shown::Template,
+    shown: ListedIn::Template,
     live: Some(Live { group: GROUP, read, names, looked_at_again: true }),
     ..Resource::EMPTY
 };
@@ -24,7 +24,7 @@ const COMMAND: Resource = Resource {
 fn read(context: &Context, values: &Values) -> Result<Option<String>> {
     let Resolved::One(spec) = reachable(context).resolve(values.get("id"))? else { return Ok(None) };
     let mut text = serde_json::json!({ "schema_version": VERSION });
-    if let (Some(text), Some(told)) = (text.as_object_mut(), told(&spec, Detail::Compact)?.as_object()) {
+    if let (Some(text), Some(told)) = (text.as_object_mut(), command_data(&spec, Detail::Compact)?.as_object()) {
         text.extend(told.clone());
     }
     Ok(Some(text.to_string()))

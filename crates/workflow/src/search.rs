@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::{Answer, VERSION, cursor, cut, is_short, limit, one, place};
 use super::commands::{Reachable, reachable};
 use super::completions::GROUPS;
-use super::index::{Found, Index, Rank};
+use super::index::{Index, Rank, SearchHit};
 use super::operations::of_the_user;
 use super::run::gates;
 use super::source::Brief;
@@ -125,11 +125,11 @@ impl Hit {
 struct Place(bool, usize, u64, String);
 
 impl Place {
-    fn of(found: &Found<'_>) -> Self {
+    fn of(found: &SearchHit<'_>) -> Self {
         Self(found.brief.deprecated, found.matched, found.score.to_bits(), found.brief.id.clone())
     }
 
-    fn is_before(&self, found: &Found<'_>) -> bool {
+    fn is_before(&self, found: &SearchHit<'_>) -> bool {
         let Self(deprecated, matched, score, id) = self;
         let rank = Rank { deprecated: *deprecated, matched: *matched, score: f64::from_bits(*score), id };
         rank.order(&found.rank()) == Ordering::Less
@@ -162,10 +162,10 @@ fn is_of_the_user(brief: &Brief) -> bool {
 
 /// Returns the results that only the user can run. A shell command is included only if it matches more words of the query than
 /// any command that the caller may run.
-fn left_to_the_user(mut found: Vec<Found<'_>>, best: Option<&Found<'_>>, most: usize) -> Vec<ForTheUser> {
+fn left_to_the_user(mut found: Vec<SearchHit<'_>>, best: Option<&SearchHit<'_>>, most: usize) -> Vec<ForTheUser> {
     let matched = best.map_or(0, |best| best.matched);
     found.retain(|found| !is_of_the_user(found.brief) || found.matched > matched);
-    found.sort_unstable_by(Found::order);
+    found.sort_unstable_by(SearchHit::order);
     found.iter().take(most).map(|found| ForTheUser::of(found.brief)).collect()
 }
 
@@ -238,7 +238,7 @@ impl Operation for Search {
             }
         };
         let runs_none = runs_none(context);
-        let is_left = |found: &Found<'_>| is_of_the_user(found.brief) || runs_none && found.brief.executed;
+        let is_left = |found: &SearchHit<'_>| is_of_the_user(found.brief) || runs_none && found.brief.executed;
         let (left, mut found): (Vec<_>, Vec<_>) = found.into_iter().partition(is_left);
         let is_first_page = after.is_none();
         if let Some(after) = after {
@@ -247,10 +247,10 @@ impl Operation for Search {
         let more = found.len() > limit;
         if more {
             // Select before sorting: most commands match only one word, and are not worth sorting.
-            found.select_nth_unstable_by(limit - 1, Found::order);
+            found.select_nth_unstable_by(limit - 1, SearchHit::order);
             found.truncate(limit);
         }
-        found.sort_unstable_by(Found::order);
+        found.sort_unstable_by(SearchHit::order);
         let last = found.last().filter(|_| more);
         let next_cursor = last.map(|last| cursor(LIST, &Place::of(last))).transpose()?;
         let for_the_user = if is_first_page { left_to_the_user(left, found.first(), limit) } else { Vec::new() };

@@ -110,17 +110,17 @@ impl Operation for Show {
     fn run(self, context: &Context) -> Result<Reply> {
         let spec = require(&reachable(context), &self.id.join(" "))?;
         if context.is_shell() {
-            return Ok(Reply::new(people(&spec, self.detail), told(&spec, self.detail)?));
+            return Ok(Reply::new(people(&spec, self.detail), command_data(&spec, self.detail)?));
         }
         let json = TOLD.get_or((Same(Arc::clone(&spec)), self.detail), || {
-            Ok::<_, Error>(told(&spec, self.detail)?.to_string().into())
+            Ok::<_, Error>(command_data(&spec, self.detail)?.to_string().into())
         })?;
         Ok(Reply { json: Some(json.to_string()), ..Reply::new(Body::Text(String::new()), Value::Null) })
     }
 }
 
 /// Returns the JSON of a command, with the contract's keys first.
-pub fn told(spec: &CommandSpec, detail: Detail) -> Result<Value> {
+pub fn command_data(spec: &CommandSpec, detail: Detail) -> Result<Value> {
     let spec_hash = spec.hash();
     let mut spec = spec.clone();
     if detail == Detail::Compact {
@@ -212,7 +212,7 @@ mod tests {
         spec.output_contract.fields = (0..70).map(field).collect();
         spec.output_contract.schema = Some(Map::new());
         spec.path = Some("/apps".to_owned());
-        let compact = told(&spec, Detail::Compact).unwrap();
+        let compact = command_data(&spec, Detail::Compact).unwrap();
         let keys: Vec<&str> = compact.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys[..7], ["id", "group", "name", "path", "flags", "positionals", "output_contract"]);
         let output = &compact["output_contract"];
@@ -225,7 +225,7 @@ mod tests {
         let Some(Body::Text(rest)) = last(Detail::Compact) else { panic!("it says how many there are") };
         assert_eq!(rest, "and 10 more fields: `--detail full` shows them\n");
         assert!(matches!(last(Detail::Full), Some(Body::Table(table)) if table.rows.len() == 70));
-        let full = told(&spec, Detail::Full).unwrap();
+        let full = command_data(&spec, Detail::Full).unwrap();
         assert_eq!(full["output_contract"]["fields"].as_array().unwrap().len(), 70);
         assert!(full["output_contract"]["schema"].is_object());
         assert_eq!((&full["spec_hash"], full["spec_hash"].as_str().unwrap().len()), (&compact["spec_hash"], 64));

@@ -72,9 +72,9 @@ pub fn indexed(text: &str) -> Vec<String> {
 
 /// Returns the distinct words of a query. Stop words are dropped, unless there is nothing else. Only the first words of a long
 /// query count.
-pub fn asked(query: &str) -> Vec<String> {
+pub fn of_query(query: &str) -> Vec<String> {
     let mut asked: Vec<String> = Vec::new();
-    for word in words(&search::asked(query).0) {
+    for word in words(&search::query_word(query).0) {
         if asked.len() == MOST {
             break;
         }
@@ -141,11 +141,11 @@ mod tests {
 
     #[test]
     fn a_query_keeps_the_words_that_tell_something() {
-        assert_eq!(asked("Add a collaborator to the repo, add"), ["add", "collaborator", "repo"]);
-        assert_eq!(asked("all of it"), ["all", "of", "it"]);
-        assert!(asked("").is_empty());
+        assert_eq!(of_query("Add a collaborator to the repo, add"), ["add", "collaborator", "repo"]);
+        assert_eq!(of_query("all of it"), ["all", "of", "it"]);
+        assert!(of_query("").is_empty());
         let long: Vec<String> = (0..10_000).map(|number| format!("word{number}")).collect();
-        assert_eq!(asked(&long.join(" ")), long[..MOST]);
+        assert_eq!(of_query(&long.join(" ")), long[..MOST]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::carry::{self, Carrier, Kept};
+use super::carry::{self, Carrier, Leftover};
 use super::exclude::exclude;
 use super::lock::Lock;
 use super::names::OWN;
@@ -367,7 +367,7 @@ fn undo(
     kept.extend(carry::revert(carrier, done)?);
     set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
     end(carrier.root)?;
-    Ok(said(error, &kept))
+    Ok(with_leftovers(error, &kept))
 }
 
 /// Whether a failed checkout may have written files. If git refused it because it would overwrite files, nothing was
@@ -379,7 +379,7 @@ fn may_have_begun(error: &Error) -> bool {
     error.code() == Code::GitFailed && !REFUSED.iter().any(|words| said.contains(words))
 }
 
-fn said(error: Error, kept: &[Kept]) -> Error {
+fn with_leftovers(error: Error, kept: &[Leftover]) -> Error {
     if kept.is_empty() {
         return error.hint("all repositories are unchanged");
     }

@@ -56,7 +56,7 @@ fn worktree_part(set: &str) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptRef {
     pub name: String,
     pub id: String,
     /// The run that created the ref.
@@ -65,7 +65,7 @@ pub struct Kept {
     pub what: String,
 }
 
-impl Kept {
+impl KeptRef {
     /// Returns when the run started.
     pub fn at(&self) -> Millis {
         let timestamp = self.run.get_timestamp().map_or((0, 0), |timestamp| timestamp.to_unix());
@@ -78,10 +78,10 @@ impl Kept {
 }
 
 /// Returns everything that a repository keeps, oldest first.
-pub fn list(git: &Git<'_>) -> Result<Vec<Kept>> {
+pub fn list(git: &Git<'_>) -> Result<Vec<KeptRef>> {
     let kept = refs::list(git, &[PREFIX])?.into_iter().filter_map(|found| {
         let (run, what) = found.name.strip_prefix(PREFIX)?.split_once('/')?;
-        Some(Kept {
+        Some(KeptRef {
             run: Uuid::parse_str(run).ok()?,
             what: what.to_owned(),
             id: found.id.clone(),
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!((what(&worktree(run, "login")), what("refs/heads/a")), (Some("worktrees/login"), None));
         assert_eq!(worktree(run, "login"), format!("refs/mcpkg/kept/{run}/worktrees/login"));
         assert_eq!(worktree(run, "my set"), format!("refs/mcpkg/kept/{run}/worktrees/_6d7920736574"));
-        let kept = Kept { name: String::new(), id: String::new(), run, what: "worktrees/login".to_owned() };
+        let kept = KeptRef { name: String::new(), id: String::new(), run, what: "worktrees/login".to_owned() };
         assert_eq!(kept.at(), 0x0190_b1a2_0000);
         assert!(kept.is_worktree_of("login") && !kept.is_worktree_of("logi"));
     }

@@ -11,7 +11,7 @@ mod gate;
 mod init;
 mod journal;
 mod keep;
-mod kept;
+mod list_kept;
 mod lock;
 mod manifest;
 mod names;
@@ -91,7 +91,7 @@ const OPS: &[Entry] = &[
     Entry::of::<remove::Remove>(),
     Entry::of::<status::ShowStatus>(),
     Entry::of::<sync::Sync>(),
-    Entry::of::<kept::ListKept>(),
+    Entry::of::<list_kept::ListKept>(),
     Entry::of::<prune::Prune>(),
     Entry::of::<recover::Recover>(),
     Entry::of::<trust::Trust>(),

@@ -45,7 +45,7 @@ impl Lock {
         let until = Instant::now() + TIMEOUT;
         loop {
             if let Some(lock) = Self::try_take(root)? {
-                return lock.told(&format!("{what}, started {}", rfc3339(context.clock.now())));
+                return lock.note_holder(&format!("{what}, started {}", rfc3339(context.clock.now())));
             }
             context.unless_cancelled()?;
             if Instant::now() >= until {
@@ -101,7 +101,7 @@ impl Lock {
         &self.file
     }
 
-    fn told(mut self, what: &str) -> Result<Self> {
+    fn note_holder(mut self, what: &str) -> Result<Self> {
         // This text only informs people. The actual lock is the operating system's.
         let written =
             self.file.set_len(0).and_then(|()| self.file.rewind()).and_then(|()| writeln!(self.file, "{what}"));

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::keep::Kept;
-use super::kept;
+use super::keep::KeptRef;
+use super::list_kept;
 use super::lock::Lock;
 use super::manifest::Repo;
 use super::root::Workspace;
@@ -60,8 +60,8 @@ impl Operation for Prune {
         })?;
         let workspace = Workspace::open(context)?;
         let before = context.clock.now().saturating_sub(age);
-        let old = |workspace| -> Result<Vec<(&Repo, Kept)>> {
-            Ok(kept::all(context, workspace)?.into_iter().filter(|(_, kept)| kept.at() <= before).collect())
+        let old = |workspace| -> Result<Vec<(&Repo, KeptRef)>> {
+            Ok(list_kept::all(context, workspace)?.into_iter().filter(|(_, kept)| kept.at() <= before).collect())
         };
         let found = old(&workspace)?;
         if found.is_empty() {
@@ -74,7 +74,7 @@ impl Operation for Prune {
         (context.ask)(Body::Table(table(&found)), &format!("Delete {counted} for good?"))?;
         let lock = Lock::take(context, &workspace.root, "workspace prune")?;
         for repo in &workspace.manifest.repos {
-            let of_repo: Vec<&Kept> =
+            let of_repo: Vec<&KeptRef> =
                 found.iter().filter(|(of, _)| of.name == repo.name).map(|(_, kept)| kept).collect();
             if of_repo.is_empty() {
                 continue;
@@ -95,7 +95,7 @@ impl Operation for Prune {
 }
 
 impl Prune {
-    fn data(&self, found: &[(&Repo, Kept)]) -> Value {
+    fn data(&self, found: &[(&Repo, KeptRef)]) -> Value {
         let rows: Vec<Value> = found
             .iter()
             .map(|(repo, kept)| json!({ "repo_name": repo.name, "ref": kept.name, "id": kept.id }))
@@ -104,7 +104,7 @@ impl Prune {
     }
 }
 
-fn table(found: &[(&Repo, Kept)]) -> Table {
+fn table(found: &[(&Repo, KeptRef)]) -> Table {
     let rows = found
         .iter()
         .map(|(repo, kept)| vec![mcpkg_base::clock::rfc3339(kept.at()), repo.name.clone(), kept.what.clone()]);

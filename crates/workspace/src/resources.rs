@@ -9,7 +9,7 @@ use super::spec::{self, Which};
 use super::{GROUP, gate, status, worktree};
 use mcpkg_base::error::{Code, Result};
 use mcpkg_base::redact::redact;
-use mcpkg_core::op::{Context, Live, Resource, Shown, Values};
+use mcpkg_core::op::{Context, ListedIn, Live, Resource, Values};
 
 const TOML: &str = "application/toml";
 const JSON: &str = "application/json";
@@ -125,7 +125,7 @@ pub(super) const RESOURCES: &[Resource] = &[
 const NAME: &str = "name";
 
 /// A resource without variables. `--as smctl` lists it as a resource, while other servers list it as a template.
-const FIXED: Resource = Resource { shown: Shown::Template, ..Resource::EMPTY };
+const FIXED: Resource = Resource { shown: ListedIn::Template, ..Resource::EMPTY };
 
 const LIVE: Live = Live { group: GROUP, read: |_, _| Ok(None), names: |_| Ok(Vec::new()), looked_at_again: false };
 

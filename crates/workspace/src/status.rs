@@ -41,7 +41,7 @@ impl Operation for ShowStatus {
         let rows = look(context, &workspace)?;
         let busy = lock::holder(&workspace.root);
         let reply = Reply::new(Body::Table(table(&rows)), data(&workspace, &rows, busy.as_deref()));
-        let missing = rows.iter().any(|row| matches!(row.found, Found::Missing));
+        let missing = rows.iter().any(|row| matches!(row.found, RepoState::Missing));
         let reply = if missing { reply.hint("`mcpkg workspace sync` clones missing repositories") } else { reply };
         let busy = busy.map(|holder| format!("another mcpkg process is working in the workspace: {holder}"));
         Ok(reply.warn(workspace.manifest.warnings.iter().cloned().chain(busy)))
@@ -58,13 +58,13 @@ pub fn read(context: &Context) -> Result<Value> {
 /// The state of a repository, and its last build.
 struct Row {
     name: String,
-    found: Found,
+    found: RepoState,
     /// The result of the last build; null if there was none.
     last_build: Value,
 }
 
 /// What is at the repository's path.
-enum Found {
+enum RepoState {
     Work(Status, Option<InProgress>),
     Missing,
     /// The reason why the repository cannot be read.
@@ -74,10 +74,10 @@ enum Found {
 fn look(context: &Context, workspace: &Workspace) -> Result<Vec<Row>> {
     let built = build::last(context, workspace)?;
     let found = parallel::each(&workspace.manifest.repos, |_, repo| {
-        let found = match found(context, workspace, repo) {
+        let found = match state_of(context, workspace, repo) {
             // These errors concern all repositories, so stop here.
             Err(error) if matches!(error.code(), Code::GitNotFound | Code::Cancelled) => return Err(error),
-            Err(error) => Found::Broken(error.message().to_owned()),
+            Err(error) => RepoState::Broken(error.message().to_owned()),
             Ok(found) => found,
         };
         Ok(Row { name: repo.name.clone(), found, last_build: built.get(&repo.name).cloned().unwrap_or_default() })
@@ -85,26 +85,26 @@ fn look(context: &Context, workspace: &Workspace) -> Result<Vec<Row>> {
     found.into_iter().collect()
 }
 
-fn found(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<Found> {
+fn state_of(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<RepoState> {
     let folder = workspace.folder(repo)?;
     let Some(own) = git::own_folder(&folder) else { return without_git(&folder, repo) };
     let status = status::read(&Git::of(&folder, &context.cancelled), Extra::Untracked)?;
-    Ok(Found::Work(status, git::operation(&own)))
+    Ok(RepoState::Work(status, git::operation(&own)))
 }
 
 /// Describes what is at the repository's path if there is no `.git`.
-fn without_git(folder: &Path, repo: &Repo) -> Result<Found> {
+fn without_git(folder: &Path, repo: &Repo) -> Result<RepoState> {
     let mut entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Missing),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(RepoState::Missing),
         Err(error) => return Err(Error::file("read", Path::new(&repo.path), error)),
         Ok(entries) => entries,
     };
     if entries.next().is_none() {
-        return Ok(Found::Missing);
+        return Ok(RepoState::Missing);
     }
     let is_bare = folder.join("HEAD").is_file() && folder.join("objects").is_dir();
     let why = if is_bare { "is a bare repository: it has no work tree" } else { "is not a git repository" };
-    Ok(Found::Broken(format!("`{}` {why}", repo.path)))
+    Ok(RepoState::Broken(format!("`{}` {why}", repo.path)))
 }
 
 fn data(workspace: &Workspace, rows: &[Row], busy: Option<&str>) -> Value {
@@ -120,13 +120,13 @@ fn data(workspace: &Workspace, rows: &[Row], busy: Option<&str>) -> Value {
 impl Row {
     fn data(&self) -> Value {
         let (state, error) = match &self.found {
-            Found::Work(..) => ("ok", None),
-            Found::Missing => ("missing", None),
-            Found::Broken(why) => ("error", Some(why)),
+            RepoState::Work(..) => ("ok", None),
+            RepoState::Missing => ("missing", None),
+            RepoState::Broken(why) => ("error", Some(why)),
         };
         let work = match &self.found {
-            Found::Work(status, operation) => Some((status, operation)),
-            Found::Missing | Found::Broken(_) => None,
+            RepoState::Work(status, operation) => Some((status, operation)),
+            RepoState::Missing | RepoState::Broken(_) => None,
         };
         let of = |value: &dyn Fn(&Status) -> Value| work.map_or(Value::Null, |(status, _)| value(status));
         json!({
@@ -149,11 +149,11 @@ impl Row {
 
     fn cells(&self) -> Vec<String> {
         let (branch, changes, upstream) = match &self.found {
-            Found::Work(status, operation) => {
+            RepoState::Work(status, operation) => {
                 (branch(status).to_owned(), changes(status, *operation), upstream(status))
             }
-            Found::Missing => (String::new(), "missing".to_owned(), String::new()),
-            Found::Broken(why) => (String::new(), format!("error: {why}"), String::new()),
+            RepoState::Missing => (String::new(), "missing".to_owned(), String::new()),
+            RepoState::Broken(why) => (String::new(), format!("error: {why}"), String::new()),
         };
         vec![self.name.clone(), branch, changes, upstream]
     }

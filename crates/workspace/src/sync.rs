@@ -173,7 +173,7 @@ fn sync(context: &Context, workspace: &Workspace, repo: &Repo, lock: &Lock) -> R
         }
         forward(&git, &followed.branch, &followed.upstream, &mut done)?;
     }
-    Ok(done.told())
+    Ok(done.outcome())
 }
 
 /// Returns what a sync would do, as of the last fetch.
@@ -190,7 +190,7 @@ fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Out
         }
         judge(&git, &followed.branch, &followed.upstream, &mut done)?;
     }
-    Ok(done.told())
+    Ok(done.outcome())
 }
 
 /// Whether the repository's folder is missing or empty.
@@ -291,7 +291,7 @@ impl Done {
         self.note(Outcome::Synced, format!("{branch} now follows {upstream}"));
     }
 
-    fn told(self) -> (Outcome, String) {
+    fn outcome(self) -> (Outcome, String) {
         (self.state.unwrap_or(Outcome::Unchanged), self.lines.join("; "))
     }
 }

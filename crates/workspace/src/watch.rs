@@ -124,7 +124,7 @@ impl Watch {
         let handler = {
             let places = Arc::clone(&places);
             move |event: notify::Result<Event>| match event {
-                Ok(event) if !held(&places).take(&event) => {}
+                Ok(event) if !lock(&places).take(&event) => {}
                 Ok(_) => ring(),
                 Err(error) => {
                     tracing::warn!(%error, "the workspace's files could not be watched");
@@ -155,7 +155,7 @@ impl Watching for Watch {
     fn follow(&mut self, context: &Context) {
         let wanted = places(context);
         let gone = {
-            let mut places = held(&self.places);
+            let mut places = lock(&self.places);
             let gone = std::mem::take(&mut places.gone);
             places.folders.clone_from(&wanted.folders);
             places.missing.clone_from(&wanted.missing);
@@ -270,7 +270,7 @@ fn remote(_: &Path) -> Option<&'static str> {
     None
 }
 
-fn held(places: &Mutex<Places>) -> MutexGuard<'_, Places> {
+fn lock(places: &Mutex<Places>) -> MutexGuard<'_, Places> {
     places.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::time::Instant;
 
 use super::{extremum, supported};
-use mcpkg_workspace::gate_engine::{Dtype, Given, Stopped, Tensor};
+use mcpkg_workspace::gate_engine::{Dtype, ModelOutput, Stopped, Tensor};
 use tract_onnx::prelude::{Tensor as EngineTensor, *};
 use tract_onnx::tract_core::ops::Op;
 use tract_onnx::tract_core::ops::konst::Const;
@@ -15,7 +15,7 @@ use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 ///
 /// # Errors
 /// Returns why the run stopped: an operator that tract lacks or computes wrongly, or any other error from tract.
-pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<Given, Stopped> {
+pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<ModelOutput, Stopped> {
     let begun = Instant::now();
     // A file may declare shapes for values inside its graph. They describe the inputs at export time, which may differ
     // from ours.
@@ -38,7 +38,7 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
         let name = &model.node(place.node).name;
         let found = inputs.iter().find(|(known, _)| known == name);
         let (_, tensor) = found.ok_or_else(|| Stopped::new("engine", format!("no input is given for `{name}`")))?;
-        given.push((place, taken(tensor).map_err(|error| failed("read the input", &error))?));
+        given.push((place, to_engine(tensor).map_err(|error| failed("read the input", &error))?));
     }
     drop(inputs);
     // In some models, shapes depend on the values of integer inputs, and tract accepts some operator parameters only
@@ -54,7 +54,7 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
         let results = model.run(given).map_err(|error| failed("run the model", &error))?;
         let run = begun.elapsed();
         let named = outputs.iter().zip(results.iter()).map(|(name, value)| Ok((name.clone(), shown(value)?)));
-        Ok(Given { outputs: named.collect::<Result<_, Stopped>>()?, load, run })
+        Ok(ModelOutput { outputs: named.collect::<Result<_, Stopped>>()?, load, run })
     };
     attempt(&|_| false)
         .or_else(|first: Stopped| attempt(&is_whole).or_else(|_| attempt(&is_parameter)).map_err(|_| first))
@@ -99,7 +99,7 @@ fn failed(verb: &str, error: &TractError) -> Stopped {
 }
 
 /// Converts a tensor of the gate to one of tract.
-fn taken(tensor: &Tensor) -> TractResult<EngineTensor> {
+fn to_engine(tensor: &Tensor) -> TractResult<EngineTensor> {
     let shape: Vec<usize> = tensor.shape.iter().map(|length| usize::try_from(*length)).collect::<Result<_, _>>()?;
     macro_rules! of {
         ($number:ty) => {{

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use clap::builder::Styles;
 
-use super::super::shown::folded;
+use super::super::styled_text::folded;
 
 /// The maximum width of help texts. Longer lines are hard to read.
 pub(crate) const WIDEST: u16 = 100;

@@ -18,10 +18,10 @@ use crate::mcp::Config;
 pub(super) struct Admission {
     config: Arc<Config>,
     /// What is needed to confirm presumed access.
-    asked: Option<Asked>,
+    asked: Option<Unconfirmed>,
 }
 
-struct Asked {
+struct Unconfirmed {
     came: Instant,
     from: IpAddr,
     project: Option<String>,
@@ -35,7 +35,7 @@ impl Admission {
         from: IpAddr,
         project: Option<String>,
     ) -> Result<Self, Refusal> {
-        let asked = Asked { came: Instant::now(), from, project };
+        let asked = Unconfirmed { came: Instant::now(), from, project };
         match app.access_control.presume(&app.read_cache, headers, asked.project.as_deref()) {
             Some(config) => Ok(Self { config, asked: Some(asked) }),
             None => asked.admit(app, headers).map(Self::certain),
@@ -71,7 +71,7 @@ impl Admission {
     }
 }
 
-impl Asked {
+impl Unconfirmed {
     fn admit(&self, app: &App, headers: &HeaderMap) -> Result<Arc<Config>, Refusal> {
         app.access_control.admit(&app.read_cache, headers, self.from, self.project.as_deref(), self.came)
     }

@@ -18,7 +18,7 @@ pub(super) struct Call {
     pub(super) context: Context,
     pub(super) notes: Notes,
     pub(super) era: Era,
-    pub(super) held: Arc<Held>,
+    pub(super) held: Arc<HeldResources>,
 }
 
 impl Call {
@@ -31,14 +31,14 @@ impl Call {
 }
 
 /// Resources held by a call that other requests wait for.
-pub(super) struct Held {
+pub(super) struct HeldResources {
     /// The call's position in the order of its client's requests.
     ticket: Option<Arc<Ticket>>,
     /// The permit to read, of which there is a limited number.
     permit: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
-impl Held {
+impl HeldResources {
     /// Creates the record for a call with this ticket.
     pub(super) fn new(ticket: Option<Arc<Ticket>>) -> Arc<Self> {
         Arc::new(Self { ticket, permit: Mutex::default() })

@@ -32,7 +32,7 @@ impl ServerHandler for Server {
         lifecycle::refuse_self(self, Some(&params.capabilities))?;
         request.peer.set_peer_info(params.clone());
         let config = self.config(&request.extensions);
-        self.negotiate_initialize(&params).map(|result| lifecycle::told(result, &config))
+        self.negotiate_initialize(&params).map(|result| lifecycle::with_instructions(result, &config))
     }
 
     async fn discover(&self, request: Request) -> Result<DiscoverResult> {

@@ -59,7 +59,7 @@ pub(super) fn info(server: &Server) -> ServerConfig {
 
 /// Returns the answer to initialize with instructions for one client. The client's access key may allow less than the server
 /// offers.
-pub(super) fn told(mut result: InitializeResult, config: &Config) -> InitializeResult {
+pub(super) fn with_instructions(mut result: InitializeResult, config: &Config) -> InitializeResult {
     result.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
     result
 }

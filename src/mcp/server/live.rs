@@ -15,7 +15,7 @@ use super::read::{acquire_permit, or_cancelled, release_permit, wait_for_earlier
 use super::{Server, era};
 use crate::mcp::error::error_data;
 use crate::mcp::limits::limited;
-use crate::mcp::live::{self, Found};
+use crate::mcp::live::{self, LiveResource};
 use crate::mcp::methods::only_page;
 use crate::mcp::{Config, completion, long_calls, tools};
 use mcpkg_base::error::{Code, Error, Result};
@@ -39,7 +39,7 @@ pub(super) async fn list(
 
 pub(super) async fn read(
     server: &Server,
-    found: Found,
+    found: LiveResource,
     uri: String,
     request: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {

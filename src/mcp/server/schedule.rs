@@ -10,7 +10,7 @@ use rmcp::{ErrorData, RoleServer};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::call::{Call, Held};
+use super::call::{Call, HeldResources};
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
 use super::{Server, era, lifecycle, long};
 use crate::mcp::limits::limited;
@@ -39,7 +39,7 @@ pub(super) async fn schedule(
     asking: Asking,
 ) -> Result<CallToolResponse, ErrorData> {
     let changes = tool.effect().changes();
-    let held = Held::new(wait_for_earlier_writes(request).await);
+    let held = HeldResources::new(wait_for_earlier_writes(request).await);
     let client = request.client_info().map(|client| client.name.clone());
     let (notes, sending) = Notes::to(request, lifecycle::level(server, request));
     let cancelled = CancellationToken::new();

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::bell::{Bell, Missed, Watched, Woken};
 use super::feed::Feed;
-use crate::mcp::live::Found;
+use crate::mcp::live::LiveResource;
 use crate::mcp::transport::spawn;
 use crate::mcp::{Config, live, tools};
 use mcpkg_core::op::{Context, Ring, Validator, Watching};
@@ -49,7 +49,7 @@ impl LiveResources {
         &self,
         feeds: &Arc<Mutex<Vec<Weak<Feed>>>>,
         config: &Config,
-        found: &Found,
+        found: &LiveResource,
         uri: &str,
     ) -> (Option<Validator>, Arc<Watched>, Missed) {
         let watched = self.watched(feeds, config);

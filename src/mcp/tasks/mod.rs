@@ -51,12 +51,12 @@ struct State {
     runner: Option<TaskRunner>,
     running: HashMap<Uuid, Arc<RunningTask>>,
     /// Outcomes that are not, or not completely, in the database: they contain a token, or could not be written.
-    kept: HashMap<Uuid, Kept>,
+    kept: HashMap<Uuid, Unstored>,
     /// Set when the server ends, so that no further task begins.
     closing: bool,
 }
 
-struct Kept {
+struct Unstored {
     asker: Asker,
     task: DetailedTask,
     expires_at: Millis,
@@ -132,7 +132,7 @@ impl Tasks {
             Ok(false) => tracing::info!(task = %task.id(), "a task's row was deleted or marked as ended before the \
                 task ended"),
             Ok(true) | Err(_) => {
-                let kept = Kept { asker: task.asker().clone(), task: told.clone(), expires_at };
+                let kept = Unstored { asker: task.asker().clone(), task: told.clone(), expires_at };
                 state.kept.insert(task.id(), kept);
             }
         }
@@ -168,7 +168,7 @@ impl Tasks {
     /// # Errors
     /// -32602 if `asker` has no such task; `E_INVALID_ARGUMENT` if another server runs it.
     pub(super) fn cancel(&self, asker: &Asker, id: &str) -> Result<(), ErrorData> {
-        if let Some(task) = self.found(asker, known(id)?)? {
+        if let Some(task) = self.running(asker, known(id)?)? {
             task.cancel(CancelledBy::Asker);
         }
         Ok(())
@@ -176,7 +176,7 @@ impl Tasks {
 
     /// Passes the client's answers to a task of `asker`. Answers that the task did not ask for are ignored.
     pub(super) fn update(&self, asker: &Asker, id: &str, responses: InputResponses) -> Result<(), ErrorData> {
-        if let Some(task) = self.found(asker, known(id)?)? {
+        if let Some(task) = self.running(asker, known(id)?)? {
             task.answer(responses);
         }
         Ok(())
@@ -218,7 +218,7 @@ impl Tasks {
     }
 
     /// Returns the task if this server runs it, or `None` if it has ended.
-    fn found(&self, asker: &Asker, id: Uuid) -> Result<Option<Arc<RunningTask>>, ErrorData> {
+    fn running(&self, asker: &Asker, id: Uuid) -> Result<Option<Arc<RunningTask>>, ErrorData> {
         {
             let state = self.state();
             if let Some(task) = state.running.get(&id).filter(|task| task.asker() == asker) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcpkg_registry::trust::Status;
 use mcpkg_registry::trust::bundle::Bundle;
 use mcpkg_registry::trust::sigstore::{Replaced, Root};
-use mcpkg_registry::trust::statement::{About, Said};
+use mcpkg_registry::trust::statement::{About, Assertion};
 use serde_json::{Value, json};
 
 use super::authority::Authority;
@@ -47,7 +47,7 @@ fn who_signed_is_told_by_the_certificate() {
 fn x1_the_provenance_of_a_package_of_npms_binds_no_archive_of_a_tool() {
     let bundle = read(NPM);
     let statement = bundle.statement.as_ref().expect("a statement");
-    assert_eq!((statement.said(), statement.about(&subject())), (Said::Made, About::OtherTool));
+    assert_eq!((statement.assertion(), statement.about(&subject())), (Assertion::Made, About::OtherTool));
     let verdict = weigh(&bundle, RELEASE);
     assert_eq!(verdict.status, Status::Unverified);
     let [counted] = &verdict.attestations[..] else { panic!("{verdict:?}") };

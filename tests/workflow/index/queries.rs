@@ -1,7 +1,7 @@
 //! Whatever is asked for, a search ends in order, and what is typed stands for something or for nothing.
 
 use mcpkg_workflow::commands::reachable;
-use mcpkg_workflow::index::Found;
+use mcpkg_workflow::index::SearchHit;
 use mcpkg_workflow::source::Commands;
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn any_query_has_one_order() {
             if reversed {
                 found.reverse();
             }
-            found.sort_by(Found::order);
+            found.sort_by(SearchHit::order);
             found.iter().map(|found| found.brief.id.clone()).collect::<Vec<_>>()
         };
         prop_assert_eq!(ids(false), ids(true));

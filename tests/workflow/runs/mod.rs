@@ -1,19 +1,19 @@
 //! Commands and workflows are run: the gates before it, the engine, and what it leaves.
 
 mod approved;
-mod asked;
 mod confirmed;
 mod control;
 mod gates;
 mod nonces;
 mod noted;
 mod passwords;
+mod progress;
+mod prompts;
 mod retried;
 mod runner;
 mod screen;
 mod secrets;
 mod steps;
-mod told;
 mod values;
 mod widened;
 

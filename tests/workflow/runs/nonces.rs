@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpkg_core::consent::nonce::{self, Held};
+use mcpkg_core::consent::nonce::{self, CallerNonce};
 use mcpkg_core::consent::request::{self, Need};
 use mcpkg_core::op::{Caller, Connection, Context, Effect, Identity};
 use serde_json::{Value, json};
@@ -150,7 +150,7 @@ fn of_32_uses_at_once_one_wins() {
     let scratch = Scratch::with_project_here();
     let agent = Arc::new(agent(&scratch));
     let inputs = json!({});
-    let offered = nonce::ask(&agent, &need(&inputs, "h"), Held::Nothing).expect_err("it is asked for");
+    let offered = nonce::ask(&agent, &need(&inputs, "h"), CallerNonce::Nothing).expect_err("it is asked for");
     let details = offered.details().expect("details").clone();
     let id = Uuid::parse_str(details["consent"].as_str().expect("an id")).expect("an id");
     request::approve(&agent, id, None).expect("a client over stdio is trusted with it");
@@ -160,7 +160,7 @@ fn of_32_uses_at_once_one_wins() {
             let (agent, nonce) = (Arc::clone(&agent), nonce.clone());
             std::thread::spawn(move || {
                 let inputs = json!({});
-                let consent = nonce::ask(&agent, &need(&inputs, "h"), Held::Nonce(&nonce, Duration::ZERO))?;
+                let consent = nonce::ask(&agent, &need(&inputs, "h"), CallerNonce::Nonce(&nonce, Duration::ZERO))?;
                 agent.store.write(|db| consent.consume(&agent, db))
             })
         })
@@ -179,10 +179,11 @@ fn a_nonce_ends_with_its_time_and_where_the_clock_goes_back() {
     let inputs = json!({});
     for by in [request::DECIDE_WITHIN + 1, -120_000] {
         let agent = Context { clock: mcpkg_base::clock::Clock::fixed(1_800_000_000_000), ..agent(&scratch) };
-        let offered = nonce::ask(&agent, &need(&inputs, &by.to_string()), Held::Nothing).expect_err("it is asked for");
+        let offered =
+            nonce::ask(&agent, &need(&inputs, &by.to_string()), CallerNonce::Nothing).expect_err("it is asked for");
         let nonce = offered.details().expect("details")["nonce"].as_str().expect("a nonce").to_owned();
         agent.clock.advance(by);
-        let held = Held::Nonce(&nonce, Duration::ZERO);
+        let held = CallerNonce::Nonce(&nonce, Duration::ZERO);
         let refused = nonce::ask(&agent, &need(&inputs, &by.to_string()), held).expect_err("it ran out");
         assert_eq!(refused.code().name(), "E_CONSENT_EXPIRED");
     }
@@ -194,7 +195,7 @@ fn where_too_many_requests_wait_none_is_stored_and_those_that_wait_get_more_nonc
     scratch.ok(&["limit", "set", "consents", "--number", "2"]);
     let agent = agent(&scratch);
     let inputs = json!({});
-    let ask = |hash: &str| nonce::ask(&agent, &need(&inputs, hash), Held::Nothing).expect_err("it is asked for");
+    let ask = |hash: &str| nonce::ask(&agent, &need(&inputs, hash), CallerNonce::Nothing).expect_err("it is asked for");
     let details = |error: &mcpkg_base::error::Error| error.details().cloned().unwrap_or_default();
     let first = [ask("one"), ask("two")].map(|error| details(&error));
     let refused = ask("three");
@@ -207,8 +208,8 @@ fn where_too_many_requests_wait_none_is_stored_and_those_that_wait_get_more_nonc
         assert_eq!(again["consent"], first[0]["consent"]);
         let nonce = again["nonce"].as_str().expect("a nonce").to_owned();
         assert_ne!(nonce, first[0]["nonce"].as_str().expect("a nonce"));
-        let waits =
-            nonce::ask(&agent, &need(&inputs, "one"), Held::Nonce(&nonce, Duration::ZERO)).expect_err("it waits");
+        let waits = nonce::ask(&agent, &need(&inputs, "one"), CallerNonce::Nonce(&nonce, Duration::ZERO))
+            .expect_err("it waits");
         assert_eq!(waits.code().name(), "E_CONSENT_PENDING", "{waits}");
     }
 }
@@ -442,7 +443,7 @@ fn of_16_that_ask_at_once_one_request_comes() {
             let agent = Arc::clone(&agent);
             std::thread::spawn(move || {
                 let inputs = json!({});
-                let asked = nonce::ask(&agent, &need(&inputs, "h"), Held::Nothing).expect_err("it is asked for");
+                let asked = nonce::ask(&agent, &need(&inputs, "h"), CallerNonce::Nothing).expect_err("it is asked for");
                 let details = asked.details().expect("details");
                 (details["consent"].clone(), details["nonce"].clone())
             })

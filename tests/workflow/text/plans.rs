@@ -2,7 +2,7 @@
 
 use mcpkg_base::error::Code;
 use mcpkg_workflow::check::checked;
-use mcpkg_workflow::plan::{Given, Plan, planned};
+use mcpkg_workflow::plan::{KnownValues, Plan, planned};
 use serde_json::{Map, Value, json};
 
 use super::api::Api;
@@ -41,7 +41,7 @@ fn map(value: Value) -> Map<String, Value> {
 }
 
 fn plan_of(api: &Api, text: &str, inputs: Value, outputs: Value) -> mcpkg_base::error::Result<Plan> {
-    let given = Given { inputs: map(inputs), outputs: map(outputs), project: Some("p".to_owned()) };
+    let given = KnownValues { inputs: map(inputs), outputs: map(outputs), project: Some("p".to_owned()) };
     planned(&checked(text, api)?, api, &given)
 }
 
@@ -108,13 +108,13 @@ fn x34_the_hash_is_the_same_in_every_build_and_differs_with_what_is_done() {
     let hash = |inputs: Value| plan(inputs, json!({}))["plan_hash"].as_str().expect("a hash").to_owned();
     assert_eq!(hash(json!({ "region": "us" })), HASH);
     assert_ne!(hash(json!({ "region": "eu" })), HASH);
-    let given = |project: Option<&str>| Given {
+    let given = |project: Option<&str>| KnownValues {
         inputs: map(json!({ "region": "us" })),
         outputs: Map::new(),
         project: project.map(str::to_owned),
     };
     let api = Api::new();
-    let of = |api: &Api, text: &str, given: &Given| {
+    let of = |api: &Api, text: &str, given: &KnownValues| {
         planned(&checked(text, api).expect("a check"), api, given).expect("a plan").plan_hash
     };
     assert_ne!(of(&api, APP_WITH_DB, &given(None)), HASH);

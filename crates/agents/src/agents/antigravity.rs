@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_home};
-use super::imports::{At, Imports, Kept};
+use super::imports::{At, Imports, AgentOnlyFile};
 use super::places::{AgentsMd, Commands, OwnInstructions, ProjectPlaces, Reading, Rules, UserPlaces};
 use crate::forms::rule::WINDSURF;
 use crate::servers::dialect::Dialect;
@@ -80,8 +80,8 @@ pub(super) static AGENT: Agent = Agent {
     imports: Imports {
         folders: &[".agent"],
         kept: &[
-            Kept { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".agent", ".agents"]) },
-            Kept { kind: Kind::Servers, at: At::In(&["mcp_config.json"], &[".agent", "antigravity", "config"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".agent", ".agents"]) },
+            AgentOnlyFile { kind: Kind::Servers, at: At::In(&["mcp_config.json"], &[".agent", "antigravity", "config"]) },
         ],
         ..Imports::NONE
     },

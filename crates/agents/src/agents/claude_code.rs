@@ -5,7 +5,7 @@ use serde_json::json;
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
 use super::headless::{self, Attach, Headless, Said};
 use super::homes::named;
-use super::imports::{Also, At, Form, Imports, InFolder, InPlugins, Kept, Role};
+use super::imports::{Also, At, Form, Imports, InFolder, InPlugins, AgentOnlyFile, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::CLAUDE_CODE;
 use crate::forms::subagent;
@@ -176,11 +176,11 @@ pub(super) static AGENT: Agent = Agent {
         files: &[InFolder { folder: ".claude", name: "CLAUDE.md", names_folder: true }],
         instructions: &["CLAUDE.md", "CLAUDE.local.md"],
         kept: &[
-            Kept { kind: Kind::Hook, at: At::Below(&[".claude", "hooks"]) },
-            Kept { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".claude"]) },
-            Kept { kind: Kind::Servers, at: At::Anywhere(&[".claude.json"]) },
-            Kept { kind: Kind::Settings, at: At::In(&["settings.json", "settings.local.json"], &[".claude"]) },
-            Kept { kind: Kind::Ignore, at: At::Anywhere(&[".claudeignore"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::Below(&[".claude", "hooks"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".claude"]) },
+            AgentOnlyFile { kind: Kind::Servers, at: At::Anywhere(&[".claude.json"]) },
+            AgentOnlyFile { kind: Kind::Settings, at: At::In(&["settings.json", "settings.local.json"], &[".claude"]) },
+            AgentOnlyFile { kind: Kind::Ignore, at: At::Anywhere(&[".claudeignore"]) },
         ],
         ..Imports::NONE
     },

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Url, in_home};
-use super::imports::{At, Imports, Kept};
+use super::imports::{At, Imports, AgentOnlyFile};
 use super::places::{ProjectPlaces, Reading, UserPlaces};
 use crate::servers::dialect::Dialect;
 use mcpkg_store::agent_files::Kind;
@@ -55,7 +55,7 @@ pub(super) static AGENT: Agent = Agent {
     original_project: &[],
     no_longer_read: &[],
     imports: Imports {
-        kept: &[Kept { kind: Kind::Servers, at: At::Anywhere(&["claude_desktop_config.json"]) }],
+        kept: &[AgentOnlyFile { kind: Kind::Servers, at: At::Anywhere(&["claude_desktop_config.json"]) }],
         ..Imports::NONE
     },
 };

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url};
 use super::headless::{self, Attach, Headless};
-use super::imports::{Also, At, Form, Imports, Kept, Role};
+use super::imports::{Also, At, Form, Imports, AgentOnlyFile, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use crate::forms::skill::Fault;
 use crate::forms::subagent;
@@ -182,8 +182,8 @@ pub(super) static AGENT: Agent = Agent {
         counts_from_one: true,
         instructions: &["AGENTS.override.md"],
         kept: &[
-            Kept { kind: Kind::Permission, at: At::Below(&[".codex", "rules"]) },
-            Kept { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".codex"]) },
+            AgentOnlyFile { kind: Kind::Permission, at: At::Below(&[".codex", "rules"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".codex"]) },
         ],
         ..Imports::NONE
     },

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
 use super::headless::{self, Attach, Headless};
-use super::imports::{At, Imports, Kept};
+use super::imports::{At, Imports, AgentOnlyFile};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, ListedCommands, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::COPILOT;
 use crate::forms::skill::Fault;
@@ -129,8 +129,8 @@ pub(super) static AGENT: Agent = Agent {
     imports: Imports {
         folders: &[".copilot"],
         kept: &[
-            Kept { kind: Kind::Plugin, at: At::Below(&[".github", "plugin"]) },
-            Kept { kind: Kind::Servers, at: At::In(&["mcp-config.json"], &[".copilot"]) },
+            AgentOnlyFile { kind: Kind::Plugin, at: At::Below(&[".github", "plugin"]) },
+            AgentOnlyFile { kind: Kind::Servers, at: At::In(&["mcp-config.json"], &[".copilot"]) },
         ],
         ..Imports::NONE
     },

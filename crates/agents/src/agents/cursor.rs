@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_home};
-use super::imports::{Also, At, Form, Imports, Kept, Role};
+use super::imports::{Also, At, Form, Imports, AgentOnlyFile, Role};
 use super::places::{AgentsMd, Commands, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::CURSOR;
 use crate::forms::subagent;
@@ -108,10 +108,10 @@ pub(super) static AGENT: Agent = Agent {
         at_root: &[".cursorrules"],
         endings: &[(Role::Instructions, Form::Rule(&CURSOR), ".mdc")],
         kept: &[
-            Kept { kind: Kind::Hook, at: At::Below(&[".cursor", "hooks"]) },
-            Kept { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".cursor"]) },
-            Kept { kind: Kind::Permission, at: At::In(&["cli.json"], &[".cursor"]) },
-            Kept { kind: Kind::Ignore, at: At::Anywhere(&[".cursorignore", ".cursorindexingignore"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::Below(&[".cursor", "hooks"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".cursor"]) },
+            AgentOnlyFile { kind: Kind::Permission, at: At::In(&["cli.json"], &[".cursor"]) },
+            AgentOnlyFile { kind: Kind::Ignore, at: At::Anywhere(&[".cursorignore", ".cursorindexingignore"]) },
         ],
         ..Imports::NONE
     },

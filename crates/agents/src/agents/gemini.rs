@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
 use super::headless::{self, Attach, Headless, Said};
-use super::imports::{At, Imports, Kept};
+use super::imports::{At, Imports, AgentOnlyFile};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OwnInstructions, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use crate::forms::skill::Fault;
 use crate::forms::subagent;
@@ -123,9 +123,9 @@ pub(super) static AGENT: Agent = Agent {
         folders: &[".gemini"],
         instructions: &["GEMINI.md"],
         kept: &[
-            Kept { kind: Kind::Permission, at: At::Below(&[".gemini", "policies"]) },
-            Kept { kind: Kind::Plugin, at: At::Anywhere(&["gemini-extension.json"]) },
-            Kept { kind: Kind::Ignore, at: At::Anywhere(&[".geminiignore"]) },
+            AgentOnlyFile { kind: Kind::Permission, at: At::Below(&[".gemini", "policies"]) },
+            AgentOnlyFile { kind: Kind::Plugin, at: At::Anywhere(&["gemini-extension.json"]) },
+            AgentOnlyFile { kind: Kind::Ignore, at: At::Anywhere(&[".geminiignore"]) },
         ],
         ..Imports::NONE
     },

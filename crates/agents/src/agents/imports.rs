@@ -52,7 +52,7 @@ pub struct Imports {
     /// The roles of files with these endings, in any folder.
     pub endings: &'static [(Role, Form, &'static str)],
     /// Files that only this agent understands, in addition to its file of MCP servers.
-    pub kept: &'static [Kept],
+    pub kept: &'static [AgentOnlyFile],
 }
 
 impl Imports {
@@ -92,12 +92,12 @@ pub struct InFolder {
 }
 
 /// A file that only one agent understands.
-pub struct Kept {
+pub struct AgentOnlyFile {
     pub kind: Kind,
     pub at: At,
 }
 
-/// The location of a [`Kept`] file.
+/// The location of an [`AgentOnlyFile`].
 #[derive(Clone, Copy)]
 pub enum At {
     /// Anywhere below a folder whose path ends like this.

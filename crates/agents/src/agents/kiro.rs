@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_home};
-use super::imports::{At, Imports, Kept};
+use super::imports::{At, Imports, AgentOnlyFile};
 use super::places::{AgentsMd, Commands, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, UserPlaces};
 use crate::forms::rule::KIRO;
 use crate::servers::dialect::Dialect;
@@ -71,9 +71,9 @@ pub(super) static AGENT: Agent = Agent {
     imports: Imports {
         folders: &[".kiro"],
         kept: &[
-            Kept { kind: Kind::Hook, at: At::Below(&[".kiro", "hooks"]) },
-            Kept { kind: Kind::Servers, at: At::In(&["mcp.json"], &["settings"]) },
-            Kept { kind: Kind::Ignore, at: At::Anywhere(&[".kiroignore"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::Below(&[".kiro", "hooks"]) },
+            AgentOnlyFile { kind: Kind::Servers, at: At::In(&["mcp.json"], &["settings"]) },
+            AgentOnlyFile { kind: Kind::Ignore, at: At::Anywhere(&[".kiroignore"]) },
         ],
         ..Imports::NONE
     },

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
 use super::headless::{self, Attach, Headless, Said};
-use super::imports::{Also, At, Form, Imports, Kept, Role};
+use super::imports::{Also, At, Form, Imports, AgentOnlyFile, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use crate::forms::subagent;
 use crate::servers::dialect::{Dialect, EntryForm};
@@ -126,9 +126,9 @@ pub(super) static AGENT: Agent = Agent {
         ],
         counts_from_one: true,
         kept: &[
-            Kept { kind: Kind::Hook, at: At::Below(&[".opencode", "plugin"]) },
-            Kept { kind: Kind::Hook, at: At::Below(&[".opencode", "plugins"]) },
-            Kept { kind: Kind::Servers, at: At::Anywhere(&["opencode.jsonc"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::Below(&[".opencode", "plugin"]) },
+            AgentOnlyFile { kind: Kind::Hook, at: At::Below(&[".opencode", "plugins"]) },
+            AgentOnlyFile { kind: Kind::Servers, at: At::Anywhere(&["opencode.jsonc"]) },
         ],
         ..Imports::NONE
     },

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_home};
-use super::imports::{Also, At, Form, Imports, InFolder, Kept, Role};
+use super::imports::{Also, At, Form, Imports, InFolder, AgentOnlyFile, Role};
 use super::places::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, Subagents, UserPlaces};
 use crate::forms::rule::COPILOT;
 use crate::forms::subagent;
@@ -109,7 +109,7 @@ pub(super) static AGENT: Agent = Agent {
             (Role::Subagent, Form::Plain, ".agent.md"),
             (Role::Subagent, Form::Plain, ".chatmode.md"),
         ],
-        kept: &[Kept { kind: Kind::Hook, at: At::Below(&[".github", "hooks"]) }],
+        kept: &[AgentOnlyFile { kind: Kind::Hook, at: At::Below(&[".github", "hooks"]) }],
         ..Imports::NONE
     },
 };

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_home};
-use super::imports::{Also, At, Form, Imports, Kept, Role};
+use super::imports::{Also, At, Form, Imports, AgentOnlyFile, Role};
 use super::places::{AgentsMd, Commands, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, UserPlaces};
 use crate::forms::rule::WINDSURF;
 use crate::servers::dialect::Dialect;
@@ -85,12 +85,12 @@ pub(super) static AGENT: Agent = Agent {
         also: &[Also([".devin", "rules"], Role::Instructions, Form::Rule(&WINDSURF), ".md")],
         at_root: &[".windsurfrules"],
         kept: &[
-            Kept { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".windsurf", ".devin"]) },
-            Kept {
+            AgentOnlyFile { kind: Kind::Hook, at: At::In(&["hooks.json"], &[".windsurf", ".devin"]) },
+            AgentOnlyFile {
                 kind: Kind::Servers,
                 at: At::In(&["mcp.json", "mcp_config.json"], &[".windsurf", ".devin", "windsurf"]),
             },
-            Kept { kind: Kind::Ignore, at: At::Anywhere(&[".codeiumignore", ".devinignore"]) },
+            AgentOnlyFile { kind: Kind::Ignore, at: At::Anywhere(&[".codeiumignore", ".devinignore"]) },
         ],
         ..Imports::NONE
     },

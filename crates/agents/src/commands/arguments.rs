@@ -6,7 +6,7 @@ use crate::template;
 use mcpkg_store::prompts::Argument;
 
 /// Returns the arguments of a command, all optional: named words first, then the others in order of appearance.
-pub fn taken(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
+pub fn all(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
     let mut add = |name: String, description: Option<&str>| {
         if arguments.len() < template::MAX_ARGUMENTS && !arguments.iter().any(|known| known.name == name) {

@@ -1,7 +1,7 @@
 //! Reads and writes the front matter of a prompt's file. Imported front matter is kept, and changed only where the prompt's
 //! attributes changed.
 
-use super::arguments::taken;
+use super::arguments;
 use super::convert;
 use super::dialect::{self, Dialect};
 use super::toml_file;
@@ -32,7 +32,7 @@ pub fn split(file: &str) -> Result<Parts<'_>> {
 }
 
 /// Parses the imported front matter, if the prompt has any.
-pub fn kept(attributes: &Attributes) -> Option<Matter> {
+pub fn matter_of(attributes: &Attributes) -> Option<Matter> {
     split(attributes.front_matter.as_deref()?).ok().map(|parts| parts.matter)
 }
 
@@ -41,7 +41,7 @@ pub fn front_of(attributes: &Attributes, text: &str) -> String {
     if attributes.front_matter.as_deref().is_some_and(toml_file::is_frame) {
         return front_matter(attributes);
     }
-    match (&attributes.front_matter, kept(attributes)) {
+    match (&attributes.front_matter, matter_of(attributes)) {
         (Some(front), Some(matter)) => updated(front, &matter, attributes, text),
         _ => front_matter(attributes),
     }
@@ -56,7 +56,7 @@ fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) ->
             None => matter.arguments.clone(),
             Some(dialect) => {
                 let names = Names::of(dialect, Some(&front));
-                taken(dialect, &names, &dialect::pieces(dialect, text, &names.0), matter.hint.as_deref())
+                arguments::all(dialect, &names, &dialect::pieces(dialect, text, &names.0), matter.hint.as_deref())
             }
         };
         let is_jinja = attributes.dialect.is_none();
@@ -77,7 +77,7 @@ fn updated(front: &str, matter: &Matter, attributes: &Attributes, text: &str) ->
 
 /// Returns the imported front matter with the description from the attributes.
 pub fn described(front: &str, attributes: &Attributes) -> String {
-    if kept(attributes).is_some_and(|matter| matter.description == attributes.description) {
+    if matter_of(attributes).is_some_and(|matter| matter.description == attributes.description) {
         return front.to_owned();
     }
     let lines = attributes.description.as_deref().map(|text| matter::line("description", text));

@@ -21,9 +21,9 @@ mod word_names;
 
 use crate::forms::matter;
 use crate::template;
-use arguments::{known_of, taken};
+use arguments::known_of;
 use dialect::{Dialect, Piece};
-use front_matter::{Parts, described, front_matter, front_of, kept, split};
+use front_matter::{Parts, described, front_matter, front_of, matter_of, split};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names;
 use mcpkg_store::prompts::Attributes;
@@ -69,7 +69,7 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
         }
     }
     let text: String = pieces.iter().map(Piece::typed).collect();
-    let arguments = taken(dialect, &written, &pieces, matter.hint.as_deref());
+    let arguments = arguments::all(dialect, &written, &pieces, matter.hint.as_deref());
     let mut attributes = Attributes { template: false, arguments: Vec::new(), ..declared };
     if arguments.is_empty() {
         attributes.front_matter = (front != front_matter(&attributes)).then(|| front.to_owned());
@@ -88,7 +88,7 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
 fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     let pieces = dialect::pieces(dialect, file, &[]);
     let is_plain = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
-    let arguments = taken(dialect, &Names::default(), &pieces, None);
+    let arguments = arguments::all(dialect, &Names::default(), &pieces, None);
     Attributes { template: !is_plain, dialect: (!is_plain).then_some(dialect), arguments, ..Attributes::default() }
 }
 
@@ -125,9 +125,9 @@ pub fn drop_replaced(attributes: &mut Attributes, text: &str) {
 pub fn recount(attributes: &mut Attributes, text: &str) {
     let Some(dialect) = attributes.dialect else { return };
     let names = Names::of(dialect, attributes.front_matter.as_deref());
-    let hint = kept(attributes).and_then(|matter| matter.hint);
+    let hint = matter_of(attributes).and_then(|matter| matter.hint);
     let pieces = dialect::pieces(dialect, text, &names.0);
-    let arguments = taken(dialect, &names, &pieces, hint.as_deref());
+    let arguments = arguments::all(dialect, &names, &pieces, hint.as_deref());
     attributes.arguments = known_of(arguments, &attributes.arguments);
 }
 

@@ -3,7 +3,7 @@
 
 use toml_edit::Document;
 
-use super::arguments::taken;
+use super::arguments;
 use super::dialect::{self, Dialect, Piece, Placeholder};
 use super::shell_lines::{shell_from_gemini, shell_to_gemini};
 use super::word_names::Names;
@@ -44,7 +44,8 @@ pub fn read(file: &str) -> Result<(Attributes, String), String> {
         return odd("its `prompt` is missing or is not a string");
     }
     let pieces = dialect::pieces(Dialect::Claude, &content, &[]);
-    let arguments = if template { taken(Dialect::Claude, &Names::default(), &pieces, None) } else { Vec::new() };
+    let arguments =
+        if template { arguments::all(Dialect::Claude, &Names::default(), &pieces, None) } else { Vec::new() };
     let description = document.get("description").and_then(|item| item.as_str()).map(str::to_owned);
     let attributes = Attributes {
         description: description.filter(|text| !text.is_empty()),

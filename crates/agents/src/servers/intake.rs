@@ -10,7 +10,7 @@ use mcpkg_base::redact::holds_token;
 
 /// An imported file of MCP servers.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct Intake {
     /// The servers, by the names of their entries.
     pub servers: Vec<(String, Read)>,
     /// The text with the imported entries. It is unchanged if nothing had to be removed or replaced.
@@ -27,13 +27,13 @@ impl Dialect {
     ///
     /// # Errors
     /// A fault if the text is malformed.
-    pub fn take_in(&self, text: &str, secrets: &mut Secrets) -> Result<Taken, Fault> {
+    pub fn take_in(&self, text: &str, secrets: &mut Secrets) -> Result<Intake, Fault> {
         let document = self.document;
         let inputs = match document.value(text)?.get(INPUTS) {
             Some(Value::Array(inputs)) if self.expansion.has_inputs() => inputs.clone(),
             _ => Vec::new(),
         };
-        let mut taken = Taken::default();
+        let mut taken = Intake::default();
         let mut kept = match self.keeps {
             Some(keys) => document.retain(text, keys)?,
             None => text.to_owned(),

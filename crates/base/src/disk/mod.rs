@@ -26,7 +26,7 @@ pub const FILE: u32 = 0o644;
 
 /// The thing at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum PathState {
     Absent,
     File {
         bytes: Vec<u8>,
@@ -40,17 +40,17 @@ pub enum Found {
     Other,
 }
 
-impl Found {
+impl PathState {
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
-            Found::File { bytes, .. } => Some(bytes),
+            PathState::File { bytes, .. } => Some(bytes),
             _ => None,
         }
     }
 
     pub fn sha256(&self) -> Option<&Sha> {
         match self {
-            Found::File { sha256, .. } => Some(sha256),
+            PathState::File { sha256, .. } => Some(sha256),
             _ => None,
         }
     }
@@ -76,20 +76,20 @@ pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
 }
 
 /// Returns what is at a path, without following a link.
-pub fn look(path: &Path) -> Result<Found> {
+pub fn look(path: &Path) -> Result<PathState> {
     let Some(metadata) = metadata(path)? else {
-        return Ok(Found::Absent);
+        return Ok(PathState::Absent);
     };
     if metadata.is_symlink() {
         let text = fs::read_link(path).map_err(|error| failed("read", path, error))?;
         // A link whose target is not valid UTF-8 could not be restored.
-        return Ok(text.into_os_string().into_string().map_or(Found::Other, Found::Link));
+        return Ok(text.into_os_string().into_string().map_or(PathState::Other, PathState::Link));
     }
     if !metadata.is_file() {
-        return Ok(Found::Other);
+        return Ok(PathState::Other);
     }
     let bytes = read(path)?;
-    Ok(Found::File { sha256: sha256::of(&bytes), bytes, mode: mode(&metadata) })
+    Ok(PathState::File { sha256: sha256::of(&bytes), bytes, mode: mode(&metadata) })
 }
 
 /// Reads a file. Follows links.

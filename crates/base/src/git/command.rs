@@ -125,7 +125,7 @@ impl<'a> Git<'a> {
 
     /// Runs a command that exits with status 1 if it found something. Returns its output, and whether it found
     /// anything.
-    pub fn found<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<(Vec<u8>, bool)> {
+    pub fn run_check<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<(Vec<u8>, bool)> {
         let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
             Some(1) => Ok((printed(args, output)?, true)),

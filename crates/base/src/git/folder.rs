@@ -13,7 +13,7 @@ const HEAD: usize = 255;
 
 /// The folders of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct Folders {
     /// The folder for files of one work tree, such as its index.
     pub own: PathBuf,
     /// The folder that all work trees share; it contains the configuration.
@@ -24,7 +24,7 @@ pub(super) struct Kept {
     pub is_submodule: bool,
 }
 
-impl Kept {
+impl Folders {
     fn at(own: PathBuf, top: Option<PathBuf>) -> Option<Self> {
         own.join("HEAD").symlink_metadata().ok()?;
         let shared = match file::read(&own.join("commondir"), LARGEST_LINK) {
@@ -95,17 +95,17 @@ fn named(bytes: &[u8]) -> PathBuf {
 /// Returns the top folder of the git work tree that contains `folder`, with links resolved.
 pub fn toplevel(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
-    folder.ancestors().find(|top| Kept::below(top).is_some()).map(Path::to_path_buf)
+    folder.ancestors().find(|top| Folders::below(top).is_some()).map(Path::to_path_buf)
 }
 
 /// Returns the git folder that all work trees of the repository share.
 pub fn folder(toplevel: &Path) -> Option<PathBuf> {
-    Kept::below(toplevel).map(|kept| kept.shared)
+    Folders::below(toplevel).map(|kept| kept.shared)
 }
 
 /// Returns the git folder for files of this work tree, such as its index.
 pub fn own_folder(toplevel: &Path) -> Option<PathBuf> {
-    Kept::below(toplevel).map(|kept| kept.own)
+    Folders::below(toplevel).map(|kept| kept.own)
 }
 
 /// Reads the branch from HEAD. `own` is the [`own_folder`] of a work tree. `None` means that only git can tell, for

@@ -78,7 +78,7 @@ pub struct Pushed {
 pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     let git = without_questions(git.clone().within(REMOTE).with_hooks())?;
     let mut args: Vec<String> = ["push", "--atomic", "--porcelain", "--no-follow-tags"].map(str::to_owned).to_vec();
-    args.extend(said(&git)?);
+    args.extend(push_settings(&git)?);
     for update in updates {
         if let Update::Delete { name, old } = update {
             args.push(format!("--force-with-lease={name}:{old}"));
@@ -94,7 +94,7 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
 
 /// Returns the push settings from the configuration as arguments. From the arguments, mcpkg knows which programs the push will
 /// run.
-fn said(git: &Git<'_>) -> Result<Vec<String>> {
+fn push_settings(git: &Git<'_>) -> Result<Vec<String>> {
     let get = |key: &str| -> Result<Option<String>> {
         let said = git.ask(&["config", "--type=bool-or-str", "--get", key])?;
         Ok(said.map(|said| text(said.trim_ascii()).to_ascii_lowercase()))

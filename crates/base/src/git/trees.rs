@@ -42,7 +42,7 @@ pub(super) fn merge_with(git: &Git<'_>, version: Version, target: &str, branch: 
 
 fn merge_by(git: &Git<'_>, options: &[&str], target: &str, branch: &str) -> Result<Merged> {
     let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", target, branch];
-    let (printed, has_conflicts) = git.found(&[options, &merge].concat())?;
+    let (printed, has_conflicts) = git.run_check(&[options, &merge].concat())?;
     let mut said = parts(&printed).map(<[u8]>::to_owned);
     // For unknown names git also exits with status 1, as it does for conflicts, but prints no tree.
     let tree = said.next().map(|tree| text(&tree)).filter(|tree| is_id(tree));

@@ -43,7 +43,7 @@ pub use spent::spent;
 
 /// Returns the path of a program: a name without a `/` is searched on PATH. Starting a program by its path avoids a copy of this
 /// process's memory. If the search finds nothing, returns the name, and starting the program fails.
-fn found(program: &OsStr) -> Cow<'_, OsStr> {
+fn full_path(program: &OsStr) -> Cow<'_, OsStr> {
     let is_name = Path::new(program).components().count() == 1;
     let path = is_name.then(|| which::which(program).ok()).flatten();
     path.map_or(Cow::Borrowed(program), |path| Cow::Owned(path.into_os_string()))
@@ -64,7 +64,7 @@ impl Program {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref();
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix says what a program is called"))]
-        let mut command = Command::new(found(program));
+        let mut command = Command::new(full_path(program));
         #[cfg(unix)]
         std::os::unix::process::CommandExt::arg0(&mut command, program);
         let program = Self {

@@ -7,7 +7,7 @@ use super::layout;
 use crate::import;
 use crate::import::paths::Places;
 use crate::import::place::Placed;
-use crate::import::place::servers::Found;
+use crate::import::place::servers::ServerInFile;
 use crate::item::{Entry, File};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::blobs::NewContent;
@@ -44,7 +44,7 @@ pub(crate) fn importable(
     mut files: Vec<File>,
     others: &[Group],
     expected: &[Expected<'_>],
-) -> Result<(Vec<File>, Vec<Found>)> {
+) -> Result<(Vec<File>, Vec<ServerInFile>)> {
     loop {
         let placed = imported(beside(&files, files_of(others)))?;
         let back: Vec<bool> = comes_back(&placed, &files, expected).collect();

@@ -9,7 +9,7 @@ use crate::import::find::links::end;
 use crate::import::paths::Places;
 use crate::import::paths::agents::lies_in_folder;
 use crate::import::place::Placed;
-use crate::import::place::servers::Found;
+use crate::import::place::servers::ServerInFile;
 use crate::item::File;
 use crate::same::Duplicate;
 use mcpkg_base::error::Result;
@@ -70,7 +70,7 @@ pub struct Fitting {
     pub files: Vec<File>,
     pub duplicates: Vec<Group>,
     /// The MCP servers that an import would find in the files.
-    pub servers: Vec<Found>,
+    pub servers: Vec<ServerInFile>,
 }
 
 /// Chooses the duplicates to write, and changes the files so that an import still restores each expected item.

@@ -1,7 +1,7 @@
 //! Writes MCP servers to an export: into the agents' files that they came from, and into the manifest if those files cannot
 //! express everything.
 
-use crate::import::place::servers::{Found, covers, without_inputs};
+use crate::import::place::servers::{ServerInFile, covers, without_inputs};
 use crate::item::{Entry, What, server::Server};
 use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
@@ -12,7 +12,7 @@ use mcpkg_store::blobs::NewContent;
 use mcpkg_store::servers::Origin;
 
 /// Returns the servers that an import would not restore exactly from the exported files.
-pub fn to_list(servers: &[Server], read: &[Found]) -> Vec<Server> {
+pub fn to_list(servers: &[Server], read: &[ServerInFile]) -> Vec<Server> {
     let comes_back = |server: &&Server| read.iter().any(|found| found.server == **server);
     servers.iter().filter(|server| !comes_back(server)).cloned().collect()
 }

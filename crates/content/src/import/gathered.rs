@@ -3,7 +3,7 @@
 use super::account::Account;
 use super::merge::write::{Content, Plan};
 use super::merge::{Update, servers};
-use super::place::{self, servers::Found};
+use super::place::{self, servers::ServerInFile};
 use super::read;
 use super::recognise::Recognised;
 use super::report::{self, Group};
@@ -17,7 +17,7 @@ use mcpkg_store::links::Link;
 /// Everything that an import takes from the files, before it is compared with the project.
 pub struct Gathered {
     pub items: Vec<Item>,
-    pub servers: Vec<Found>,
+    pub servers: Vec<ServerInFile>,
     pub account: Account,
     links: Vec<Link>,
     contents: Contents,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::account::Account;
 use super::find::root::{self, relative};
-use super::find::{Candidate, FolderLink, Found, links, only::Only};
+use super::find::{Candidate, FolderLink, Inventory, links, only::Only};
 use super::open::{Opened, Opener};
 use super::paths::{Kind, Places, destination::Destination};
 use super::reason::{LeftOut, Reason};
@@ -67,7 +67,7 @@ pub struct Unopened {
     pub to: Option<Destination>,
 }
 
-pub fn recognise(mut found: Found, choice: &Choice<'_>, context: &Context) -> Result<Recognised> {
+pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -> Result<Recognised> {
     let only = Only::new(choice.only)?;
     let places = places(&mut found, choice.kind);
     let mut recognised = Recognised::default();
@@ -138,7 +138,7 @@ pub fn recognise(mut found: Found, choice: &Choice<'_>, context: &Context) -> Re
 
 /// Returns the places for each root. If a root as a whole is a skill, the paths of its files get the skill's name as a
 /// prefix.
-fn places(found: &mut Found, kind: Option<Kind>) -> Vec<Places> {
+fn places(found: &mut Inventory, kind: Option<Kind>) -> Vec<Places> {
     let mut all = Vec::new();
     for (at, root) in found.roots.iter().enumerate() {
         let files = found.candidates.values().filter(|file| file.root == at).map(|file| file.relative.as_str());
@@ -165,7 +165,7 @@ fn places(found: &mut Found, kind: Option<Kind>) -> Vec<Places> {
 
 /// Reports a link to a folder as a duplicate if it has the same meaning to agents as its target. For any other link, adds the
 /// files in the target folder.
-fn resolve_folder_links(found: &mut Found, places: &[Places], recognised: &mut Recognised) {
+fn resolve_folder_links(found: &mut Inventory, places: &[Places], recognised: &mut Recognised) {
     for (at, link) in std::mem::take(&mut found.folder_links) {
         let FolderLink { root, relative: path, real, is_known, behind } = link;
         let base = &found.roots[root].base;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::account::Account;
 use super::merge::Action;
 use super::merge::servers;
-use super::place::servers::Found;
+use super::place::servers::ServerInFile;
 use crate::item::Item;
 use crate::skills::MAIN;
 use mcpkg_base::plural;
@@ -18,7 +18,7 @@ pub struct Report<'r> {
     pub project: &'r str,
     pub items: &'r [Item],
     pub actions: &'r [Action],
-    pub servers: &'r [Found],
+    pub servers: &'r [ServerInFile],
     pub of_servers: &'r [servers::Action],
     pub account: &'r Account,
 }

@@ -3,12 +3,12 @@
 
 use crate::{answer, resource, skills};
 use mcpkg_base::error::Result;
-use mcpkg_core::op::{Asked, Contents, Context};
+use mcpkg_core::op::{Contents, Context, ResourceRequest};
 use mcpkg_store::Db;
 use mcpkg_store::blobs::{self, Blob, Verify};
 
 /// A generated resource that was read.
-pub(super) struct Found {
+pub(super) struct DomainResource {
     pub(super) uri: String,
     pub(super) name: String,
     pub(super) mime_type: Option<String>,
@@ -18,13 +18,13 @@ pub(super) struct Found {
 }
 
 /// Reads the generated resource with this URI, if there is one.
-pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<Found>> {
+pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<DomainResource>> {
     for known in [resource::RESOURCES, skills::RESOURCES].into_iter().flatten() {
         let Some(values) = known.values(uri) else { continue };
-        let asked = Asked { db, selection: &context.selection, uri, values, max_answer: context.max_answer };
-        let mut taken = Taken { uri, max_answer: context.max_answer, found: None };
+        let asked = ResourceRequest { db, selection: &context.selection, uri, values, max_answer: context.max_answer };
+        let mut taken = Collector { uri, max_answer: context.max_answer, found: None };
         if (known.read)(&asked, &mut taken)? {
-            let found = taken.found.map(|found| Found { name: known.name.to_owned(), ..found });
+            let found = taken.found.map(|found| DomainResource { name: known.name.to_owned(), ..found });
             return Ok(found);
         }
     }
@@ -32,15 +32,15 @@ pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<F
 }
 
 /// Collects the content that a resource template hands over.
-struct Taken<'u> {
+struct Collector<'u> {
     uri: &'u str,
     max_answer: u64,
-    found: Option<Found>,
+    found: Option<DomainResource>,
 }
 
-impl Taken<'_> {
+impl Collector<'_> {
     fn take(&mut self, mime_type: Option<&str>, is_text: bool, bytes: Vec<u8>) {
-        self.found = Some(Found {
+        self.found = Some(DomainResource {
             uri: self.uri.to_owned(),
             name: String::new(),
             mime_type: mime_type.map(str::to_owned),
@@ -56,7 +56,7 @@ impl Taken<'_> {
     }
 }
 
-impl Contents for Taken<'_> {
+impl Contents for Collector<'_> {
     fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()> {
         self.check(text.len() as u64, shell)?;
         self.take(mime_type, true, text.as_bytes().to_vec());

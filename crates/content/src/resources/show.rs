@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::data;
-use super::of_domain::{self, Found};
+use super::of_domain::{self, DomainResource};
 use crate::completions::RESOURCES;
 use crate::{GROUP, answer};
 use mcpkg_base::error::{Error, Result};
@@ -86,12 +86,12 @@ impl Operation for Show {
             Err(shown) => return reply(shown),
         };
         let Resource { name, attributes: Attributes { uri, mime_type, text, .. }, size, .. } = resource;
-        reply(Found { uri, name, mime_type, size, is_text: text, bytes })
+        reply(DomainResource { uri, name, mime_type, size, is_text: text, bytes })
     }
 }
 
-fn reply(found: Found) -> Result<Reply> {
-    let Found { uri, name, mime_type, size, is_text, bytes } = found;
+fn reply(found: DomainResource) -> Result<Reply> {
+    let DomainResource { uri, name, mime_type, size, is_text, bytes } = found;
     let text = if is_text { Some(answer::text(bytes.clone())?) } else { None };
     let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
     let body = match &text {

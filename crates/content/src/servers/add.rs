@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::arguments::Given;
+use super::arguments::ServerArguments;
 use super::data;
 use crate::GROUP;
 use mcpkg_base::error::Result;
@@ -18,7 +18,7 @@ pub struct Add {
     name: String,
     #[command(flatten)]
     #[serde(flatten)]
-    given: Given,
+    given: ServerArguments,
 }
 
 impl Operation for Add {

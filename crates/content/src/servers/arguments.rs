@@ -12,7 +12,7 @@ use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 
 /// What a server is. A text may hold `${NAME}` or `${NAME:-default}`.
 #[derive(clap::Args, Deserialize, JsonSchema)]
-pub struct Given {
+pub struct ServerArguments {
     /// Program to start and the program's arguments, after `--`
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "url")]
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct Given {
     pub description: Option<String>,
 }
 
-impl Given {
+impl ServerArguments {
     pub fn is_empty(&self) -> bool {
         let Self { command, url, transport, env, header, cwd, keep_env, description } = self;
         let lists = [command, env, header, keep_env];

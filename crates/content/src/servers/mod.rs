@@ -16,7 +16,7 @@ use mcpkg_base::clock::rfc3339;
 use mcpkg_core::op::Entry;
 use mcpkg_store::servers::{Named, Part, Server, Text};
 
-pub use arguments::Given;
+pub use arguments::ServerArguments;
 
 pub const OPS: &[Entry] = &[
     Entry::of::<add::Add>(),

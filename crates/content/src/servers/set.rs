@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::arguments::Given;
+use super::arguments::ServerArguments;
 use super::data;
 use crate::GROUP;
 use crate::completions::MCP_SERVERS;
@@ -20,7 +20,7 @@ pub struct Set {
     name: String,
     #[command(flatten)]
     #[serde(flatten)]
-    given: Given,
+    given: ServerArguments,
     /// Whether the server is enabled; mcpkg neither deploys nor runs a disabled server
     #[arg(long, value_name = "BOOL")]
     enabled: Option<bool>,

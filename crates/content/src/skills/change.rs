@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::create::{Given, data, missing, refuse, with_files};
+use super::create::{SkillFiles, data, missing, refuse, with_files};
 use super::{GROUP, MAIN, check, path_of, rows, uri_of};
 use crate::argument::Content;
 use crate::completions::STORED_SKILLS;
@@ -63,18 +63,18 @@ impl Operation for Update {
         // Check first that the skill exists, because that error is more useful than problems in the new text.
         context.read(|db, project| stored(db, project, name))?;
         let front = format!("SKILL.md must begin with the lines `---`, `name: {name}`, `description: ...`, `---`");
-        let Given { files, hints } = match (self.content, self.file, &self.from) {
-            (Some(content), None, None) => Given::text(name, content, None, &front)?,
-            (Some(content), Some(path), None) if path == MAIN => Given::text(name, content, None, &front)?,
+        let SkillFiles { files, hints } = match (self.content, self.file, &self.from) {
+            (Some(content), None, None) => SkillFiles::text(name, content, None, &front)?,
+            (Some(content), Some(path), None) if path == MAIN => SkillFiles::text(name, content, None, &front)?,
             (Some(content), Some(path), None) => {
                 if path_of(name, &uri_of(name, &path)).as_ref() != Some(&path) {
                     let why = format!("'{}' is not a valid skill file path", path.escape_debug());
                     return Err(Error::new(Code::InvalidArgument, why).hint("use a path such as references/api.md"));
                 }
                 let content = content.read()?.content;
-                Given { files: vec![(path, File { content, executable: false })], hints: Vec::new() }
+                SkillFiles { files: vec![(path, File { content, executable: false })], hints: Vec::new() }
             }
-            (None, _, Some(folder)) => Given::folder(name, folder, context)?,
+            (None, _, Some(folder)) => SkillFiles::folder(name, folder, context)?,
             _ => {
                 return Err(Error::new(Code::InvalidArgument, "The new content is missing")
                     .hint("in the shell, `--from DIR` reads all files in a folder"));

@@ -79,14 +79,14 @@ impl Operation for Create {
                 None => error,
             });
         }
-        let Given { files, hints } = match (self.content, &self.from) {
-            (Some(content), None) => Given::text(
+        let SkillFiles { files, hints } = match (self.content, &self.from) {
+            (Some(content), None) => SkillFiles::text(
                 &name,
                 content,
                 self.description,
                 "pass a description (`-d` in the shell), and mcpkg adds the front matter",
             )?,
-            (None, Some(folder)) => Given::folder(&name, folder, context)?,
+            (None, Some(folder)) => SkillFiles::folder(&name, folder, context)?,
             _ => {
                 return Err(Error::new(Code::InvalidArgument, "The skill needs content: the text of its SKILL.md")
                     .hint("in the shell, `--from DIR` reads all files in a folder"));
@@ -94,7 +94,7 @@ impl Operation for Create {
         };
         let (project, shadows) = context.write("skill.create", &name, |db, project, author| {
             if super::stored(db, project.id, &name)?.is_some() {
-                return Err(taken(project, &name));
+                return Err(name_taken(project, &name));
             }
             for (path, file) in &files {
                 files::add_to_skill(db, author, project, &context.clock, &name, path, file)?;
@@ -124,14 +124,14 @@ impl Create {
 }
 
 /// The files that a caller gave for a skill.
-pub struct Given {
+pub struct SkillFiles {
     /// The files and their paths.
     pub files: Vec<(String, File)>,
     /// Hints to print about the files.
     pub hints: Vec<String>,
 }
 
-impl Given {
+impl SkillFiles {
     /// Takes the text of a `SKILL.md`. `description` is for a text without front matter: the front matter is then
     /// generated. If a text without front matter is not valid, the error has the hint `without`.
     pub fn text(name: &str, content: Content, description: Option<String>, without: &str) -> Result<Self> {
@@ -212,7 +212,7 @@ pub fn refuse(name: &str, problems: Vec<check::Problem>) -> Result<()> {
         .with_details(json!({ "problems": problems })))
 }
 
-fn taken(project: &Project, name: &str) -> Error {
+fn name_taken(project: &Project, name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Skill '{name}' already exists in project '{}'", project.name))
         .with_details(json!({ "name": name }))
         .hint(format!("change the skill with `mcpkg skill update {name}`"))

@@ -2,7 +2,7 @@
 
 use super::{is_name, prompt};
 use mcpkg_base::error::Result;
-use mcpkg_core::op::{Asked, Contents, Resource, Shown, Validator};
+use mcpkg_core::op::{Contents, ListedIn, Resource, ResourceRequest, Validator};
 use mcpkg_store::{blobs, projects};
 
 pub(crate) const RESOURCES: &[Resource] = &[RESOURCE];
@@ -14,7 +14,7 @@ const RESOURCE: Resource = Resource {
     title: "Skill",
     description: "A prompt presented as a skill",
     mime_type: Some("text/markdown"),
-    shown: Shown::Elsewhere,
+    shown: ListedIn::Elsewhere,
     live: None,
     read,
     validator,
@@ -22,7 +22,7 @@ const RESOURCE: Resource = Resource {
 };
 
 /// Returns the `SKILL.md` that is made from the prompt, and its SHA-256.
-fn main_file(asked: &Asked<'_>) -> Result<Option<(Vec<u8>, [u8; 32])>> {
+fn main_file(asked: &ResourceRequest<'_>) -> Result<Option<(Vec<u8>, [u8; 32])>> {
     let name = asked.values.get("name");
     if !is_name(name) {
         return Ok(None);
@@ -32,7 +32,7 @@ fn main_file(asked: &Asked<'_>) -> Result<Option<(Vec<u8>, [u8; 32])>> {
     Ok(found.and_then(|(skill, text)| Some((text, skill.files.first()?.sha256))))
 }
 
-fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
+fn read(asked: &ResourceRequest<'_>, contents: &mut dyn Contents) -> Result<bool> {
     let Some((text, _)) = main_file(asked)? else { return Ok(false) };
     let text = String::from_utf8(text)
         .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))?;
@@ -41,6 +41,6 @@ fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
     Ok(true)
 }
 
-fn validator(asked: &Asked<'_>) -> Result<Option<Validator>> {
+fn validator(asked: &ResourceRequest<'_>) -> Result<Option<Validator>> {
     main_file(asked)?.map(|(_, sha256)| Validator::of(&sha256)).transpose()
 }

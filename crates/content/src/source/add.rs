@@ -104,7 +104,7 @@ impl Operation for Add {
         }
         // Check the name before spending time on a fetch.
         context.read(|db, project| match sources::list(db, project.id)?.iter().any(|row| row.origin.name == name) {
-            true => Err(sources::taken(project, &name)),
+            true => Err(sources::name_taken(project, &name)),
             false => Ok(()),
         })?;
         let kind = self.kind.and_then(|kind| kind.to_possible_value()).map(|kind| kind.get_name().to_owned());

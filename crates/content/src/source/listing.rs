@@ -40,7 +40,7 @@ pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
 }
 
 /// Returns the cached list of a commit's paths below `path`; `None` if the cache has no complete list for this commit.
-pub fn kept(folder: &Path, path: &str, commit: &str) -> Option<Vec<Listed>> {
+pub fn cached(folder: &Path, path: &str, commit: &str) -> Option<Vec<Listed>> {
     let text = file::read_text(&place(folder, path), MOST).ok()?;
     let (count, rest) = text.strip_prefix(commit)?.strip_prefix(' ')?.split_once('\0')?;
     let listed = |line: &str| {
@@ -68,17 +68,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let listed = |path: &str, is_link| Listed { path: path.to_owned(), is_link };
         let all = vec![listed("a b/é.md", false), listed("CLAUDE.md", true)];
-        assert_eq!(kept(folder.path(), "", "c1"), None);
+        assert_eq!(cached(folder.path(), "", "c1"), None);
         keep(folder.path(), "", "c1", &all);
-        assert_eq!(kept(folder.path(), "", "c1"), Some(all.clone()));
-        assert_eq!(kept(folder.path(), "", "c2"), None);
-        assert_eq!(kept(folder.path(), "skills", "c1"), None);
+        assert_eq!(cached(folder.path(), "", "c1"), Some(all.clone()));
+        assert_eq!(cached(folder.path(), "", "c2"), None);
+        assert_eq!(cached(folder.path(), "skills", "c1"), None);
         keep(folder.path(), "", "c2", &[]);
-        assert_eq!((kept(folder.path(), "", "c1"), kept(folder.path(), "", "c2")), (None, Some(Vec::new())));
+        assert_eq!((cached(folder.path(), "", "c1"), cached(folder.path(), "", "c2")), (None, Some(Vec::new())));
         // Truncated or malformed lists are ignored.
         for text in ["c2 2\0fa\0", "c2 1\0xa\0", "c2 1\0f\0", "c2", "c2 1", "c2x 1\0fa\0"] {
             std::fs::write(place(folder.path(), ""), text).unwrap();
-            assert_eq!(kept(folder.path(), "", "c2"), None, "{text:?}");
+            assert_eq!(cached(folder.path(), "", "c2"), None, "{text:?}");
         }
     }
 }

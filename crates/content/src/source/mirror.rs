@@ -337,7 +337,7 @@ impl<'c> Mirror<'c> {
 
     /// Returns the paths of `new` below `path`. `new` must differ from `old` only in the content of files.
     pub fn listed_as(&self, old: &str, new: &str, path: &str) -> Result<Vec<Listed>> {
-        match listing::kept(&self.folder, path, old) {
+        match listing::cached(&self.folder, path, old) {
             Some(all) => {
                 listing::keep(&self.folder, path, new, &all);
                 Ok(all)

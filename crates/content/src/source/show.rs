@@ -53,7 +53,7 @@ impl Operation for Show {
             let columns = &["PATH", "NAME", "STATE"];
             let table = Table { columns, rows: rows.collect(), empty: "No items came from this source".to_owned() };
             let mut data = data(&row, i64::try_from(items.len()).unwrap_or(i64::MAX));
-            let told = items.iter().zip(&states).map(|(item, (entry, state))| told(item, entry, state));
+            let told = items.iter().zip(&states).map(|(item, (entry, state))| item_data(item, entry, state));
             data["items"] = told.collect();
             let heading = Body::Sentence(format!("{}: {}", row.origin.name, described(&row.origin)));
             Ok(Reply::new(Body::Several(vec![heading, Body::Table(table)]), data))
@@ -61,7 +61,7 @@ impl Operation for Show {
     }
 }
 
-fn told(item: &ItemRow, entry: &Entry, state: &str) -> Value {
+fn item_data(item: &ItemRow, entry: &Entry, state: &str) -> Value {
     let mut data = json!({
         "path": item.path,
         "name": entry.name,

@@ -130,7 +130,7 @@ impl Change<'_> {
         Ok(match (&step.act, there) {
             (Act::Same, _) => (Some(theirs(known()?)?), None),
             (Act::Take, Some(there)) => {
-                let entry = taken(ours, &there.entry);
+                let entry = as_stored(ours, &there.entry);
                 let item = self.put(ours, &entry, &there.content)?;
                 self.withdraw(step)?;
                 (Some(theirs(item)?), None)
@@ -149,7 +149,7 @@ impl Change<'_> {
             (Act::DeleteFile, _) => (None, Some(None)),
             (Act::ProposeChange(_), Some(there)) => {
                 let blob = blobs::put_source(self.db, &there.content)?;
-                let entry = taken(ours, &there.entry);
+                let entry = as_stored(ours, &there.entry);
                 (Some(waiting(Proposed::Change { entry: &entry, blob })?), None)
             }
             (Act::ProposeDeleteFile, Some(there)) => {
@@ -220,7 +220,7 @@ impl Change<'_> {
 
 /// Returns the folder's entry as the project stores it. An existing item keeps its original path, except a server,
 /// whose path is synced, and a prompt that was renamed in the folder.
-fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
+fn as_stored(ours: Option<&Stored>, theirs: &Entry) -> Entry {
     // The path of a renamed prompt changes with its name.
     let stays = |ours: &&Stored| !theirs.what.is_prompt() || ours.entry.name == theirs.name;
     let ours = ours.filter(|_| theirs.what != What::Server).filter(stays);

@@ -10,7 +10,7 @@ use crate::export::layout;
 use crate::import::open::{Opened, Opener};
 use crate::import::paths::Places;
 use crate::import::paths::destination::Destination;
-use crate::import::place::servers::Found;
+use crate::import::place::servers::ServerInFile;
 use crate::import::place::{self, Placed};
 use crate::import::read;
 use crate::item::{Entry, File, What, conflict};
@@ -55,7 +55,7 @@ pub(super) struct Contents {
     /// The items by path.
     pub(super) items: BTreeMap<String, There>,
     /// The MCP servers in the folder, by the path of their item.
-    pub(super) servers: BTreeMap<String, Found>,
+    pub(super) servers: BTreeMap<String, ServerInFile>,
     /// The files that this sync skips, with the reasons.
     pub(super) skipped: BTreeMap<String, (String, File)>,
     /// The duplicates of items' files, including outdated ones ([`crate::same`]).
@@ -76,7 +76,12 @@ impl Contents {
     /// As in an import, hidden, installed, ignored and special files are left out. But a file is always read if the
     /// manifest lists it, if it was synced before, or if it is at the original path of an item. Fails with
     /// `E_NOT_FOUND` if none of the synced files exists any more and there is no manifest.
-    pub(super) fn read(top: &Path, before: &Known, stored: &[Stored], context: &Context) -> Result<(Self, Vec<Found>)> {
+    pub(super) fn read(
+        top: &Path,
+        before: &Known,
+        stored: &[Stored],
+        context: &Context,
+    ) -> Result<(Self, Vec<ServerInFile>)> {
         let looked_at = context.clock.now();
         let mut listed = Listed::read(top, &before.bases, stored, context)?;
         let own = stored.iter().flat_map(|stored| layout::own_paths(&stored.entry));
@@ -121,7 +126,7 @@ impl Contents {
 
     /// Adds the items of the files. Returns the MCP servers in the files and the manifest. A file that was synced
     /// before keeps its name and URI, even if new files would claim them.
-    fn take(&mut self, files: Vec<File>, before: &Known, known: &BTreeSet<String>) -> Result<Vec<Found>> {
+    fn take(&mut self, files: Vec<File>, before: &Known, known: &BTreeSet<String>) -> Result<Vec<ServerInFile>> {
         let bases: HashMap<&str, &Base> = before.bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let (placed, outdated) = place_current(&files, &bases, before, known, &self.listed)?;
         let Placed { items, servers, clashes, account, .. } = placed;

@@ -279,7 +279,7 @@ fn begin(
         // files again.
         let is_done = !plan.writes_anything() && !plan.lets_be();
         let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
-        syncs::looked(db, id, if is_done { &contents.disk.seen } else { &[] }, state, contents.looked_at)?;
+        syncs::store_state(db, id, if is_done { &contents.disk.seen } else { &[] }, state, contents.looked_at)?;
         Ok((id, plan, written))
     })
 }

@@ -12,7 +12,7 @@ use super::step::{Act, Step};
 use crate::export::servers::with_current;
 use crate::import;
 use crate::import::paths::Places;
-use crate::import::place::servers::Found;
+use crate::import::place::servers::ServerInFile;
 use crate::item::{Entry, File, What, manifest, server, server::Server};
 use crate::stored::{Item, Stored, stays_on};
 use mcpkg_base::error::{Code, Error, Result};
@@ -32,7 +32,7 @@ pub(super) fn keys(db: &Db<'_>, project: &Project) -> Result<Keys> {
 
 /// Adds the servers that were found in a folder to its items. A server that was synced before keeps its path, even if it was
 /// renamed in the project and already has the new name in the folder. Fails if the manifest lists a server twice.
-pub(super) fn take(contents: &mut Contents, found: Vec<Found>, bases: &[Base], ours: &Keys) -> Result<()> {
+pub(super) fn take(contents: &mut Contents, found: Vec<ServerInFile>, bases: &[Base], ours: &Keys) -> Result<()> {
     let bases: Vec<&Base> = bases.iter().filter(|base| server::is_path(&base.path)).collect();
     let named = |base: &Base| entry_of(base).map(|entry| entry.name).or(server::name(&base.path).map(str::to_owned));
     let by_name: HashMap<String, &str> =
@@ -69,7 +69,7 @@ pub(super) fn unread(there: Option<&There>, ours: Option<&Stored>, contents: &Co
 pub(super) fn set_paths(steps: &mut [Step], contents: &Contents) -> Result<()> {
     for step in steps.iter_mut() {
         let (Act::Give(entry, content) | Act::Merge(entry, content)) = &mut step.act else { continue };
-        let Some(Found { server: there, .. }) = contents.servers.get(&step.path) else { continue };
+        let Some(ServerInFile { server: there, .. }) = contents.servers.get(&step.path) else { continue };
         if entry.origin.path.is_some() || there.origin.path.is_none() {
             continue;
         }
@@ -206,7 +206,7 @@ const NOT_WRITTEN: &str = "which mcpkg does not write because values would be lo
     variables, or edit the file by hand";
 
 /// Returns the servers that an import would find in these files, and in a manifest that lists `listed`.
-fn read(files: &[File], listed: &[Server]) -> Result<Vec<Found>> {
+fn read(files: &[File], listed: &[Server]) -> Result<Vec<ServerInFile>> {
     let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
     paths.sort_unstable();
     let places = Places::of_export(paths.into_iter());

@@ -9,7 +9,7 @@ use super::listed::HEAL;
 use super::listing::{self, Listed};
 use crate::item::{manifest, manifest::Manifest, server};
 use mcpkg_base::disk::folders::Folders;
-use mcpkg_base::disk::{self, Found};
+use mcpkg_base::disk::{self, PathState};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
@@ -81,8 +81,8 @@ fn file(folders: &mut Folders, path: &Path, write: &Write, store: &Store) -> Res
         return Err(Error::file("write", path, std::io::ErrorKind::NotFound.into()));
     };
     let mode = match (folder.look(name)?, write.before) {
-        (Found::Absent, None) => disk::executable(disk::FILE, write.executable),
-        (Found::File { sha256, mode, .. }, before) => {
+        (PathState::Absent, None) => disk::executable(disk::FILE, write.executable),
+        (PathState::File { sha256, mode, .. }, before) => {
             let wanted = disk::executable(mode, write.executable);
             if sha256 == sha256::of(&bytes) && (wanted == mode || Some(sha256) != before) {
                 return Ok(wanted == mode);
@@ -106,8 +106,8 @@ fn file(folders: &mut Folders, path: &Path, write: &Write, store: &Store) -> Res
 fn remove(folders: &mut Folders, path: &Path, write: &Write) -> Result<bool> {
     let Some((folder, name)) = folders.holding(path)? else { return Ok(true) };
     match folder.look(name)? {
-        Found::Absent => Ok(true),
-        Found::File { sha256, .. } if Some(sha256) == write.before => {
+        PathState::Absent => Ok(true),
+        PathState::File { sha256, .. } if Some(sha256) == write.before => {
             folder.remove(name)?;
             Ok(true)
         }

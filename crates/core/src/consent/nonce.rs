@@ -34,7 +34,7 @@ const AGAIN: &str = "call again with `nonce` from the details; the nonce is vali
 
 /// What the caller sends along when it asks for consent.
 #[derive(Clone, Copy, Debug)]
-pub enum Held<'a> {
+pub enum CallerNonce<'a> {
     Nothing,
     /// A nonce, and how long to wait for a person's decision.
     Nonce(&'a str, Duration),
@@ -48,21 +48,23 @@ pub enum Held<'a> {
 /// request that the nonce belongs to; `E_CONSENT_EXPIRED`; `E_TOO_MANY`; `E_CONSENT_MISMATCH` with the `mismatch_kind`
 /// `unknown`, `session_differs`, `plan_changed` or `consumed`; `E_CONFIRM_REQUIRED` if the person at the terminal says
 /// no.
-pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent> {
+pub fn ask(context: &Context, need: &Need<'_>, held: CallerNonce<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);
     }
     match (held, context.answered) {
-        (Held::Nonce(nonce, wait), _) => redeem(context, need, nonce, wait).map_err(|error| with(error, nonce)),
+        (CallerNonce::Nonce(nonce, wait), _) => redeem(context, need, nonce, wait).map_err(|error| with(error, nonce)),
         // The client has already asked its user during this call.
-        (Held::Nothing, Some(id)) => decided(context, need, known(context, id)?).or_else(|error| match error.code() {
-            Code::ConsentPending | Code::ConsentDenied => {
-                let nonce = context.store.write(|db| issue(context, db, &known_in(db, id)?))?;
-                Err(with(error, &nonce))
-            }
-            _ => Err(error),
-        }),
-        (Held::Nothing, None) => Err(offer(context, need)?),
+        (CallerNonce::Nothing, Some(id)) => {
+            decided(context, need, known(context, id)?).or_else(|error| match error.code() {
+                Code::ConsentPending | Code::ConsentDenied => {
+                    let nonce = context.store.write(|db| issue(context, db, &known_in(db, id)?))?;
+                    Err(with(error, &nonce))
+                }
+                _ => Err(error),
+            })
+        }
+        (CallerNonce::Nothing, None) => Err(offer(context, need)?),
     }
 }
 

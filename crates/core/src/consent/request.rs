@@ -57,10 +57,10 @@ pub struct Need<'a> {
 /// A person's consent. Consent to a stored request can be used only once.
 #[derive(Debug)]
 #[must_use = "it is used up in the transaction of what it allows"]
-pub struct Consent(Given);
+pub struct Consent(ConsentKind);
 
 #[derive(Debug)]
-enum Given {
+enum ConsentKind {
     /// Given at the terminal of this command.
     AtTerminal,
     /// Given for a stored request.
@@ -94,7 +94,9 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     found.retain(|request| in_time(request.asked_at, request.expires_at, now));
     for request in found {
         match request.state {
-            State::Approved if has_record(context, &request)? => return Ok(Consent(Given::Stored(Box::new(request)))),
+            State::Approved if has_record(context, &request)? => {
+                return Ok(Consent(ConsentKind::Stored(Box::new(request))));
+            }
             State::Denied => return Err(denied(&request, AGAIN)),
             State::Pending if is_declined_now(context, &request) => return Err(declined(&request, AGAIN)),
             State::Pending => return Err(required(context, &request, AGAIN)),
@@ -112,7 +114,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
 /// `E_CONFIRM_REQUIRED` if the person says no.
 pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent> {
     (context.ask)(Body::lines(&need.effects), &format!("{}?", need.summary))?;
-    Ok(Consent(Given::AtTerminal))
+    Ok(Consent(ConsentKind::AtTerminal))
 }
 
 fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) -> Result<Request> {
@@ -150,15 +152,15 @@ impl Consent {
     /// Returns a consent without a stored request, because it was given in the command itself, or because the caller needs
     /// none.
     pub fn without_request() -> Self {
-        Self(Given::AtTerminal)
+        Self(ConsentKind::AtTerminal)
     }
 
     pub(super) fn to_reads(reads: Reads) -> Self {
-        Self(Given::Reads(Box::new(reads)))
+        Self(ConsentKind::Reads(Box::new(reads)))
     }
 
     pub(super) fn of_nonce(request: Request) -> Self {
-        Self(Given::Nonce(Box::new(request)))
+        Self(ConsentKind::Nonce(Box::new(request)))
     }
 
     /// Uses the consent up, in the transaction that makes the change.
@@ -168,15 +170,15 @@ impl Consent {
     /// meantime.
     pub fn consume(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let request = match &self.0 {
-            Given::AtTerminal => return Ok(()),
-            Given::Reads(reads) => return reads.used(context, db),
-            Given::Stored(request) | Given::Nonce(request) => request,
+            ConsentKind::AtTerminal => return Ok(()),
+            ConsentKind::Reads(reads) => return reads.used(context, db),
+            ConsentKind::Stored(request) | ConsentKind::Nonce(request) => request,
         };
         // Update the row first: this waits until any other process that is using the same consent commits.
         if !consents::consume(db, request.uuid, context.clock.now())? {
             let is_used = consents::get(db, request.uuid)?.is_some_and(|request| request.state == State::Consumed);
             return Err(match &self.0 {
-                Given::Nonce(_) if is_used => mismatch("consumed", "was already used"),
+                ConsentKind::Nonce(_) if is_used => mismatch("consumed", "was already used"),
                 _ => ended(request.uuid, "was used or withdrawn, or has expired"),
             });
         }

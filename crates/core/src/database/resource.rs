@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use crate::op::{PAGE, Resource, Shown, Validator, newest};
+use crate::op::{ListedIn, PAGE, Resource, Validator, newest};
 use mcpkg_store::{events, projects};
 
 pub(super) const RESOURCES: &[Resource] = &[EVENTS];
@@ -15,7 +15,7 @@ const EVENTS: Resource = Resource {
     title: "Events",
     description: "The newest changes in the project, including refused changes: who changed what and when. Contents are not included",
     mime_type: Some("application/json"),
-    shown: Shown::Template,
+    shown: ListedIn::Template,
     live: None,
     read: |asked, contents| {
         let rows = events::last_of(asked.db, asked.selection, PAGE + 1)?;

@@ -45,7 +45,7 @@ pub use limit::limit;
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
 pub use projected::{Hints, Projected, Projections, Run};
-pub use resource::{Asked, Completing, Contents, Live, Named, Resource, Shown, Validator, Values, newest};
+pub use resource::{Completing, Contents, ListedIn, Live, Named, Resource, ResourceRequest, Validator, Values, newest};
 pub use served::{Answer, Content, Head, Sent, Served};
 pub use surface::Surface;
 pub use undoable::{Alone, Undo, Undoable};

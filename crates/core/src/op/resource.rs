@@ -22,13 +22,13 @@ pub struct Resource {
     pub description: &'static str,
     /// The MIME type, if it is the same for all resources of the template.
     pub mime_type: Option<&'static str>,
-    pub shown: Shown,
+    pub shown: ListedIn,
     /// How to read a resource that is not stored in rows. `read`, `validator` and `complete` are not used then.
     pub live: Option<Live>,
     /// Hands over the contents. Returns whether the resource exists.
-    pub read: fn(&Asked<'_>, &mut dyn Contents) -> Result<bool>,
+    pub read: fn(&ResourceRequest<'_>, &mut dyn Contents) -> Result<bool>,
     /// Returns a validator that changes exactly when the contents change; `None` if the resource does not exist.
-    pub validator: fn(&Asked<'_>) -> Result<Option<Validator>>,
+    pub validator: fn(&ResourceRequest<'_>) -> Result<Option<Validator>>,
     /// Returns completions for a variable of the template; `None` if there is no such variable.
     pub complete: fn(&Completing<'_>) -> Result<Option<Vec<String>>>,
 }
@@ -52,7 +52,7 @@ pub type Named = fn(&Context) -> Result<Vec<String>>;
 
 /// Which list of a client shows a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum ListedIn {
     Template,
     /// In resources/list, after the stored resources. The URI has no variable.
     Listed,
@@ -61,7 +61,7 @@ pub enum Shown {
 }
 
 /// A request for a resource.
-pub struct Asked<'a> {
+pub struct ResourceRequest<'a> {
     pub db: &'a Db<'a>,
     /// How the request selects its project.
     pub selection: &'a Selection,
@@ -135,7 +135,7 @@ impl Resource {
         title: "",
         description: "",
         mime_type: None,
-        shown: Shown::Template,
+        shown: ListedIn::Template,
         live: None,
         read: |_, _| Ok(false),
         validator: |_| Ok(None),

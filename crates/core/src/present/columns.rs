@@ -27,7 +27,7 @@ enum Rank {
 
 /// Which end of a cell is kept when it is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum KeptEnd {
     Start,
     /// The end, because the ends of paths distinguish them.
     End,
@@ -40,7 +40,7 @@ pub(super) enum Kept {
 pub(super) struct Column {
     pub(super) index: usize,
     pub(super) width: usize,
-    pub(super) kept: Kept,
+    pub(super) kept: KeptEnd,
     rank: Rank,
 }
 
@@ -49,20 +49,20 @@ impl Column {
     pub(super) fn new(index: usize, count: usize, heading: &str, heading_width: usize, cells: usize) -> Self {
         let is_last = index + 1 == count;
         let (rank, kept) = match heading.to_ascii_lowercase().as_str() {
-            "path" => (Rank::Name, Kept::End),
-            _ if index == 0 => (Rank::Name, Kept::Start),
-            _ if cells == 0 => (Rank::Empty, Kept::Start),
-            "name" | "id" | "module" | "subject" => (Rank::Name, Kept::Start),
-            "what to do" | "what happened" | "undo" if is_last => (Rank::Whole, Kept::Start),
-            "description" | "text" | "what" | "reason" | "why" | "session" if is_last => (Rank::Prose, Kept::Start),
-            "file" | "root" | "binary" | "made in" => (Rank::Detail, Kept::End),
-            "uri" => (Rank::Fact, Kept::End),
-            "where" => (Rank::Fact, Kept::EndOfPath),
+            "path" => (Rank::Name, KeptEnd::End),
+            _ if index == 0 => (Rank::Name, KeptEnd::Start),
+            _ if cells == 0 => (Rank::Empty, KeptEnd::Start),
+            "name" | "id" | "module" | "subject" => (Rank::Name, KeptEnd::Start),
+            "what to do" | "what happened" | "undo" if is_last => (Rank::Whole, KeptEnd::Start),
+            "description" | "text" | "what" | "reason" | "why" | "session" if is_last => (Rank::Prose, KeptEnd::Start),
+            "file" | "root" | "binary" | "made in" => (Rank::Detail, KeptEnd::End),
+            "uri" => (Rank::Fact, KeptEnd::End),
+            "where" => (Rank::Fact, KeptEnd::EndOfPath),
             "bytes" | "revision" | "updated" | "created" | "made" | "targets" | "mime type" | "runs" | "by"
             | "files" | "modules" | "before" | "after" | "ms" | "at" | "asked by" | "project" => {
-                (Rank::Detail, Kept::Start)
+                (Rank::Detail, KeptEnd::Start)
             }
-            _ => (Rank::Fact, Kept::Start),
+            _ => (Rank::Fact, KeptEnd::Start),
         };
         Self { index, width: heading_width.max(cells), kept, rank }
     }

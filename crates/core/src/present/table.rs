@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::columns::{Column, GAP, Kept, fit};
+use super::columns::{Column, GAP, KeptEnd, fit};
 use crate::op::{Table, cell};
 use mcpkg_base::marks;
 
@@ -38,7 +38,7 @@ pub fn aligned(table: &Table, width: Option<u16>) -> String {
     // The sign for omitted columns takes room too.
     let shown = if is_lost { fit(shown, width.saturating_sub(GAP + 1)) } else { shown };
     let heading = |column: &Column| table.columns.get(column.index).copied().unwrap_or_default();
-    let mut text = line(&shown, |column| cut(heading(column), column.width, Kept::Start), is_lost);
+    let mut text = line(&shown, |column| cut(heading(column), column.width, KeptEnd::Start), is_lost);
     for row in &rows {
         let cell = |column: &Column| row.get(column.index).map_or("", |text| text);
         let names: Vec<Vec<&str>> = shown.iter().map(|column| name_in_pieces(column, cell(column))).collect();
@@ -113,7 +113,7 @@ fn name_in_pieces<'t>(column: &Column, text: &'t str) -> Vec<&'t str> {
 }
 
 /// Returns a text that is at most `width` columns wide: its beginning or its end, with the sign that it was cut.
-fn cut(text: &str, width: usize, kept: Kept) -> Cow<'_, str> {
+fn cut(text: &str, width: usize, kept: KeptEnd) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);
     }
@@ -124,7 +124,7 @@ fn cut(text: &str, width: usize, kept: Kept) -> Cow<'_, str> {
         room = if fits { room - taken } else { 0 };
         fits
     };
-    let keeps_end = kept == Kept::End || (kept == Kept::EndOfPath && !text.contains(' '));
+    let keeps_end = kept == KeptEnd::End || (kept == KeptEnd::EndOfPath && !text.contains(' '));
     // A text can be wider or narrower than the sum of its characters, for example if it contains emoji.
     let is_wide = |text: &str| text.width() >= width;
     if keeps_end {
@@ -290,10 +290,10 @@ mod tests {
 
     #[test]
     fn wide_letters_are_cut_between_letters() {
-        assert_eq!(cut("日本語の説明", 7, Kept::Start), "日本語…");
-        assert_eq!(cut("日本語の説明", 6, Kept::Start), "日本…");
-        assert_eq!(cut("a/日本語/e\u{301}x", 5, Kept::End), "…/e\u{301}x");
-        assert_eq!(cut("short", 5, Kept::Start), "short");
-        assert_eq!(cut("⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}", 5, Kept::Start), "⚠\u{fe0f}⚠\u{fe0f}…");
+        assert_eq!(cut("日本語の説明", 7, KeptEnd::Start), "日本語…");
+        assert_eq!(cut("日本語の説明", 6, KeptEnd::Start), "日本…");
+        assert_eq!(cut("a/日本語/e\u{301}x", 5, KeptEnd::End), "…/e\u{301}x");
+        assert_eq!(cut("short", 5, KeptEnd::Start), "short");
+        assert_eq!(cut("⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}", 5, KeptEnd::Start), "⚠\u{fe0f}⚠\u{fe0f}…");
     }
 }

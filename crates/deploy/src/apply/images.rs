@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::work::Work;
 use crate::plan::{After, Keep, RowChange};
-use mcpkg_base::disk::Found;
+use mcpkg_base::disk::PathState;
 use mcpkg_base::disk::attributes::Attributes;
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
@@ -92,11 +92,11 @@ fn claim(row: &Deployed, image: &Image, keep: Keep) -> File {
     }
 }
 
-fn store(db: &Db<'_>, found: &Found) -> Result<Image> {
+fn store(db: &Db<'_>, found: &PathState) -> Result<Image> {
     Ok(match found {
-        Found::Absent | Found::Other => Image::Absent,
-        Found::Link(text) => Image::Link(text.clone()),
-        Found::File { bytes, sha256, mode } => {
+        PathState::Absent | PathState::Other => Image::Absent,
+        PathState::Link(text) => Image::Link(text.clone()),
+        PathState::File { bytes, sha256, mode } => {
             Image::File { blob: blobs::put_known(db, sha256, bytes)?, sha256: *sha256, mode: *mode }
         }
     })

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::apply::journal::{self, Journal};
 use crate::plan::After;
-use mcpkg_base::disk::Found;
+use mcpkg_base::disk::PathState;
 use mcpkg_base::disk::attributes::Attributes;
 use mcpkg_base::disk::folder::{Folder, Moved};
 use mcpkg_base::disk::folders::Folders;
@@ -176,7 +176,7 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     folder.remove(&new)?;
     let found = folder.look(name)?;
     let is_before = is(&found, &file.before);
-    if !is_before && !is(&found, &file.after) && found != Found::Absent {
+    if !is_before && !is(&found, &file.after) && found != PathState::Absent {
         folder.remove(&old)?;
         return Ok(false);
     }
@@ -212,11 +212,11 @@ fn bring_back(
     }
 }
 
-fn is(found: &Found, image: &Image) -> bool {
+fn is(found: &PathState, image: &Image) -> bool {
     match (found, image) {
-        (Found::Absent, Image::Absent) => true,
-        (Found::Link(found), Image::Link(text)) => found == text,
-        (Found::File { sha256, mode, .. }, Image::File { sha256: wanted, mode: wanted_mode, .. }) => {
+        (PathState::Absent, Image::Absent) => true,
+        (PathState::Link(found), Image::Link(text)) => found == text,
+        (PathState::File { sha256, mode, .. }, Image::File { sha256: wanted, mode: wanted_mode, .. }) => {
             sha256 == wanted && mode == wanted_mode
         }
         _ => false,

@@ -10,7 +10,7 @@ use mcpkg_base::disk::Stat;
 use mcpkg_base::disk::attributes::Attributes;
 use mcpkg_base::disk::folder::{Entry, Folder};
 use mcpkg_base::disk::folders::Folders;
-use mcpkg_base::disk::{self, Found};
+use mcpkg_base::disk::{self, PathState};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
 
@@ -32,8 +32,8 @@ pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Resu
 /// Returns the attributes of replaced and removed files, other than their bytes and mode.
 pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result<Vec<Option<Attributes>>> {
     let of = |change: &Change| match change.before {
-        Found::File { .. } => Ok(folders.holding(&change.path)?.and_then(|(folder, name)| folder.attributes(name))),
-        Found::Absent | Found::Link(_) | Found::Other => Ok(None),
+        PathState::File { .. } => Ok(folders.holding(&change.path)?.and_then(|(folder, name)| folder.attributes(name))),
+        PathState::Absent | PathState::Link(_) | PathState::Other => Ok(None),
     };
     changes.iter().map(of).collect()
 }
@@ -119,8 +119,8 @@ fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) ->
     if folder.look(name)? != change.before {
         return Err(changed(&change.path));
     }
-    let replaces = change.before != Found::Absent;
-    if replaces && !matches!(change.before, Found::Link(_)) {
+    let replaces = change.before != PathState::Absent;
+    if replaces && !matches!(change.before, PathState::Link(_)) {
         // Keep the old file as a hard link: restoring it needs no disk space and preserves all attributes. On a disk
         // without hard links, the stored content is used instead.
         folder.link_beside(name, &old);

@@ -169,10 +169,10 @@ pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
             None => by_reason.push((reason, targets, vec![id])),
         }
     }
-    by_reason.into_iter().flat_map(|(reason, targets, ids)| told(reason, &targets, &ids)).collect()
+    by_reason.into_iter().flat_map(|(reason, targets, ids)| lines_for(reason, &targets, &ids)).collect()
 }
 
-fn told(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
+fn lines_for(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
     let why = format!("written for {}: {}", targets.join(", "), reason.text());
     if ids.len() <= NAMED {
         return ids.iter().map(|id| format!("module '{id}' is not {why}")).collect();

@@ -22,10 +22,10 @@ pub fn lines(remarks: &[Remark]) -> Vec<String> {
             None => said.push((what, vec![module_id])),
         }
     }
-    said.into_iter().flat_map(|(what, ids)| told(what, &ids)).collect()
+    said.into_iter().flat_map(|(what, ids)| lines_for(what, &ids)).collect()
 }
 
-fn told(what: &str, ids: &[&str]) -> Vec<String> {
+fn lines_for(what: &str, ids: &[&str]) -> Vec<String> {
     match ids.len() <= NAMED {
         true => ids.iter().map(|id| format!("module '{id}': {what}")).collect(),
         false => vec![format!("{} modules: {what} ({})", ids.len(), some(ids))],

@@ -286,7 +286,7 @@ impl Applying<'_> {
             let changes = &prepared.plan.changes;
             let body = show::listed(&prepared, changes);
             let data = applied_data(false, Some("dry_run"), &prepared, changes);
-            return Ok(told(context, &prepared.site, Reply::new(body, data).warn(prepared.warnings)));
+            return Ok(shortened_for_agent(context, &prepared.site, Reply::new(body, data).warn(prepared.warnings)));
         }
         let mut approval = self.before_the_lock(context)?;
         loop {
@@ -357,7 +357,7 @@ impl Applying<'_> {
             let hint = left_out(&prepared);
             let reply = Reply::sentence("Nothing to do: everything is up to date", data);
             let reply = hint.into_iter().fold(reply, Reply::hint).warn(prepared.warnings);
-            return Ok(told(context, &prepared.site, reply));
+            return Ok(shortened_for_agent(context, &prepared.site, reply));
         }
         let mut data = applied_data(true, None, &prepared, &prepared.plan.changes);
         let done = show::count_line(&prepared.plan.changes, true);
@@ -376,7 +376,7 @@ impl Applying<'_> {
             prepared.site.arguments()
         );
         let reply = Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint);
-        Ok(told(context, &prepared.site, left_out.into_iter().fold(reply, Reply::hint)))
+        Ok(shortened_for_agent(context, &prepared.site, left_out.into_iter().fold(reply, Reply::hint)))
     }
 
     fn check_adopt(&self, context: &Context, prepared: &Prepared) -> Result<()> {
@@ -457,7 +457,7 @@ fn left_out(prepared: &Prepared) -> Option<String> {
 
 /// Shortens the reply of an apply for an agent. The agent already saw the changes in `deploy`'s answer, so the reply
 /// contains only their number.
-fn told(context: &Context, site: &Site, mut reply: Reply) -> Reply {
+fn shortened_for_agent(context: &Context, site: &Site, mut reply: Reply) -> Reply {
     if let Some(data) = reply.data.as_object_mut().filter(|_| answer::is_brief(context)) {
         data.retain(|key, _| matches!(key.as_str(), "applied" | "reason" | "snapshot_id" | "summary"));
     }

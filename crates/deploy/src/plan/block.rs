@@ -3,7 +3,7 @@
 use crate::desired::Output;
 use crate::plan::{After, entries};
 use mcpkg_agents::forms::sections;
-use mcpkg_base::disk::{self, Found};
+use mcpkg_base::disk::{self, PathState};
 use mcpkg_base::error::Result;
 use mcpkg_store::deploys::{Deployed, Image};
 use mcpkg_store::snapshots::{self, File};
@@ -46,7 +46,7 @@ pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8
 }
 
 /// Returns a file without mcpkg's changes: the block is removed, and text that the block replaced is restored.
-pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
+pub fn without(db: &Db<'_>, row: &Deployed, found: &PathState) -> Result<After> {
     let touches = snapshots::touches(db, row.place, &row.path, 0)?;
     let back_to = touches.iter().position(|touch| touch.before == row.pristine);
     let count = back_to.map_or(touches.len(), |last| last + 1);
@@ -66,11 +66,11 @@ pub fn taken_out(file: After) -> After {
 
 /// Undoes the changes to a file one after the other, newest first. The exact bytes are restored as long as nothing
 /// else has changed the file. After such a change, only the block or the entries are restored.
-pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
+pub fn undo(db: &Db<'_>, found: &PathState, touches: &[File]) -> Result<After> {
     let mut text = found.bytes().map(<[u8]>::to_vec);
     let mut mode = match found {
-        Found::File { mode, .. } => *mode,
-        Found::Absent | Found::Link(_) | Found::Other => disk::FILE,
+        PathState::File { mode, .. } => *mode,
+        PathState::Absent | PathState::Link(_) | PathState::Other => disk::FILE,
     };
     let mut link = None;
     for touch in touches {

@@ -17,7 +17,7 @@ use crate::repo::taken_over::{self, TakenOver};
 use crate::source::Site;
 use crate::targets::Target;
 use mcpkg_agents::forms::sections;
-use mcpkg_base::disk::{self, Found, RealFolders};
+use mcpkg_base::disk::{self, PathState, RealFolders};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::sha256::{self, Sha};
 use mcpkg_core::op::Context;
@@ -131,7 +131,7 @@ impl Comparing<'_> {
             let was_there = row.is_some_and(|row| row.applied != Image::Absent);
             let drift = if was_there { Drift::Missing } else { Drift::UpstreamPending };
             let safety = Safety { reason: "file missing", drift, ..MANAGED };
-            self.change(output, Op::Create, Found::Absent, after, &safety);
+            self.change(output, Op::Create, PathState::Absent, after, &safety);
             return Ok(());
         };
         if let Some(row) = row
@@ -145,21 +145,21 @@ impl Comparing<'_> {
         }
         let found = disk::look(path)?;
         match &found {
-            Found::Other => Err(in_the_way(path)),
-            Found::Absent => {
+            PathState::Other => Err(in_the_way(path)),
+            PathState::Absent => {
                 Err(Error::new(Code::FileFailed, format!("`{}` disappeared in the meantime", path.display())))
             }
             // A link to a folder is in the way: other files may be reached through it.
-            Found::Link(_) if path.is_dir() => Err(in_the_way(path)),
-            Found::Link(_) => self.link(output, row, found.clone()),
-            Found::File { .. } if output.form == Form::Servers => self.entries(desired, output, row, found),
-            Found::File { .. } if output.is_block() => self.block(desired, output, row, found),
-            Found::File { .. } => self.file(desired, output, row, found),
+            PathState::Link(_) if path.is_dir() => Err(in_the_way(path)),
+            PathState::Link(_) => self.link(output, row, found.clone()),
+            PathState::File { .. } if output.form == Form::Servers => self.entries(desired, output, row, found),
+            PathState::File { .. } if output.is_block() => self.block(desired, output, row, found),
+            PathState::File { .. } => self.file(desired, output, row, found),
         }
     }
 
-    fn file(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
-        let Found::File { bytes, sha256, mode } = &found else { return Ok(()) };
+    fn file(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: PathState) -> Result<()> {
+        let PathState::File { bytes, sha256, mode } = &found else { return Ok(()) };
         let same_bytes = *sha256 == output.sha256;
         let wanted_mode = disk::executable(*mode, output.executable);
         if same_bytes && wanted_mode == *mode {
@@ -218,8 +218,8 @@ impl Comparing<'_> {
         })
     }
 
-    fn block(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
-        let Found::File { bytes: text, mode, .. } = &found else { return Ok(()) };
+    fn block(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: PathState) -> Result<()> {
+        let PathState::File { bytes: text, mode, .. } = &found else { return Ok(()) };
         let there = sections::find(text);
         let ours = there.as_ref().map(|split| split.block.trim_ascii_end());
         if ours == Some(output.bytes.trim_ascii_end()) {
@@ -253,8 +253,8 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    fn entries(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
-        let Found::File { bytes: text, mode, .. } = &found else { return Ok(()) };
+    fn entries(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: PathState) -> Result<()> {
+        let PathState::File { bytes: text, mode, .. } = &found else { return Ok(()) };
         match entries::compare(self.db, output, row, text)? {
             None => match row {
                 Some(row) if row.applied.sha256() == found.sha256() => self.as_it_shall_be(row, output),
@@ -271,7 +271,7 @@ impl Comparing<'_> {
 
     /// Compares a symbolic link. A link that leads to the desired content stays. Any other link is replaced only with
     /// `adopt`.
-    fn link(&mut self, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
+    fn link(&mut self, output: &Output, row: Option<&Deployed>, found: PathState) -> Result<()> {
         // Read through the link only if it leads to a regular file, not to a device or a pipe.
         let is_file = std::fs::metadata(&output.path).is_ok_and(|metadata| metadata.is_file());
         let shown = if is_file { disk::read(&output.path)? } else { Vec::new() };
@@ -291,7 +291,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    fn change(&mut self, output: &Output, op: Op, before: Found, after: After, safety: &Safety) {
+    fn change(&mut self, output: &Output, op: Op, before: PathState, after: After, safety: &Safety) {
         self.changes.push(Change {
             op,
             path: output.path.clone(),
@@ -325,8 +325,8 @@ impl Comparing<'_> {
         Target::all().iter().copied().filter(keeps)
     }
 
-    fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
-        if let Found::File { bytes, .. } = found {
+    fn follow(&mut self, row: &Deployed, output: &Output, found: &PathState) {
+        if let PathState::File { bytes, .. } = found {
             let (targets, module_ids) = (self.targets(output), output.module_ids());
             // If mcpkg deleted its file and the user then created a new one there, the new file belongs to the user.
             let written = row.written && row.applied != Image::Absent;
@@ -389,11 +389,11 @@ const fn is_executable(mode: u32) -> bool {
     disk::executable(mode, true) == mode
 }
 
-fn image_of(found: &Found) -> Image {
+fn image_of(found: &PathState) -> Image {
     match found {
-        Found::File { sha256, mode, .. } => Image::File { blob: 0, sha256: *sha256, mode: *mode },
-        Found::Link(text) => Image::Link(text.clone()),
-        Found::Absent | Found::Other => Image::Absent,
+        PathState::File { sha256, mode, .. } => Image::File { blob: 0, sha256: *sha256, mode: *mode },
+        PathState::Link(text) => Image::Link(text.clone()),
+        PathState::Absent | PathState::Other => Image::Absent,
     }
 }
 

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::desired::Desired;
 use crate::targets::Target;
 use mcpkg_base::disk::attributes::Attributes;
-use mcpkg_base::disk::{self, Found};
+use mcpkg_base::disk::{self, PathState};
 use mcpkg_base::error::Result;
 use mcpkg_base::hex;
 use mcpkg_base::sha256::{self, Sha};
@@ -132,11 +132,11 @@ impl After {
     }
 
     /// Whether the file on disk already has this state.
-    pub fn is(&self, found: &Found) -> bool {
+    pub fn is(&self, found: &PathState) -> bool {
         match (self, found) {
-            (After::Absent, Found::Absent) => true,
-            (After::Link(text), Found::Link(found)) => text == found,
-            (After::File { sha256, mode, .. }, Found::File { sha256: found, mode: found_mode, .. }) => {
+            (After::Absent, PathState::Absent) => true,
+            (After::Link(text), PathState::Link(found)) => text == found,
+            (After::File { sha256, mode, .. }, PathState::File { sha256: found, mode: found_mode, .. }) => {
                 sha256 == found && mode == found_mode
             }
             _ => false,
@@ -156,7 +156,7 @@ pub struct Change {
     pub module_ids: Vec<String>,
     /// Whether mcpkg manages only a block or entries of the file.
     pub block: bool,
-    pub before: Found,
+    pub before: PathState,
     pub after: After,
     /// Why the file changes, for a person.
     pub reason: String,
@@ -270,10 +270,10 @@ pub fn names(targets: &[Target]) -> Vec<String> {
 }
 
 /// Returns the operation that turns `before` into `after`.
-pub fn op_of(before: &Found, after: &After) -> Op {
+pub fn op_of(before: &PathState, after: &After) -> Op {
     match (before, after) {
         (_, After::Absent) => Op::Delete,
-        (Found::Absent, _) => Op::Create,
+        (PathState::Absent, _) => Op::Create,
         _ => Op::Update,
     }
 }

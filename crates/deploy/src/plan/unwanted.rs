@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::plan::{After, Change, Drift, Keep, Op, RowChange, op_of};
 use crate::plan::{block, entries};
 use mcpkg_agents::forms::sections;
-use mcpkg_base::disk::{self, Found};
+use mcpkg_base::disk::{self, PathState};
 use mcpkg_base::error::Result;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{Deployed, Image};
@@ -40,8 +40,8 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
     let found = disk::look(&path)?;
     let untouched = found.sha256().is_some() && found.sha256() == row.applied.sha256();
     let (op, after, untouched) = match &found {
-        Found::Absent | Found::Other => return gone(),
-        Found::File { bytes, .. }
+        PathState::Absent | PathState::Other => return gone(),
+        PathState::File { bytes, .. }
             if let Some(dialect) = entries::dialect(&row.targets, &row.module_ids).filter(|_| row.block) =>
         {
             let is_ours = entries::are_untouched(db, dialect, row, bytes)?;
@@ -51,7 +51,7 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
             }
             (op_of(&found, &after), after, is_ours)
         }
-        Found::File { bytes, .. } if row.block => {
+        PathState::File { bytes, .. } if row.block => {
             let mended = block::mended(db, &row.applied, bytes)?;
             if sections::find(mended.as_ref().unwrap_or(bytes)).is_none() {
                 return gone();
@@ -60,7 +60,7 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
             let after = block::taken_out(block::without(db, row, &found)?);
             (op_of(&found, &after), after, is_ours)
         }
-        Found::File { .. } | Found::Link(_) => (Op::Delete, After::Absent, untouched),
+        PathState::File { .. } | PathState::Link(_) => (Op::Delete, After::Absent, untouched),
     };
     Ok(Unwanted::File(Change {
         op,

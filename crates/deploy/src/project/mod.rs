@@ -43,7 +43,7 @@ pub struct Broken {
 
 impl Broken {
     /// Returns the warning for the user.
-    pub fn told(&self) -> String {
+    pub fn warning(&self) -> String {
         let hints: String = self.why.hints().iter().map(|hint| format!("; {hint}")).collect();
         let (id, why) = (&self.id, self.why.message());
         format!("module '{id}' is left out, and its deployed files stay unchanged: {why}{hints}")

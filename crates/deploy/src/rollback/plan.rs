@@ -12,7 +12,7 @@ use crate::plan::{block, entries};
 use crate::source::Site;
 use mcpkg_agents::forms::sections;
 use mcpkg_base::disk::attributes::Attributes;
-use mcpkg_base::disk::{self, Found};
+use mcpkg_base::disk::{self, PathState};
 use mcpkg_base::error::Result;
 use mcpkg_store::Db;
 use mcpkg_store::deploys::{self, Deployed, Image};
@@ -66,11 +66,11 @@ impl RollbackPlan {
         let found = disk::look(&path)?;
         let touches = snapshots::touches(db, place, &wanted.path, wanted.from)?;
         let left_by_us = |image: &Image| match (image, &found) {
-            (Image::File { sha256, mode, .. }, Found::File { sha256: there, mode: bits, .. }) => {
+            (Image::File { sha256, mode, .. }, PathState::File { sha256: there, mode: bits, .. }) => {
                 sha256 == there && mode == bits
             }
-            (Image::Absent, Found::Absent) => true,
-            (Image::Link(text), Found::Link(there)) => text == there,
+            (Image::Absent, PathState::Absent) => true,
+            (Image::Link(text), PathState::Link(there)) => text == there,
             _ => false,
         };
         let last = row.map(|row| &row.applied).or_else(|| touches.first().map(|touch| &touch.after));
@@ -83,7 +83,7 @@ impl RollbackPlan {
             ));
             return Ok(());
         }
-        if found == Found::Other || !(is_kept || untouched || found == Found::Absent) {
+        if found == PathState::Other || !(is_kept || untouched || found == PathState::Absent) {
             self.warnings.push(format!("`{}` is left unchanged: mcpkg did not write this file", wanted.path));
             return Ok(());
         }
@@ -95,8 +95,10 @@ impl RollbackPlan {
         }
         let has_entries = |module_ids: &[String]| entries::dialect(&wanted.targets, module_ids).is_some();
         let after = match &found {
-            Found::File { .. } if wanted.block && has_entries(&wanted.module_ids) => block::undo(db, &found, &touches)?,
-            Found::File { bytes, .. } if wanted.block => {
+            PathState::File { .. } if wanted.block && has_entries(&wanted.module_ids) => {
+                block::undo(db, &found, &touches)?
+            }
+            PathState::File { bytes, .. } if wanted.block => {
                 let after = block::undo(db, &found, &touches)?;
                 // If the user edited the block before it was removed, undoing the removal would bring back the user's
                 // edit. Put the snapshot's block there instead.
@@ -139,8 +141,8 @@ impl RollbackPlan {
         }
         let adopt = match (&found, row) {
             _ if untouched => false,
-            (Found::Absent, _) => false,
-            (Found::File { bytes, .. }, Some(row)) if wanted.block && row.block => !is_ours(db, row, bytes)?,
+            (PathState::Absent, _) => false,
+            (PathState::File { bytes, .. }, Some(row)) if wanted.block && row.block => !is_ours(db, row, bytes)?,
             _ => true,
         };
         if adopt {

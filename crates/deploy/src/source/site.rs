@@ -242,7 +242,7 @@ impl Site {
             (Source::Project(project), _) => {
                 let told = |done, total| (context.progress)("Reading", done, total);
                 let Composition { modules, mut warnings, broken } = project::compose(db, project, told)?;
-                warnings.extend(broken.iter().map(Broken::told));
+                warnings.extend(broken.iter().map(Broken::warning));
                 Ok(Composed { modules, warnings, broken })
             }
             (Source::Repo(_), Some(composed)) => Ok(composed),

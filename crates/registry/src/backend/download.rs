@@ -16,7 +16,7 @@ use mcpkg_store::tools::{attestations, packages};
 /// registry's attestations are stored, so that a failed audit is never lost.
 pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     let sha256 = resolved.version.sha256;
-    let kept = context.store.read(|db| match packages::kept(db, &sha256)? {
+    let kept = context.store.read(|db| match packages::with_digest(db, &sha256)? {
         Some(row) => packages::archive(db, &row),
         None => Ok(None),
     })?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::facts::Facts;
 use super::latest::counting;
-use super::query::{Found, Query};
+use super::query::{Query, SearchResult};
 use super::registry::Registry;
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
 use super::unknown::{no_tool, no_version};
@@ -100,9 +100,9 @@ pub fn leading(rows: &[(Version, PackageRow)]) -> Option<&(Version, PackageRow)>
 }
 
 impl Registry for Local<'_> {
-    fn search(&self, query: &Query) -> Result<Found> {
+    fn search(&self, query: &Query) -> Result<SearchResult> {
         let now = self.context.clock.now();
-        self.context.store.read(|db| query.in_database(db, LOCAL)).map(|(hits, total)| Found {
+        self.context.store.read(|db| query.in_database(db, LOCAL)).map(|(hits, total)| SearchResult {
             hits,
             total,
             checked_at: now,

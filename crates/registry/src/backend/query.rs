@@ -55,7 +55,7 @@ pub struct Hit {
 
 /// The result of a search in one registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResult {
     pub hits: Vec<Hit>,
     pub total: u64,
     /// When the registry sent this result.

@@ -2,7 +2,7 @@
 
 use semver::Version;
 
-use super::query::{Found, Query};
+use super::query::{Query, SearchResult};
 use super::tool::{Publication, ToolInfo, VersionInfo};
 use crate::package::Name;
 use crate::package::archive::MAX_PACKED;
@@ -26,7 +26,7 @@ pub const MAX_ATTESTATIONS: usize = 100;
 /// cause `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_REFUSED` or `E_REGISTRY_ANSWER`, and a folder `E_FILE_FAILED` or
 /// `E_IO_PERMISSION_DENIED`.
 pub trait Registry: Send {
-    fn search(&self, query: &Query) -> Result<Found>;
+    fn search(&self, query: &Query) -> Result<SearchResult>;
 
     fn info(&self, name: &Name) -> Result<ToolInfo>;
 

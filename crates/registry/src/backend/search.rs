@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::thread;
 
 use super::known::Known;
-use super::query::{Found, Hit, Query};
+use super::query::{Hit, Query, SearchResult};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
@@ -36,7 +36,7 @@ impl State {
 
 /// A registry that took part in a search.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Participant {
     pub registry: String,
     pub state: State,
     /// When the registry sent the results that are shown.
@@ -50,7 +50,7 @@ pub struct Everything {
     /// How many tools match in the registries that responded. A tool in two registries counts twice.
     pub total: u64,
     /// The registries in the order in which they are asked.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<Participant>,
 }
 
 /// Searches the named registry, or all of them. An unreachable registry does not make the search fail.
@@ -64,7 +64,7 @@ pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Resul
     }
     // Opening a registry may prompt for its approval, so all are opened before the first request is sent.
     let opened: Vec<_> = known.iter().map(|known| known.open(context)).collect();
-    let found: Vec<Result<Found>> = thread::scope(|scope| {
+    let found: Vec<Result<SearchResult>> = thread::scope(|scope| {
         let asking: Vec<_> = opened.into_iter().map(|backend| scope.spawn(move || backend?.search(query))).collect();
         let failed = |_| Err(Error::internal("the search of a registry panicked"));
         asking.into_iter().map(|asking| asking.join().unwrap_or_else(failed)).collect()
@@ -80,7 +80,7 @@ pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Resul
             Err(error) if costs_the_answer(&error) => return Err(error),
             Err(error) => (State::Failed(error), None),
         };
-        asked.push(Asked { registry: known.name, state, checked_at });
+        asked.push(Participant { registry: known.name, state, checked_at });
     }
     Ok(Everything { hits: merged(lists, query.limit as usize), total, asked })
 }

@@ -62,7 +62,7 @@ impl Operation for Config {
             Some(value) => change(context, key, Some(key.check(value)?)),
             None if self.unset => change(context, key, None),
             None => {
-                let shown = Shown::of(context, key)?;
+                let shown = Setting::of(context, key)?;
                 let reply = Reply::new(Body::Text(format!("{}\n", shown.value)), shown.data());
                 Ok(reply.warn(shown.warning()))
             }
@@ -70,14 +70,14 @@ impl Operation for Config {
     }
 }
 
-struct Shown {
+struct Setting {
     key: Key,
     value: String,
     stored: Option<String>,
     counts: bool,
 }
 
-impl Shown {
+impl Setting {
     fn of(context: &Context, key: Key) -> Result<Self> {
         let stored = context.store.read(|db| stored(db, key))?;
         let counts = stored.as_deref().map_or(Ok(true), |text| counts(&context.approved, key, text))?;
@@ -106,8 +106,8 @@ impl Shown {
 }
 
 fn all(context: &Context) -> Result<Reply> {
-    let settings = Key::ALL.map(|key| Shown::of(context, key)).into_iter().collect::<Result<Vec<_>>>()?;
-    let row = |shown: &Shown| {
+    let settings = Key::ALL.map(|key| Setting::of(context, key)).into_iter().collect::<Result<Vec<_>>>()?;
+    let row = |shown: &Setting| {
         let [value, usual] = [&*shown.value, shown.key.usual()].map(|text| if text.is_empty() { "-" } else { text });
         vec![shown.key.name().to_owned(), value.to_owned(), usual.to_owned(), shown.key.about().to_owned()]
     };
@@ -116,13 +116,13 @@ fn all(context: &Context) -> Result<Reply> {
         rows: settings.iter().map(row).collect(),
         empty: String::new(),
     };
-    let data = json!({ "settings": settings.iter().map(Shown::data).collect::<Vec<_>>() });
-    Ok(Reply::new(Body::Table(table), data).warn(settings.iter().filter_map(Shown::warning)))
+    let data = json!({ "settings": settings.iter().map(Setting::data).collect::<Vec<_>>() });
+    Ok(Reply::new(Body::Table(table), data).warn(settings.iter().filter_map(Setting::warning)))
 }
 
 /// Sets a setting, or resets it to its default.
 fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
-    let before = Shown::of(context, key)?;
+    let before = Setting::of(context, key)?;
     if let Some(value) = value.as_deref().filter(|value| key.loosens(value)) {
         if context.confirmation != Confirmation::Ask {
             let why = format!(
@@ -150,7 +150,7 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
             false => Ok(()),
         }
     })?;
-    let now = Shown::of(context, key)?;
+    let now = Setting::of(context, key)?;
     let sentence = match value {
         Some(_) => format!("{} is now {}", key.name(), quoted(&now.value)),
         None => format!("{} is back to its default, {}", key.name(), quoted(&now.value)),

@@ -71,7 +71,7 @@ impl Operation for Import {
 
 impl Import {
     fn reply(&self, plan: &Plan) -> Reply {
-        let taken = plan.taken();
+        let taken = plan.imports();
         let verb = if self.dry_run { "Would import" } else { "Imported" };
         let sentence = format!("{verb} {}, left {} out", plural::count(taken.len(), "thing"), plan.left.len());
         let mut lines = vec![sentence];

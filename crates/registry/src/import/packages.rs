@@ -83,11 +83,11 @@ fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> R
         return Ok(Err(format!("{}@{} is already installed", there.name, there.version)));
     }
     let folder = match folder(&name, &tool.version, roots) {
-        Found::At(folder) => folder,
-        Found::Outside(path) => {
+        PackageFolder::At(folder) => folder,
+        PackageFolder::Outside(path) => {
             return Ok(Err(format!("`{}` is a link to a place outside the skills folder", path.display())));
         }
-        Found::Nowhere => {
+        PackageFolder::Nowhere => {
             return Ok(Err(format!(
                 "its files were not found; to install it from a registry: `mcpkg tool install {name}@{}`",
                 tool.version
@@ -138,14 +138,14 @@ fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Re
 }
 
 /// Where the folder of a package was found.
-enum Found {
+enum PackageFolder {
     At(PathBuf),
     Outside(PathBuf),
     Nowhere,
 }
 
 /// Finds the folder of a tool, which is either one folder for all versions or one folder per version.
-fn folder(name: &Name, version: &str, roots: &[PathBuf]) -> Found {
+fn folder(name: &Name, version: &str, roots: &[PathBuf]) -> PackageFolder {
     // Only a valid version is joined to the path, so the text cannot lead out of the folder.
     let version = version.trim_start_matches('v').parse::<semver::Version>().ok();
     for root in roots {
@@ -157,12 +157,12 @@ fn folder(name: &Name, version: &str, roots: &[PathBuf]) -> Found {
                 continue;
             }
             return match std::fs::canonicalize(&folder) {
-                Ok(real) if real.starts_with(&root) => Found::At(real),
-                _ => Found::Outside(folder),
+                Ok(real) if real.starts_with(&root) => PackageFolder::At(real),
+                _ => PackageFolder::Outside(folder),
             };
         }
     }
-    Found::Nowhere
+    PackageFolder::Nowhere
 }
 
 fn holds_manifest(folder: &Path) -> bool {

@@ -100,7 +100,7 @@ impl Plan {
     }
 
     /// Returns a table of what is imported: each item, and its source or its new value.
-    pub fn taken(&self) -> Vec<[String; 2]> {
+    pub fn imports(&self) -> Vec<[String; 2]> {
         let row = |what: String, becomes: String| [what, becomes];
         let mut rows = Vec::new();
         for package in &self.packages {

@@ -37,7 +37,7 @@ fn take(context: &Context) -> Result<Vec<String>> {
     let Some(home) = home()? else { return Ok(Vec::new()) };
     let (mut plan, failed) = gather::of_server(context, &home)?;
     let now = context.store.read(|db| trust::rules(db, context))?;
-    let mut told = told(&failed);
+    let mut told = lines(&failed);
     let waiting = waiting(&now, &plan);
     told.extend(waiting.iter().map(|waiting| {
         format!(
@@ -60,7 +60,7 @@ pub fn look_over(context: &Context, area: &'static str) -> Result<Vec<Finding>> 
     let Some(home) = home()? else { return Ok(Vec::new()) };
     let (plan, failed) = gather::of_server(context, &home)?;
     let now = context.store.read(|db| trust::rules(db, context))?;
-    let broken = told(&failed).into_iter().map(|what| Finding::new(area, Health::Problem, what));
+    let broken = lines(&failed).into_iter().map(|what| Finding::new(area, Health::Problem, what));
     let waiting = waiting(&now, &plan).into_iter().map(|waiting| {
         Finding::new(area, Health::Note, format!("~/.enact contains settings that you have not approved: {waiting}"))
             .action("mcpkg tool import")
@@ -76,7 +76,7 @@ fn home() -> Result<Option<Home>> {
     }
 }
 
-fn told(failed: &[Error]) -> Vec<String> {
+fn lines(failed: &[Error]) -> Vec<String> {
     let sentence = |error: &Error| {
         format!("{}; `mcpkg serve --as enact` continues with what it last read from this file", error.message())
     };

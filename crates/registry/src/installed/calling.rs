@@ -10,7 +10,7 @@ use crate::config;
 use crate::package::manifest::{Action, Manifest};
 use crate::package::schema;
 use crate::package::template;
-use crate::run::{self, Call, Content, Given, Outcome, Tree, Variable, Wished};
+use crate::run::{self, Call, Content, InputFile, Outcome, Tree, Variable, Wished};
 use crate::run::{grants, record};
 use crate::trust::{Subject, Verb, Verdict};
 use mcpkg_base::error::{Code, Error, Result};
@@ -46,7 +46,7 @@ pub fn require(
 /// Records a run that was refused before anything started. A read-only caller records nothing.
 fn note(context: &Context, tool: &run::Tool, action: &str, input: &Map<String, Value>, verdict: &str, error: &Error) {
     if context.store.may_write() {
-        record::refused(context, record::Asked { tool, action, input, verdict }, error);
+        record::refused(context, record::RunDetails { tool, action, input, verdict }, error);
     }
 }
 
@@ -122,7 +122,7 @@ fn argv(
     tool: &run::Tool,
     action: &Action,
     input: &Map<String, Value>,
-    given: &mut Vec<Given>,
+    given: &mut Vec<InputFile>,
 ) -> Result<Vec<String>> {
     check(action, input)?;
     let values = paths(context, tool, action, input, given)?;
@@ -161,7 +161,7 @@ fn paths(
     tool: &run::Tool,
     action: &Action,
     input: &Map<String, Value>,
-    given: &mut Vec<Given>,
+    given: &mut Vec<InputFile>,
 ) -> Result<Map<String, Value>> {
     let mut values = input.clone();
     let parameters = action.input_schema.as_ref().map(schema::path_inputs).unwrap_or_default();
@@ -198,7 +198,7 @@ fn paths(
         };
         let at = format!("/input/{parameter}/{name}");
         values.insert(parameter.to_owned(), Value::String(at.clone()));
-        given.push(Given { at, content: Content::Path(path) });
+        given.push(InputFile { at, content: Content::Path(path) });
     }
     Ok(values)
 }
@@ -223,13 +223,13 @@ fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool
 }
 
 /// Returns the command to start, and adds the files that contain its values to `given`.
-fn render(action: &Action, values: &Map<String, Value>, given: &mut Vec<Given>) -> Result<Vec<String>> {
+fn render(action: &Action, values: &Map<String, Value>, given: &mut Vec<InputFile>) -> Result<Vec<String>> {
     let files = RefCell::new(given);
     let mut file = |parameter: &str, text: &str| {
         let at = format!("/input/.values/{parameter}");
-        files.borrow_mut().push(Given { at: at.clone(), content: Content::Bytes(text.as_bytes().to_vec()) });
+        files.borrow_mut().push(InputFile { at: at.clone(), content: Content::Bytes(text.as_bytes().to_vec()) });
         Ok(at)
     };
-    let mut template = template::Given { schema: action.input_schema.as_ref(), values, file: &mut file };
+    let mut template = template::CallArguments { schema: action.input_schema.as_ref(), values, file: &mut file };
     action.command.render(&mut template)
 }

@@ -32,7 +32,7 @@ pub fn manifest(db: &Db<'_>, install: &Install) -> Result<Arc<Manifest>> {
 /// Returns the manifest in a stored archive.
 pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
     of_archive(&subject.sha256, || {
-        let row = packages::kept(db, &subject.sha256)?;
+        let row = packages::with_digest(db, &subject.sha256)?;
         let bytes = row.map(|row| packages::archive(db, &row)).transpose()?.flatten();
         bytes.ok_or_else(|| {
             let what = format!("The archive of {} is missing from the database", subject.reference());

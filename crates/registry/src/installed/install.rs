@@ -116,7 +116,7 @@ impl Operation for Install {
             raw_manifest: &opened.raw_manifest,
             archive: Bytes::Here(&opened.content),
             release: &release,
-            publisher: publisher::kept(before.as_deref(), &verdict),
+            publisher: publisher::to_record(before.as_deref(), &verdict),
         };
         let done = write(context, &scope, &arrival)?;
         let Subject { name, version, .. } = subject;

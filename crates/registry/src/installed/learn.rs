@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{TOOLS, checked, named, schemas, shown, visible};
+use super::{TOOLS, action_tools, checked, named, schemas, visible};
 use crate::GROUP;
 use crate::alias;
 use crate::backend::{Choice, download, resolve};
@@ -96,7 +96,7 @@ fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Man
 fn facts(manifest: &Manifest, verdict: &Verdict) -> String {
     let mut lines = Vec::new();
     for action in &manifest.actions {
-        let schema = shown::input(Some(action));
+        let schema = action_tools::input(Some(action));
         let required: Vec<&str> =
             schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         let named = |name: &String| if required.contains(&name.as_str()) { name.clone() } else { format!("[{name}]") };
@@ -124,7 +124,7 @@ fn data(subject: &Subject, manifest: &Manifest, verdict: &Verdict, documentation
             "name": action.name,
             "mcp_name": mcp_name(&manifest.name, projected),
             "description": action.description,
-            "inputSchema": shown::input(Some(action)),
+            "inputSchema": action_tools::input(Some(action)),
             "outputSchema": action.output_schema,
         })
     };

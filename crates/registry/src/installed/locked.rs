@@ -105,7 +105,7 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
         subject,
         manifest,
         raw_manifest,
-        publisher: publisher::kept(before.as_deref(), &verdict).map(str::to_owned),
+        publisher: publisher::to_record(before.as_deref(), &verdict).map(str::to_owned),
         verdict,
         active: locked.active,
     };
@@ -118,9 +118,9 @@ fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved
     let Some(sha256) = locked.digest() else {
         return Err(Error::internal("a lock file was used before it was checked"));
     };
-    let found = match kept(context, locked, &sha256)? {
+    let found = match stored(context, locked, &sha256)? {
         Some(found) => found,
-        None => asked(context, locked, &sha256)?,
+        None => from_registries(context, locked, &sha256)?,
     };
     match &found.version.yank {
         Some(yank) if !allowed.yanked => Err(was_yanked(&locked.name, &locked.version, yank, true)),
@@ -129,11 +129,11 @@ fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved
 }
 
 /// Returns the version if this database already has its archive.
-fn kept(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<Resolved>> {
+fn stored(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<Resolved>> {
     let row = context.store.read(|db| {
         let (name, version) = (locked.name.as_str(), locked.version.to_string());
         let row = packages::get(db, &locked.registry, name, &version)?;
-        let other = || packages::kept(db, sha256);
+        let other = || packages::with_digest(db, sha256);
         match row.filter(|row| row.release.sha256 == *sha256 && row.blob.is_some()) {
             Some(row) => Ok(Some(row)),
             None => Ok(other()?.filter(|row| row.release.name == name && row.release.version == version)),
@@ -148,7 +148,7 @@ fn kept(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<
 }
 
 /// Asks registries in order until one has the version with this digest.
-fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolved> {
+fn from_registries(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolved> {
     let mut all = Known::all(context)?;
     all.sort_by_key(|known| known.name != locked.registry);
     let is_known = all.iter().any(|known| known.name == locked.registry);

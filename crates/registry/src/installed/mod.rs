@@ -10,6 +10,7 @@ pub mod schemas;
 pub mod toolsets;
 pub mod visible;
 
+mod action_tools;
 mod dry;
 mod install;
 mod learn;
@@ -21,7 +22,6 @@ mod origin;
 mod outdated;
 mod publisher;
 mod run;
-mod shown;
 mod uninstall;
 mod unverified;
 mod update;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::action_tools::{self, ActionTool};
 use super::calling::{Answer, Called, require};
 use super::checked;
-use super::shown::{self, Shown};
 use super::unverified::Unverified;
 use super::visible::{self, Border};
 use crate::GROUP;
@@ -54,7 +54,7 @@ fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Resu
             }
             let subject = Subject { name: named.tool.clone(), version, sha256 };
             // An unusable package must not affect the other tools in the list.
-            match shown::of(db, &subject) {
+            match action_tools::of(db, &subject) {
                 Ok(shown) => {
                     let shown = shown.iter().find(|shown| shown.action == named.action);
                     let is_unverified = unverified.has(db, &subject)?;
@@ -74,7 +74,7 @@ fn find(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Proje
     let Some(named) = names::find(db, name)? else { return Ok(None) };
     let Some(install) = visible::active(db, audience, &named.tool)? else { return Ok(None) };
     let subject = checked::subject(&install);
-    let Ok(shown) = shown::of(db, &subject) else { return Ok(Some(broken(named))) };
+    let Ok(shown) = action_tools::of(db, &subject) else { return Ok(Some(broken(named))) };
     let shown = shown.iter().find(|shown| shown.action == named.action);
     let is_unverified = Unverified::of(db)?.has(db, &subject)?;
     Ok(shown.map(|shown| projected(named, &subject, shown, is_unverified)))
@@ -96,7 +96,7 @@ fn validator(db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator> {
     Validator::of(&seen)
 }
 
-fn projected(named: Named, subject: &Subject, shown: &Shown, is_unverified: bool) -> Projected {
+fn projected(named: Named, subject: &Subject, shown: &ActionTool, is_unverified: bool) -> Projected {
     let Named { mcp_name, tool, action } = named;
     let command = if action.is_empty() { tool.clone() } else { format!("{tool}:{action}") };
     let mut title = command.clone();

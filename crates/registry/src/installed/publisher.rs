@@ -89,7 +89,7 @@ pub fn is_another(before: &str, verdict: &Verdict) -> bool {
 }
 
 /// Returns the publisher to record: `before` if it still vouches for the tool, else the first one that does.
-pub fn kept<'v>(before: Option<&str>, verdict: &'v Verdict) -> Option<&'v str> {
+pub fn to_record<'v>(before: Option<&str>, verdict: &'v Verdict) -> Option<&'v str> {
     let same = verdict.publishers.iter().find(|publisher| Some(publisher.as_str()) == before);
     same.or(verdict.publisher()).map(|identity| identity.as_str())
 }

@@ -39,7 +39,7 @@ impl Beat {
             while stopped.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout) {
                 let seconds = begun.elapsed().as_secs();
                 let said = line.lock().unwrap_or_else(PoisonError::into_inner).whole.clone();
-                let told = told(&tool, seconds, said.as_deref());
+                let told = message(&tool, seconds, said.as_deref());
                 progress(&told, seconds, 0);
                 say(&told);
             }
@@ -66,7 +66,7 @@ impl Drop for Beat {
 }
 
 /// Returns a progress message.
-fn told(tool: &str, seconds: u64, line: Option<&str>) -> String {
+fn message(tool: &str, seconds: u64, line: Option<&str>) -> String {
     let line = line.map(|line| line.chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>());
     match line.filter(|line| !line.trim().is_empty()) {
         Some(line) => format!("{tool} has been running for {seconds} s: {}", line.trim()),
@@ -139,16 +139,16 @@ mod tests {
         let mut last = LastLine { secrets, ..LastLine::default() };
         let mut said = |bytes: &[u8]| {
             last.push(bytes);
-            told("a/b", 3, last.whole.as_deref())
+            message("a/b", 3, last.whole.as_deref())
         };
         assert_eq!(said(b"key s3cret\x1b[2J\n"), "a/b has been running for 3 s: key ***[2J");
         assert_eq!(said(b"s3cret-and-longer\n"), "a/b has been running for 3 s: ***");
         assert_eq!(said(b"password: hunter2\n"), "a/b has been running for 3 s: password: ***");
         assert_eq!(said(b"token:\n"), "a/b has been running for 3 s: password: ***");
         assert_eq!(said(b"  hunter2\n"), "a/b has been running for 3 s: ***");
-        assert_eq!(told("a/b", 6, Some(" ")), "a/b has been running for 6 s");
-        assert_eq!(told("a/b", 9, None), "a/b has been running for 9 s");
+        assert_eq!(message("a/b", 6, Some(" ")), "a/b has been running for 6 s");
+        assert_eq!(message("a/b", 9, None), "a/b has been running for 9 s");
         let long = "y".repeat(5_000);
-        assert!(told("a/b", 9, Some(&long)).len() < 300);
+        assert!(message("a/b", 9, Some(&long)).len() < 300);
     }
 }

@@ -24,7 +24,7 @@ pub struct Bubblewrap;
 
 /// Returns the runner if bubblewrap works; otherwise the error says why not. A success is remembered until the
 /// process ends.
-pub fn found() -> Result<Bubblewrap, String> {
+pub fn find() -> Result<Bubblewrap, String> {
     static WORKS: OnceLock<()> = OnceLock::new();
     if WORKS.get().is_none() {
         probe()?;

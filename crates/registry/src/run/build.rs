@@ -19,7 +19,7 @@ use super::env::USUAL;
 use super::grants::Granted;
 use super::limits::Limits;
 use super::plan::Plan;
-use super::record::{self, Asked, Facts};
+use super::record::{self, Facts, RunDetails};
 use super::runner::{Job, NotRun, Runner, Takes};
 use super::trees::{self, Cache};
 use super::{left, tree};
@@ -64,7 +64,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
         && context.approved.get(Kind::ToolBuild, &name(&note(&build)))?.is_some()
     {
         let now = context.clock.now();
-        return trees::kept(&Cache::of(context)?, &build.sha256, now, |folder| {
+        return trees::copy(&Cache::of(context)?, &build.sha256, now, |folder| {
             let bytes = context.store.read(|db| blobs::get(db, build.blob))?;
             check(&bytes, &build)?;
             left::unpack(&bytes, folder)
@@ -75,7 +75,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     if let Some(package) = archive {
         keep(context, package, place, &bytes)?;
     }
-    trees::kept(&Cache::of(context)?, &sha256, context.clock.now(), |folder| left::unpack(&bytes, folder))
+    trees::copy(&Cache::of(context)?, &sha256, context.clock.now(), |folder| left::unpack(&bytes, folder))
 }
 
 /// Builds a tool before it is installed. If the build fails, its files are removed from the cache again.
@@ -132,7 +132,7 @@ fn make(context: &Context, call: &Call, plan: &Plan, runner: &dyn Runner) -> Res
     let input = input.as_object().cloned().unwrap_or_default();
     let run = record::begin(
         context,
-        Asked { tool: &call.tool, action: ACTION, input: &input, verdict: call.verdict.word() },
+        RunDetails { tool: &call.tool, action: ACTION, input: &input, verdict: call.verdict.word() },
     )?;
     let mut facts = Facts { runner: Some(runner.kind()), ..Facts::default() };
     let made = run_build(context, call, plan, runner, &mut facts);

@@ -26,7 +26,7 @@ pub struct Call {
     /// The program and its arguments, with all values inserted.
     pub argv: Vec<String>,
     /// Files to mount for the tool, such as an argument with `format: path`.
-    pub given: Vec<Given>,
+    pub given: Vec<InputFile>,
     /// The arguments of the call; only their hash is recorded.
     pub input: Map<String, Value>,
     pub variables: Vec<Variable>,
@@ -75,7 +75,7 @@ pub enum Tree {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct InputFile {
     /// The path inside the sandbox.
     pub at: String,
     pub content: Content,

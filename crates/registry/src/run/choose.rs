@@ -62,7 +62,7 @@ pub enum Why {
 }
 
 /// A kind of runner, and the runner itself or the reason why it cannot run the tool.
-pub type Asked = (RunnerKind, Result<Box<dyn Runner>, Why>);
+pub type Candidate = (RunnerKind, Result<Box<dyn Runner>, Why>);
 
 /// Returns the first suitable runner that works on this machine.
 ///
@@ -80,7 +80,7 @@ pub fn choose(wanted: Wanted<'_>) -> Result<Box<dyn Runner>> {
 }
 
 /// Tries all runners for a tool in order, and returns the result of each.
-pub fn each(wanted: Wanted<'_>) -> Vec<Asked> {
+pub fn each(wanted: Wanted<'_>) -> Vec<Candidate> {
     order(&wanted).into_iter().map(|kind| (kind, find(&wanted, kind))).collect()
 }
 
@@ -132,14 +132,14 @@ fn find(wanted: &Wanted<'_>, kind: RunnerKind) -> Result<Box<dyn Runner>, Why> {
     }
     match (kind, &wanted.call.from) {
         (RunnerKind::Podman | RunnerKind::Docker, Base::Image(name)) => {
-            let engine = engine::found(kind).map_err(Why::Reason)?;
+            let engine = engine::find(kind).map_err(Why::Reason)?;
             match engine::image(&engine, name).map_err(Why::Reason)? {
                 Some(image) => Ok(Box::new(Container::new(engine, image))),
                 None => Err(Why::ImageMissing(engine::pull(kind, name))),
             }
         }
         (RunnerKind::Wasm, _) => module(wanted),
-        _ => bubblewrap::found().map(|found| Box::new(found) as Box<dyn Runner>).map_err(Why::Reason),
+        _ => bubblewrap::find().map(|found| Box::new(found) as Box<dyn Runner>).map_err(Why::Reason),
     }
 }
 

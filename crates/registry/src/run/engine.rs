@@ -41,7 +41,7 @@ pub struct Image {
 }
 
 /// Returns an engine if it works; otherwise the error says why not. A success is remembered until the process ends.
-pub fn found(kind: RunnerKind) -> Result<Engine, String> {
+pub fn find(kind: RunnerKind) -> Result<Engine, String> {
     static PODMAN: OnceLock<Engine> = OnceLock::new();
     static DOCKER: OnceLock<Engine> = OnceLock::new();
     let kept = if kind == RunnerKind::Podman { &PODMAN } else { &DOCKER };

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use super::beat::Beat;
 use super::call::{Call, Outcome, OutputFile};
+use super::call_files::CallFiles;
 use super::choose::{choose, unavailable};
-use super::given::CallFiles;
 use super::permits::Permits;
 use super::plan::Plan;
-use super::record::{self, Asked, Facts, UnderWay};
+use super::record::{self, Facts, RunDetails, UnderWay};
 use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::{answer, build, env};
 use mcpkg_base::error::Result;
@@ -30,7 +30,7 @@ static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
 /// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_ENV` before the start.
 pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
     (context.step_aside)();
-    let asked = Asked { tool: &call.tool, action: &call.action, input: &call.input, verdict: call.verdict.word() };
+    let asked = RunDetails { tool: &call.tool, action: &call.action, input: &call.input, verdict: call.verdict.word() };
     let run = UnderWay::of(context, asked)?;
     let mut facts = Facts::default();
     let result = attempt(context, call, &run, &mut facts);

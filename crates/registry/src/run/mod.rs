@@ -21,10 +21,10 @@ pub mod wasm;
 mod answer;
 mod beat;
 mod bwrap;
+mod call_files;
 mod container;
 mod env;
 mod execute;
-mod given;
 mod host;
 mod left;
 #[cfg(feature = "wasm")]
@@ -36,7 +36,7 @@ mod trees;
 mod unsandboxed;
 mod users;
 
-pub use call::{Call, Content, Given, Outcome, OutputFile, Tool, Tree, Variable};
+pub use call::{Call, Content, InputFile, Outcome, OutputFile, Tool, Tree, Variable};
 pub use env::USUAL;
 pub use execute::run;
 pub use kind::RunnerKind;

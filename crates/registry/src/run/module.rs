@@ -10,7 +10,7 @@ use super::kind::RunnerKind;
 use super::mount::{Mount, WORKSPACE};
 use super::runner::{Job, NotRun, Ran, Runner};
 use super::tree;
-use super::wasm::{self, End, Given, Program, Setup};
+use super::wasm::{self, End, FileMap, Program, Setup};
 use mcpkg_base::error::{self, Code, Error};
 use mcpkg_base::file;
 use mcpkg_base::process::starter::{Ended, Left};
@@ -115,8 +115,8 @@ fn program(context: &Context, call: &Call, built: &Path) -> error::Result<Arc<Pr
 }
 
 /// Returns the input files of a call by their paths below `/input`.
-fn inputs(call: &Call) -> error::Result<Given> {
-    let mut inputs = Given::new();
+fn inputs(call: &Call) -> error::Result<FileMap> {
+    let mut inputs = FileMap::new();
     for given in &call.given {
         let bytes = match &given.content {
             Content::Bytes(bytes) => bytes.clone(),

@@ -23,7 +23,7 @@ const UNKNOWN: &str = "unknown";
 
 /// The details of a requested run, as they are recorded.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RunDetails<'a> {
     pub tool: &'a Tool,
     pub action: &'a str,
     /// The arguments; only their hash is recorded.
@@ -53,7 +53,7 @@ pub struct UnderWay {
 
 impl UnderWay {
     /// Returns a run whose start is not recorded yet.
-    pub fn of(context: &Context, asked: Asked<'_>) -> Result<Self> {
+    pub fn of(context: &Context, asked: RunDetails<'_>) -> Result<Self> {
         let begun = begun(context, asked);
         let holder = context.store.hold_run(begun.uuid)?;
         let holder = holder.ok_or_else(|| Error::internal("a new run is locked by another process"))?;
@@ -86,7 +86,7 @@ impl UnderWay {
 }
 
 /// Records the start of a run.
-pub fn begin(context: &Context, asked: Asked<'_>) -> Result<UnderWay> {
+pub fn begin(context: &Context, asked: RunDetails<'_>) -> Result<UnderWay> {
     let run = UnderWay::of(context, asked)?;
     run.note(context)();
     run.refusal().map_or(Ok(run), Err)
@@ -136,7 +136,7 @@ pub fn sweep_locks(context: &Context) -> Result<()> {
 }
 
 /// Records a run that was refused before anything started.
-pub fn refused(context: &Context, asked: Asked<'_>, failure: &Error) {
+pub fn refused(context: &Context, asked: RunDetails<'_>, failure: &Error) {
     let begun = begun(context, asked);
     let ended = ended(context, Facts::default(), Some(failure));
     let written = context.store.write(|db| {
@@ -148,7 +148,7 @@ pub fn refused(context: &Context, asked: Asked<'_>, failure: &Error) {
     }
 }
 
-fn begun(context: &Context, asked: Asked<'_>) -> Begun {
+fn begun(context: &Context, asked: RunDetails<'_>) -> Begun {
     Begun {
         uuid: context.clock.uuid(),
         actor: context.caller.actor().to_owned(),

@@ -34,7 +34,7 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
 /// # Errors
 /// `E_DAMAGED` if it is missing or has changed.
 pub fn archive(context: &Context, sha256: &[u8; 32]) -> Result<NewContent> {
-    let kept = context.store.read(|db| match packages::kept(db, sha256)? {
+    let kept = context.store.read(|db| match packages::with_digest(db, sha256)? {
         Some(row) => packages::archive(db, &row),
         None => Ok(None),
     })?;

@@ -78,11 +78,11 @@ pub fn checked(
     now: Millis,
     archive: impl FnOnce() -> Result<NewContent>,
 ) -> Result<PathBuf> {
-    kept(cache, sha256, now, |folder| archive::open(archive()?)?.unpack(folder))
+    copy(cache, sha256, now, |folder| archive::open(archive()?)?.unpack(folder))
 }
 
 /// Returns the copy with this SHA-256; `lay_out` creates its folder if there is no correct copy.
-pub fn kept(
+pub fn copy(
     Cache { folder: cache, most }: &Cache,
     sha256: &[u8; 32],
     now: Millis,

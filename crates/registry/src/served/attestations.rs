@@ -18,7 +18,7 @@ use crate::package::Name;
 use crate::trust::bundle::Bundle;
 use crate::trust::judge::read;
 use crate::trust::sigstore::Root;
-use crate::trust::statement::{About, Outcome, Said, Statement};
+use crate::trust::statement::{About, Assertion, Outcome, Statement};
 use crate::trust::{Identity, Subject};
 use mcpkg_base::approved::Approved;
 use mcpkg_base::clock::rfc3339;
@@ -67,15 +67,15 @@ impl Claim {
     }
 
     /// Returns the claim of the statement, if it is about exactly this archive.
-    fn said(&self) -> Option<Said> {
+    fn assertion(&self) -> Option<Assertion> {
         let statement = self.bundle.statement.as_ref().ok()?;
         let is_this = statement.about(&self.subject) == About::This && statement.predicate_names(&self.subject);
-        is_this.then(|| Statement::said(statement))
+        is_this.then(|| Statement::assertion(statement))
     }
 
     /// Returns whether the attestation is signed and says that this archive failed an audit.
     fn is_veto(&self) -> bool {
-        self.signer().is_some() && self.said() == Some(Said::Audited(Outcome::Failed))
+        self.signer().is_some() && self.assertion() == Some(Assertion::Audited(Outcome::Failed))
     }
 
     fn is_of(&self, auditor: &str) -> bool {
@@ -84,9 +84,9 @@ impl Claim {
 
     /// Returns the attestation as JSON without its bundle.
     pub fn summary(&self) -> Value {
-        let (kind, result) = match self.said() {
-            Some(Said::Made) => (Some("publisher"), None),
-            Some(Said::Audited(outcome)) => (Some("auditor"), Some(outcome.word())),
+        let (kind, result) = match self.assertion() {
+            Some(Assertion::Made) => (Some("publisher"), None),
+            Some(Assertion::Audited(outcome)) => (Some("auditor"), Some(outcome.word())),
             None => (None, None),
         };
         json!({
@@ -110,9 +110,9 @@ impl Claim {
 /// them.
 pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
     let claims = Claim::first(db, package, COUNTED)?;
-    let passed = claims
-        .iter()
-        .filter(|claim| matches!(claim.said(), Some(Said::Audited(Outcome::Passed | Outcome::PassedWithWarnings))));
+    let passed = claims.iter().filter(|claim| {
+        matches!(claim.assertion(), Some(Assertion::Audited(Outcome::Passed | Outcome::PassedWithWarnings)))
+    });
     Ok(passed.filter_map(Claim::signer).collect::<BTreeSet<_>>().len())
 }
 

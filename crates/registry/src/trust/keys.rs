@@ -80,7 +80,7 @@ pub fn make(name: &str) -> Result<Key> {
     let folder = folder()?;
     disk::make_private(&folder)?;
     if disk::metadata(&path)?.is_some() {
-        return Err(taken(name));
+        return Err(name_taken(name));
     }
     let mut seed = Zeroizing::new([0; 32]);
     getrandom::fill(seed.as_mut())
@@ -90,7 +90,7 @@ pub fn make(name: &str) -> Result<Key> {
     let private = PrivateKey::new(pair, name).map_err(odd)?;
     let text = private.to_openssh(LineEnding::LF).map_err(odd)?;
     write(&path, text.as_bytes(), 0o600).map_err(|error| match error.code() {
-        Code::AlreadyExists => taken(name),
+        Code::AlreadyExists => name_taken(name),
         _ => error,
     })?;
     let line = private.public_key().to_openssh().map_err(odd)?;
@@ -295,7 +295,7 @@ fn refused(path: &Path, why: &str) -> Error {
     Error::new(Code::KeyInvalid, format!("ssh-keygen did not sign with the key `{}`: {why}", path.display()))
 }
 
-fn taken(name: &str) -> Error {
+fn name_taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("The key '{name}' already exists"))
         .hint(format!("`mcpkg tool key show {name}` shows the key"))
 }

@@ -41,7 +41,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
             verb.word()
         ),
     ];
-    effects.extend(said(verdict));
+    effects.extend(reasons(verdict));
     let consent = request::ask(
         context,
         &Need {
@@ -68,7 +68,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
 }
 
 /// Lists for each attestation why it does not count.
-fn said(verdict: &Verdict) -> Vec<String> {
+fn reasons(verdict: &Verdict) -> Vec<String> {
     if verdict.attestations.is_empty() {
         return vec!["nobody has signed this archive".to_owned()];
     }

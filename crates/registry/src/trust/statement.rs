@@ -131,20 +131,20 @@ pub fn write(
 #[derive(Debug)]
 pub struct Statement {
     subjects: Vec<(String, Option<String>)>,
-    said: Said,
+    said: Assertion,
     tool: Option<Tool>,
 }
 
 /// The claim of a statement, according to its predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Assertion {
     /// The signer published the tool, or states how it was built.
     Made,
     /// The signer audited the tool, with this result.
     Audited(Outcome),
 }
 
-impl Said {
+impl Assertion {
     /// Returns the role of the signer.
     pub const fn part(self) -> Part {
         match self {
@@ -224,14 +224,14 @@ pub fn read(bytes: &[u8]) -> Result<Statement, String> {
         return Err(format!("the statement has more than {MAX_SUBJECTS} subjects"));
     }
     let (said, tool) = match written.predicate_type.as_str() {
-        TOOL => (Said::Made, Some(OfTool::deserialize(written.predicate).map_err(odd)?.tool)),
+        TOOL => (Assertion::Made, Some(OfTool::deserialize(written.predicate).map_err(odd)?.tool)),
         AUDIT => {
             let of_audit = OfAudit::deserialize(written.predicate).map_err(odd)?;
             let outcome = Outcome::of_word(&of_audit.audit.result)
                 .map_err(|_| format!("the audit has the unknown result '{}'", of_audit.audit.result.escape_debug()))?;
-            (Said::Audited(outcome), Some(of_audit.tool))
+            (Assertion::Audited(outcome), Some(of_audit.tool))
         }
-        PROVENANCE => (Said::Made, None),
+        PROVENANCE => (Assertion::Made, None),
         other => return Err(format!("the predicate has the unsupported type '{}'", other.escape_debug())),
     };
     let is_long = |text: &String| text.len() > LONGEST;
@@ -247,7 +247,7 @@ pub fn read(bytes: &[u8]) -> Result<Statement, String> {
 }
 
 impl Statement {
-    pub fn said(&self) -> Said {
+    pub fn assertion(&self) -> Assertion {
         self.said
     }
 
@@ -325,7 +325,7 @@ mod tests {
         });
         assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), expected);
         let read = read(text.as_bytes()).expect("a statement");
-        assert_eq!(read.said(), Said::Audited(Outcome::PassedWithWarnings));
+        assert_eq!(read.assertion(), Assertion::Audited(Outcome::PassedWithWarnings));
         assert!(read.about(&subject()) == About::This && read.predicate_names(&subject()));
     }
 
@@ -373,7 +373,7 @@ mod tests {
         provenance["predicateType"] = json!(PROVENANCE);
         provenance["predicate"] = json!({ "buildDefinition": {} });
         let provenance = read(provenance.to_string().as_bytes()).expect("a statement");
-        assert!(provenance.predicate_names(&subject()) && provenance.said() == Said::Made);
+        assert!(provenance.predicate_names(&subject()) && provenance.assertion() == Assertion::Made);
     }
 
     #[test]

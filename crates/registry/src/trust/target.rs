@@ -49,7 +49,7 @@ impl Target {
     /// `E_INVALID_ARGUMENT` if the name is invalid, or several archives match.
     pub fn find(&self, context: &Context) -> Result<Subject> {
         match at_path(&self.tool)? {
-            Some(opened) => Found::of(&opened).map(|found| found.subject),
+            Some(opened) => SignableArchive::of(&opened).map(|found| found.subject),
             None => match self.in_store(context, false) {
                 Err(error) if is_missing(&error) => Ok(self.fetched(context)?.subject),
                 found => Ok(found?.0),
@@ -64,7 +64,7 @@ impl Target {
     /// `E_DIGEST_CHANGED` or `E_DIGEST_MISMATCH` if a registry has a different archive.
     pub fn ask(&self, context: &Context) -> Result<(Subject, Vec<String>)> {
         if let Some(opened) = at_path(&self.tool)? {
-            return Ok((Found::of(&opened)?.subject, Vec::new()));
+            return Ok((SignableArchive::of(&opened)?.subject, Vec::new()));
         }
         let (subject, archives) = match self.in_store(context, false) {
             Err(error) if is_missing(&error) => return Ok((self.fetched(context)?.subject, Vec::new())),
@@ -89,20 +89,20 @@ impl Target {
 
     /// Like [`Target::find`], and also reads the manifest: you can only sign an archive that is available for
     /// inspection.
-    pub fn open(&self, context: &Context) -> Result<Found> {
+    pub fn open(&self, context: &Context) -> Result<SignableArchive> {
         if let Some(opened) = at_path(&self.tool)? {
-            return Found::of(&opened);
+            return SignableArchive::of(&opened);
         }
         let subject = match self.in_store(context, true) {
             Err(error) if is_missing(&error) => return self.fetched(context),
             found => found?.0,
         };
         let stored = context.store.read(|db| {
-            let row = packages::kept(db, &subject.sha256)?;
+            let row = packages::with_digest(db, &subject.sha256)?;
             row.map_or(Ok(None), |row| packages::archive(db, &row))
         })?;
         let archive = stored.ok_or_else(|| Error::internal("a stored archive has no content"))?;
-        let found = Found::of(&archive::open(archive)?)?;
+        let found = SignableArchive::of(&archive::open(archive)?)?;
         if found.subject != subject {
             let message =
                 format!("The archive stored for {} contains {}", subject.reference(), found.subject.reference());
@@ -113,7 +113,7 @@ impl Target {
 
     /// Fetches the archive from a registry. Stores its attestations, but not the archive. If no registry has the
     /// archive, but there is a package folder of that name, the error points to the folder.
-    fn fetched(&self, context: &Context) -> Result<Found> {
+    fn fetched(&self, context: &Context) -> Result<SignableArchive> {
         self.in_registry(context).map_err(|error| match error.code() {
             Code::ToolNotFound if context.is_shell() && is_package(Path::new(&self.tool)) => {
                 error.hint(format!("to use the folder `{0}`, write `./{0}`", self.tool))
@@ -122,11 +122,11 @@ impl Target {
         })
     }
 
-    fn in_registry(&self, context: &Context) -> Result<Found> {
+    fn in_registry(&self, context: &Context) -> Result<SignableArchive> {
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), allow_yanked: true, ..Choice::default() };
         let resolved = resolve(context, &Reference::parse(&alias::expanded(context, &self.tool)?)?, choice)?;
-        let found = Found::of(&archive::open(download(context, &resolved)?)?)?;
+        let found = SignableArchive::of(&archive::open(download(context, &resolved)?)?)?;
         let wanted = (resolved.version.name.as_str(), resolved.version.version.to_string());
         if (found.subject.name.as_str(), &found.subject.version) == (wanted.0, &wanted.1) {
             return Ok(found);
@@ -195,13 +195,13 @@ fn ask(context: &Context, subject: &Subject, archive: &Archive) -> Result<()> {
 }
 
 /// An archive that can be signed.
-pub struct Found {
+pub struct SignableArchive {
     pub subject: Subject,
     /// The path of the manifest in the archive, and its SHA-256.
     pub manifest: Option<(&'static str, Sha)>,
 }
 
-impl Found {
+impl SignableArchive {
     fn of(opened: &Opened) -> Result<Self> {
         let manifest = &opened.manifest;
         let version = manifest.version.as_ref().ok_or_else(|| Error::internal("an archive has no version"))?;

@@ -7,7 +7,7 @@ use super::identity::Identity;
 use super::pattern;
 use super::policy::Policy;
 use super::sigstore::{self, Root};
-use super::statement::{About, Outcome, Said, Statement};
+use super::statement::{About, Assertion, Outcome, Statement};
 use super::subject::Subject;
 use super::verdict::{Counted, Form, Part, Status, Verdict};
 use mcpkg_store::tools::trust::{TrustedPart, TrustedRow};
@@ -67,8 +67,8 @@ impl Rules {
         bundle: &Bundle,
         signer: &Result<Identity, String>,
     ) -> Counted {
-        let said = bundle.statement.as_ref().ok().map(Statement::said);
-        let (identity, part) = (signer.as_ref().ok().cloned(), said.map(Said::part));
+        let said = bundle.statement.as_ref().ok().map(Statement::assertion);
+        let (identity, part) = (signer.as_ref().ok().cloned(), said.map(Assertion::part));
         let (counted, refuses, why) = match (signer, &bundle.statement) {
             (Err(why), Ok(statement)) if bundle.form == Form::Sigstore && statement.about(subject) == About::Text => {
                 (false, false, format!("{why}; the signature covers the hash of a text, not an archive"))
@@ -82,7 +82,7 @@ impl Rules {
 
     /// Returns whether a valid signature counts, whether it is an objection, and why.
     fn decide(&self, subject: &Subject, identity: &Identity, statement: &Statement) -> (bool, bool, String) {
-        let part = statement.said().part();
+        let part = statement.assertion().part();
         let trust = self.trust_in(identity, &subject.name, part);
         let may_refuse = trust.is_ok() || trust_among(&self.withdrawn, identity, &subject.name, part).is_ok();
         let not = |why: &str| (false, false, why.to_owned());
@@ -96,7 +96,7 @@ impl Rules {
             }
             About::OtherArchive => return not("the statement is about a different archive of this version"),
         }
-        if statement.said() == Said::Audited(Outcome::Failed) {
+        if statement.assertion() == Assertion::Audited(Outcome::Failed) {
             return match trust {
                 Err(why) if !may_refuse => (false, false, format!("the audit reports a failure, but {why}")),
                 _ => (false, true, "an auditor you trust reports a failed audit".to_owned()),

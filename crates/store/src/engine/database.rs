@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::connection::{Connection, Link, Pooled};
-use super::held::Held;
+use super::held_lock::HeldLock;
 use super::lock::{Holding, Mode, Subject};
 use super::postgres;
 use super::progress::Progress;
@@ -245,14 +245,14 @@ impl Engine {
     }
 
     /// Takes a lock; `None` if somebody else holds it.
-    pub(crate) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<Held>> {
+    pub(crate) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<HeldLock>> {
         match self {
-            Self::Sqlite(database) => Ok(sqlite::take(database.path(), subject, mode)?.map(Held::File)),
+            Self::Sqlite(database) => Ok(sqlite::take(database.path(), subject, mode)?.map(HeldLock::File)),
             // Deploys write to this machine's disk, so a lock on this machine is enough.
             Self::Postgres(database) if subject == Subject::Applying => {
-                Ok(sqlite::take(database.local(), subject, mode)?.map(Held::File))
+                Ok(sqlite::take(database.local(), subject, mode)?.map(HeldLock::File))
             }
-            Self::Postgres(database) => Ok(database.lock(subject, mode)?.map(Held::Session)),
+            Self::Postgres(database) => Ok(database.lock(subject, mode)?.map(HeldLock::Session)),
         }
     }
 

@@ -83,7 +83,7 @@ fn bound(db: &Db<'_>, directory: &str) -> Result<Option<String>> {
 /// Adds a project. The first project is selected automatically. Returns the project, and whether it was selected.
 pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Project, bool)> {
     let sql = sql!("INSERT INTO project (uuid, name, created_at) VALUES (?1, ?2, ?3) RETURNING id");
-    let id = db.insert(sql, params![uuid, name, now]).map_err(|error| taken(error, name))?;
+    let id = db.insert(sql, params![uuid, name, now]).map_err(|error| name_taken(error, name))?;
     let sql = sql!(
         "INSERT INTO selection (one, project_id)
          SELECT 1, CAST(?1 AS BIGINT) WHERE NOT EXISTS (SELECT 1 FROM project WHERE id <> ?1)
@@ -148,7 +148,7 @@ fn summary_from_row(row: &Row<'_>) -> Result<Summary> {
 pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
     let mut project = get(db, name)?;
     let sql = sql!("UPDATE project SET name = ?2 WHERE id = ?1");
-    if db.run(sql, params![project.id, to]).map_err(|error| taken(error, to))? == 0 {
+    if db.run(sql, params![project.id, to]).map_err(|error| name_taken(error, to))? == 0 {
         return Err(missing(db, name)?);
     }
     to.clone_into(&mut project.name);
@@ -259,7 +259,7 @@ pub fn is_any(db: &Db<'_>) -> Result<bool> {
     db.single(sql!("SELECT EXISTS (SELECT 1 FROM project)"), params![], |row| row.get(0))
 }
 
-fn taken(error: Error, name: &str) -> Error {
+fn name_taken(error: Error, name: &str) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;
     }

@@ -93,7 +93,7 @@ fn write(
     prompt.revision = revisions::next(prompt.revision)?;
     prompt.updated_at = author.now;
     let taken = |error: Error| {
-        if NAME.is_violated_by(&error) { Kind::Prompt.taken(project, &prompt.name) } else { error }
+        if NAME.is_violated_by(&error) { Kind::Prompt.name_taken(project, &prompt.name) } else { error }
     };
     let skill = skills::name(&prompt.name);
     let (listed_sum, row_sum) = row::sums(project.id, &prompt, arguments.as_deref());

@@ -109,7 +109,7 @@ fn write(
             )
             .with_details(serde_json::json!({ "uri": uri }))
         } else if NAME.is_violated_by(&error) {
-            Kind::Resource.taken(project, &resource.name)
+            Kind::Resource.name_taken(project, &resource.name)
         } else {
             error
         }

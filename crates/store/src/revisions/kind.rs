@@ -74,7 +74,7 @@ impl Kind {
     }
 
     /// Returns the error for a name that is taken.
-    pub fn taken(self, project: &Project, name: &str) -> Error {
+    pub fn name_taken(self, project: &Project, name: &str) -> Error {
         Error::new(
             Code::AlreadyExists,
             format!("{} '{name}' already exists in project '{}'", self.title(), project.name),

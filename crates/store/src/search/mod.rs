@@ -12,7 +12,7 @@ mod spaceless;
 
 pub use crate::engine::Hit;
 pub use ahead::{IndexedAhead, Words};
-pub use spaceless::{Ends, asked, cut, is_cut, is_spaceless};
+pub use spaceless::{Ends, cut, is_cut, is_spaceless, query_word};
 
 /// How many MiB of a text are indexed. The limit exists because the index of a text is built in memory.
 pub const INDEXED: usize = 16;

@@ -78,7 +78,7 @@ pub fn cut(text: &str) -> Cow<'_, str> {
 }
 
 /// Converts a word of a query, or several separated by spaces, into the form of the index. Also returns how it ends.
-pub fn asked(text: &str) -> (Cow<'_, str>, Ends) {
+pub fn query_word(text: &str) -> (Cow<'_, str>, Ends) {
     if !is_cut(text) {
         return (Cow::Borrowed(text), Ends::Word);
     }
@@ -163,7 +163,7 @@ mod tests {
         for text in ["", "plain", "Größe, café — “quoted” …", "Ελληνικά Русский עברית العربية हिन्दी", "ＡＢＣ 😀 １２"]
         {
             assert!(matches!(cut(text), Cow::Borrowed(same) if same == text), "{text}");
-            assert!(matches!(asked(text), (Cow::Borrowed(same), Ends::Word) if same == text), "{text}");
+            assert!(matches!(query_word(text), (Cow::Borrowed(same), Ends::Word) if same == text), "{text}");
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
             ("日本 東京", "日本 東京", Ends::Pair),
             ("ที่", "ท", Ends::Letter),
         ] {
-            let (found, how) = asked(text);
+            let (found, how) = query_word(text);
             assert_eq!((words(&found).as_str(), how), (asked_text, ends), "{text}");
         }
     }

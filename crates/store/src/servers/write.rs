@@ -35,7 +35,7 @@ pub fn insert(
     );
     server.id = Columns::of(&server.definition)?
         .with(project.id, &server, |values, sum| db.insert(sql, &[values, &[Value::Integer(sum)]].concat()))
-        .map_err(|error| taken(error, project, &server.name))?;
+        .map_err(|error| name_taken(error, project, &server.name))?;
     db.note("mcp", &server.name, "", server.revision);
     Ok(server)
 }
@@ -59,7 +59,7 @@ pub fn update(db: &Db<'_>, project: &Project, before: &Server, mut server: Serve
     );
     let changed = Columns::of(&server.definition)?
         .with(project.id, &server, |values, sum| db.run(sql, &[values, &[Value::Integer(sum)]].concat()))
-        .map_err(|error| taken(error, project, &server.name))?;
+        .map_err(|error| name_taken(error, project, &server.name))?;
     db.note("mcp", &server.name, before.revision, server.revision);
     match changed {
         0 => get(db, project, &server.name),
@@ -74,7 +74,7 @@ pub fn delete(db: &Db<'_>, project: &Project, name: &str) -> Result<Server> {
     Ok(server)
 }
 
-fn taken(error: Error, project: &Project, name: &str) -> Error {
+fn name_taken(error: Error, project: &Project, name: &str) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;
     }

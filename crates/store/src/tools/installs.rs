@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::session::{Kept, SessionInstalls};
+use super::session::{SessionInstall, SessionInstalls};
 use crate::Db;
 use crate::engine::{Row, params, sql};
 use mcpkg_base::clock::Millis;
@@ -93,7 +93,15 @@ pub fn install(
 ) -> Result<bool> {
     if let Scope::Session(session) = scope {
         let (name, version, publisher) = (name.to_owned(), version.to_owned(), publisher.map(str::to_owned));
-        return Ok(session.install(Kept { id: 0, package, name, version, active: true, publisher, installed_at: now }));
+        return Ok(session.install(SessionInstall {
+            id: 0,
+            package,
+            name,
+            version,
+            active: true,
+            publisher,
+            installed_at: now,
+        }));
     }
     let key = scope.key();
     let deactivate = sql!("UPDATE tool_install SET active = 0 WHERE scope = ?1 AND name = ?2 AND active = 1");
@@ -194,8 +202,12 @@ pub fn active(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Option<Install>>
 
 /// Returns the installs of a session for which `wanted` returns true. Skips those whose package is no longer in the database,
 /// for example after a restore.
-fn of_session(db: &Db<'_>, session: &SessionInstalls, wanted: impl Fn(&Kept) -> bool) -> Result<Vec<Install>> {
-    let kept = session.kept();
+fn of_session(
+    db: &Db<'_>,
+    session: &SessionInstalls,
+    wanted: impl Fn(&SessionInstall) -> bool,
+) -> Result<Vec<Install>> {
+    let kept = session.installs();
     let found = kept.iter().filter(|one| wanted(one)).map(|one| {
         let sql =
             sql!("SELECT registry, sha256, yanked_at FROM tool_package WHERE id = ?1 AND name = ?2 AND version = ?3");

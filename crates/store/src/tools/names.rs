@@ -72,7 +72,7 @@ pub fn after(db: &Db<'_>, scope: &Scope, after: &str, limit: usize) -> Result<Ve
 /// Like [`after`], for the installs of a session. These are few, so each is looked up separately.
 fn of_session(db: &Db<'_>, session: &SessionInstalls, after: &str, limit: usize) -> Result<Vec<Installed>> {
     let mut found = Vec::new();
-    for one in session.kept().iter().filter(|one| one.active) {
+    for one in session.installs().iter().filter(|one| one.active) {
         let sql = sql!(
             "SELECT n.mcp_name, n.tool, n.action, p.version, p.sha256
                FROM tool_name AS n JOIN tool_package AS p ON p.id = ?1 AND p.name = n.tool AND p.version = ?3

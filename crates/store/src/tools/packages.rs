@@ -201,7 +201,7 @@ pub fn versions(db: &Db<'_>, registry: &str, name: &str) -> Result<Vec<PackageRo
 }
 
 /// Returns a package from any registry with this digest and a stored archive.
-pub fn kept(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<PackageRow>> {
+pub fn with_digest(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<PackageRow>> {
     let sql = sql!(packages!(), " WHERE sha256 = ?1 AND blob_id IS NOT NULL ORDER BY id LIMIT 1");
     db.one(sql, params![sha256], from_row)
 }

@@ -68,11 +68,11 @@ pub fn insert(db: &Db<'_>, place: &Place, now: Millis) -> Result<i64> {
          VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id"
     );
     db.insert(sql, params![name, kind.word(), location, token, priority, now])
-        .map_err(|error| if NAME.is_violated_by(&error) { taken(name) } else { error })
+        .map_err(|error| if NAME.is_violated_by(&error) { name_taken(name) } else { error })
 }
 
 /// Returns the error for a name that is taken.
-pub fn taken(name: &str) -> Error {
+pub fn name_taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Registry '{name}' already exists"))
         .hint(format!("choose another name; `mcpkg registry show {name}` shows the existing registry"))
 }

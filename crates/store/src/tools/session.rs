@@ -12,11 +12,11 @@ pub struct SessionInstalls {
     id: u64,
     /// Held during a transaction that changes the installs, so that they can be reset if it fails.
     changing: Mutex<()>,
-    now: Mutex<Arc<Vec<Kept>>>,
+    now: Mutex<Arc<Vec<SessionInstall>>>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct SessionInstall {
     pub(super) id: i64,
     pub(super) package: i64,
     pub(super) name: String,
@@ -59,17 +59,17 @@ impl SessionInstalls {
     /// Errors of the transaction.
     pub(super) fn change<T>(&self, transaction: impl FnOnce() -> Result<T>) -> Result<T> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.kept();
+        let before = self.installs();
         transaction().inspect_err(|_| *self.now() = before)
     }
 
     /// Returns all installs, in the order in which they were installed.
-    pub(super) fn kept(&self) -> Arc<Vec<Kept>> {
+    pub(super) fn installs(&self) -> Arc<Vec<SessionInstall>> {
         Arc::clone(&self.now())
     }
 
     /// Installs a package as the version that agents see. Returns false if it was already installed.
-    pub(super) fn install(&self, new: Kept) -> bool {
+    pub(super) fn install(&self, new: SessionInstall) -> bool {
         self.edit(|kept| {
             kept.iter_mut().filter(|other| other.name == new.name).for_each(|other| other.active = false);
             match kept.iter_mut().find(|other| other.name == new.name && other.version == new.version) {
@@ -79,7 +79,7 @@ impl SessionInstalls {
                 }
                 None => {
                     let id = kept.iter().map(|other| other.id).max().unwrap_or(0) + 1;
-                    kept.push(Kept { id, active: true, ..new });
+                    kept.push(SessionInstall { id, active: true, ..new });
                     true
                 }
             }
@@ -102,11 +102,11 @@ impl SessionInstalls {
         self.edit(|kept| kept.retain(|one| one.id != id));
     }
 
-    fn edit<T>(&self, edit: impl FnOnce(&mut Vec<Kept>) -> T) -> T {
+    fn edit<T>(&self, edit: impl FnOnce(&mut Vec<SessionInstall>) -> T) -> T {
         edit(Arc::make_mut(&mut self.now()))
     }
 
-    fn now(&self) -> MutexGuard<'_, Arc<Vec<Kept>>> {
+    fn now(&self) -> MutexGuard<'_, Arc<Vec<SessionInstall>>> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -116,13 +116,13 @@ mod tests {
     use super::*;
     use mcpkg_base::error::Error;
 
-    fn kept(name: &str, version: &str) -> Kept {
+    fn kept(name: &str, version: &str) -> SessionInstall {
         let (name, version) = (name.to_owned(), version.to_owned());
-        Kept { id: 0, package: 1, name, version, active: false, publisher: None, installed_at: 0 }
+        SessionInstall { id: 0, package: 1, name, version, active: false, publisher: None, installed_at: 0 }
     }
 
     fn seen(session: &SessionInstalls) -> Vec<(String, bool)> {
-        session.kept().iter().map(|one| (format!("{}@{}", one.name, one.version), one.active)).collect()
+        session.installs().iter().map(|one| (format!("{}@{}", one.name, one.version), one.active)).collect()
     }
 
     #[test]

@@ -31,15 +31,15 @@ macro_rules! select {
 /// Adds a toolset without tools.
 pub fn create(db: &Db<'_>, name: &str, now: Millis) -> Result<i64> {
     let sql = sql!("INSERT INTO toolset (name, active, created_at) VALUES (?1, 0, ?2) RETURNING id");
-    db.insert(sql, params![name, now]).map_err(|error| taken(name, error))
+    db.insert(sql, params![name, now]).map_err(|error| name_taken(name, error))
 }
 
 pub fn rename(db: &Db<'_>, id: i64, name: &str) -> Result<()> {
     let renamed = db.run(sql!("UPDATE toolset SET name = ?2 WHERE id = ?1"), params![id, name]);
-    renamed.map(drop).map_err(|error| taken(name, error))
+    renamed.map(drop).map_err(|error| name_taken(name, error))
 }
 
-fn taken(name: &str, error: Error) -> Error {
+fn name_taken(name: &str, error: Error) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;
     }

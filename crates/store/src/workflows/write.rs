@@ -73,7 +73,7 @@ pub fn update(
         workflow.updated_at,
         row_sum
     ];
-    if db.run(sql, columns).map_err(|error| taken(error, project, new.name))? == 0 {
+    if db.run(sql, columns).map_err(|error| name_taken(error, project, new.name))? == 0 {
         return Err(missing(db, project, &before.name));
     }
     revisions::keep(db, author, project, &workflow, change)?;
@@ -158,7 +158,7 @@ fn add(
         workflow.updated_at,
         row_sum
     ];
-    workflow.id = db.insert(sql, columns).map_err(|error| taken(error, project, new.name))?;
+    workflow.id = db.insert(sql, columns).map_err(|error| name_taken(error, project, new.name))?;
     revisions::keep(db, author, project, &workflow, change)?;
     Ok(workflow)
 }
@@ -168,7 +168,7 @@ fn size(text: &str) -> i64 {
 }
 
 /// Returns the error for a name that is taken.
-fn taken(error: Error, project: &Project, name: &str) -> Error {
+fn name_taken(error: Error, project: &Project, name: &str) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;
     }

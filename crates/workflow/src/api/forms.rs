@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     /// Formats what a schema accepts: the type, the values, and the forms.
-    fn taken(schema: &Value) -> String {
+    fn accepted_values(schema: &Value) -> String {
         let shape = Shape::of(References::new(schema), schema).expect("a shape");
         let form = |kind: Option<&str>, values: &[&Value]| match values {
             [] => kind.unwrap_or("any").to_owned(),
@@ -171,7 +171,7 @@ mod tests {
             (json!({ "type": "string", "nullable": true }), "string or null"),
             (json!({ "type": "null" }), "any or null"),
         ] {
-            assert_eq!(taken(&schema), expected, "{schema}");
+            assert_eq!(accepted_values(&schema), expected, "{schema}");
         }
     }
 
@@ -185,7 +185,7 @@ mod tests {
             // Unquoted numbers for a string type are common in YAML. If the values were filtered by type, none would be left.
             (json!({ "type": "string", "enum": [1, 2] }), "string"),
         ] {
-            assert_eq!(taken(&schema), expected, "{schema}");
+            assert_eq!(accepted_values(&schema), expected, "{schema}");
         }
     }
 }

@@ -17,13 +17,13 @@ pub struct Entry {
     /// Alternative base URLs.
     pub other_urls: Vec<String>,
     /// Headers of each request, and where their values are kept.
-    pub headers: Vec<(String, Kept)>,
+    pub headers: Vec<(String, HeaderValue)>,
     pub enabled: bool,
 }
 
 /// Where oatty keeps the value of a header. Never contains the value itself.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum HeaderValue {
     Variable(String),
     /// In a variable. The header is `Bearer` and the variable's value.
     Bearer(String),
@@ -91,13 +91,13 @@ impl Entry {
             source: import_source.filter(is_said),
             base_url: base_url.filter(is_said),
             other_urls: base_urls,
-            headers: headers.into_iter().map(|header| (header.key, Kept::of(&header.value))).collect(),
+            headers: headers.into_iter().map(|header| (header.key, HeaderValue::of(&header.value))).collect(),
             enabled: is_enabled,
         }
     }
 }
 
-impl Kept {
+impl HeaderValue {
     fn of(value: &str) -> Self {
         let value = value.trim();
         let named = |text: &str, kind: &str| {
@@ -127,15 +127,15 @@ mod tests {
     #[test]
     fn a_value_is_told_by_where_it_is() {
         for (value, kept) in [
-            ("${env:TOKEN}", Kept::Variable("TOKEN".to_owned())),
-            ("Bearer ${env:TOKEN}", Kept::Bearer("TOKEN".to_owned())),
-            ("key ${env:A} ${env:B}", Kept::Mixed),
-            ("${env:A}${env:B}", Kept::Mixed),
-            ("Bearer ${secret:hosting-Authorization}", Kept::Keychain("hosting-Authorization".to_owned())),
-            ("hunter22", Kept::Raw),
-            ("${other:x}", Kept::Raw),
+            ("${env:TOKEN}", HeaderValue::Variable("TOKEN".to_owned())),
+            ("Bearer ${env:TOKEN}", HeaderValue::Bearer("TOKEN".to_owned())),
+            ("key ${env:A} ${env:B}", HeaderValue::Mixed),
+            ("${env:A}${env:B}", HeaderValue::Mixed),
+            ("Bearer ${secret:hosting-Authorization}", HeaderValue::Keychain("hosting-Authorization".to_owned())),
+            ("hunter22", HeaderValue::Raw),
+            ("${other:x}", HeaderValue::Raw),
         ] {
-            assert_eq!(Kept::of(value), kept, "{value}");
+            assert_eq!(HeaderValue::of(value), kept, "{value}");
         }
     }
 

@@ -44,10 +44,10 @@ pub fn request(base: &Url, spec: &CommandSpec, arguments: &Map<String, Value>) -
     let mut query: Vec<String> = own.map(|own| filled(spec, own, arguments)).transpose()?.into_iter().collect();
     let mut headers = HeaderMap::new();
     check_keys(spec, arguments, Place::Query)?;
-    for (flag, value) in given(spec, arguments, Place::Query) {
+    for (flag, value) in arguments_at(spec, arguments, Place::Query) {
         query.extend(pairs(key(flag), value, style_of(flag, value, Place::Query)));
     }
-    for (flag, value) in given(spec, arguments, Place::Header) {
+    for (flag, value) in arguments_at(spec, arguments, Place::Header) {
         let (name, value) = header(flag, value)?;
         headers.insert(name, value);
     }
@@ -92,7 +92,7 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
 }
 
 /// Returns the given arguments of one place.
-fn given<'a>(
+fn arguments_at<'a>(
     spec: &'a CommandSpec,
     arguments: &'a Map<String, Value>,
     place: Place,
@@ -105,7 +105,7 @@ fn given<'a>(
 /// brackets.
 fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) -> Result<()> {
     let mut names: Vec<&str> = spec.flags.iter().filter(|flag| flag.r#in == Some(place)).map(key).collect();
-    for (flag, value) in given(spec, arguments, place) {
+    for (flag, value) in arguments_at(spec, arguments, place) {
         let Value::Object(fields) = value else { continue };
         let refused = |name: &str, why: &str| {
             let name = name.escape_debug();
@@ -250,7 +250,7 @@ fn body_of(
     arguments: &Map<String, Value>,
     headers: &mut HeaderMap,
 ) -> Result<Vec<u8>> {
-    let given: Vec<(&Flag, &Value)> = given(spec, arguments, Place::Body).collect();
+    let given: Vec<(&Flag, &Value)> = arguments_at(spec, arguments, Place::Body).collect();
     if given.is_empty() && (!body.required || body.whole) {
         return Ok(Vec::new());
     }

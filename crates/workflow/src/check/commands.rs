@@ -12,7 +12,7 @@ use crate::binding::Contracts;
 use crate::definition::{InputType, Mode};
 use crate::expression::{Expression, Node, Root, Template};
 use crate::finding::Kind;
-use crate::output::{self, Found};
+use crate::output::{self, Lookup};
 use crate::source::Resolved;
 use crate::spec::{CommandEffect, CommandSpec, Flag, Place};
 use crate::yaml::places::below;
@@ -88,7 +88,7 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
             let fix = fix.and_then(|name| book.fix_key(&pointer, name));
             let found = book.at_key(Kind::UnknownWithKey, &pointer, format!("{} has no argument `{arg}`", spec.id));
             found.fix = fix;
-            found.hint = near.map(|near| format!("did you mean `{near}`?")).or_else(|| taken(spec));
+            found.hint = near.map(|near| format!("did you mean `{near}`?")).or_else(|| argument_names(spec));
             continue;
         };
         if value.as_str().is_some_and(Template::may_be) {
@@ -174,7 +174,7 @@ fn names(spec: &CommandSpec) -> impl Iterator<Item = &str> {
     spec.positionals.iter().map(|arg| &*arg.name).chain(spec.flags.iter().map(|flag| &*flag.name))
 }
 
-fn taken(spec: &CommandSpec) -> Option<String> {
+fn argument_names(spec: &CommandSpec) -> Option<String> {
     let names: Vec<&str> = names(spec).take(12).collect();
     Some(match names.is_empty() {
         true => format!("{} takes no arguments", spec.id),
@@ -217,7 +217,7 @@ fn type_of_expression(known: &Known<'_>, contracts: &Contracts<'_>, expression: 
                 )
             }
             Root::Step(id) => match output::find(contracts[known.step(id)?]?, &path.segments) {
-                Found::Field(field) => field.r#type.clone(),
+                Lookup::Field(field) => field.r#type.clone(),
                 _ => None,
             },
             Root::Input(_) => None,

@@ -8,7 +8,7 @@ use crate::binding::Contracts;
 use crate::definition::Bound;
 use crate::expression::{Root, Segment};
 use crate::finding::Kind;
-use crate::output::{self, Found};
+use crate::output::{self, Lookup};
 use crate::spec::OutputContract;
 use crate::yaml::places::below;
 
@@ -44,13 +44,13 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
 fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Kind, String, Option<String>)> {
     let way: String = segments.iter().map(Segment::to_string).collect();
     match output::find(contract, segments) {
-        Found::Whole | Found::Field(_) | Found::Inside => None,
-        Found::Unknown => {
+        Lookup::Whole | Lookup::Field(_) | Lookup::Inside => None,
+        Lookup::Unknown => {
             let message = format!("it is unknown whether the output of `{id}` has `{way}`");
             let hint = "declare the field in the step's `output_contract`";
             Some((Kind::OutputUnverifiable, message, Some(hint.to_owned())))
         }
-        Found::NoIndex => {
+        Lookup::NoIndex => {
             let list =
                 contract.list.as_deref().filter(|list| *list != ".").map_or(String::new(), |list| format!(".{list}"));
             let message = format!("the output of `{id}` is a list; `{way}` is a field of its elements");
@@ -60,7 +60,7 @@ fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Ki
                 Some(format!("write `steps.{id}.output{list}[0]`, followed by the field")),
             ))
         }
-        Found::Missing => {
+        Lookup::Missing => {
             let message = format!("the output of `{id}` has no `{way}`");
             let near = nearest_three(way.trim_start_matches('.'), contract);
             Some((Kind::OutputPathMissing, message, (!near.is_empty()).then(|| format!("it has {}", near.join(", ")))))
@@ -73,10 +73,10 @@ fn field_meant<'a>(contract: &'a OutputContract, segments: &'a [Segment]) -> Opt
     let Some((Segment::Key(last), before)) = segments.split_last() else { return None };
     let leads = |name: &&str| {
         let path: Vec<Segment> = before.iter().cloned().chain([Segment::Key((*name).to_owned())]).collect();
-        matches!(output::find(contract, &path), Found::Field(_))
+        matches!(output::find(contract, &path), Lookup::Field(_))
     };
     let names = contract.fields.iter().map(|field| field.name.rsplit('.').next().unwrap_or_default());
-    Some((last, meant(last, names.filter(leads)).filter(|_| output::find(contract, segments) == Found::Missing)?))
+    Some((last, meant(last, names.filter(leads)).filter(|_| output::find(contract, segments) == Lookup::Missing)?))
 }
 
 /// Returns the three fields with the most similar names.

@@ -16,7 +16,7 @@ use crate::definition::{Bound, Input};
 use crate::expression::{Node, Root, Segment};
 use crate::finding::{Finding, Kind, Why};
 use crate::graph::Graph;
-use crate::output::{self, Found};
+use crate::output::{self, Lookup};
 use crate::source::Resolved;
 use crate::spec::ProviderContract;
 use crate::yaml::places::below;
@@ -61,7 +61,7 @@ pub(super) fn check(
         args(book, known, &named.input, &contract, &pointer, &before, contracts);
     }
     for used in uses.iter().filter(|used| used.is_whole) {
-        given(book, known, used, contracts);
+        check_tags(book, known, used, contracts);
     }
     Ok(())
 }
@@ -209,7 +209,7 @@ fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value
 }
 
 /// Checks that the tags of the value that a step passes fit those that the argument accepts.
-fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contracts<'_>) {
+fn check_tags(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contracts<'_>) {
     let Slot::With(step, arg) = &used.slot else { return };
     let Some(spec) = known.spec(*step) else { return };
     let of_flag = spec.flags.iter().find(|flag| flag.name == *arg).map(|flag| (&flag.accepts, &flag.prefer));
@@ -253,7 +253,7 @@ fn hold(
     let fix = || {
         let Source::Step(step, segments) = source else { return None };
         let (contract, path) = (contracts[*step]?, written.path.as_ref()?);
-        let (Found::Field(now), Some(Segment::Key(last))) = (output::find(contract, segments), segments.last()) else {
+        let (Lookup::Field(now), Some(Segment::Key(last))) = (output::find(contract, segments), segments.last()) else {
             return None;
         };
         // The fix is certain only if exactly one field has the wanted tag, in the same object.

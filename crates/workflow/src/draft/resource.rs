@@ -2,7 +2,7 @@
 
 use super::kept::Kept;
 use mcpkg_base::error::{Code, Result};
-use mcpkg_core::op::{Asked, Resource, Shown, Validator};
+use mcpkg_core::op::{ListedIn, Resource, ResourceRequest, Validator};
 use mcpkg_store::drafts::{self, Draft};
 use mcpkg_store::page::Page;
 use mcpkg_store::projects;
@@ -17,7 +17,7 @@ const DRAFT: Resource = Resource {
     title: "Draft",
     description: "The text, findings, plan and state of a proposed workflow",
     mime_type: JSON,
-    shown: Shown::Template,
+    shown: ListedIn::Template,
     live: None,
     read: |asked, contents| {
         let Some(kept) = kept(asked)? else { return Ok(false) };
@@ -40,7 +40,7 @@ const DRAFT: Resource = Resource {
     },
 };
 
-fn kept(asked: &Asked<'_>) -> Result<Option<Kept>> {
+fn kept(asked: &ResourceRequest<'_>) -> Result<Option<Kept>> {
     let Some(project) = projects::served(asked.db, asked.selection)? else { return Ok(None) };
     match Kept::named(asked.db, &project, asked.values.get("id")) {
         Ok(kept) => Ok(Some(kept)),

@@ -18,7 +18,7 @@ use mcpkg_store::workflows::exposed::{self, Exposed};
 pub const PROJECTIONS: Projections = Projections { list, find, validator };
 
 /// The tool for a workflow text; `None` if the workflow cannot become a tool.
-type Shown = Option<Offer>;
+type MaybeOffer = Option<Offer>;
 
 /// What a tool shows to clients.
 struct Offer {
@@ -29,7 +29,7 @@ struct Offer {
 
 /// The most recently read texts, by SHA-256. They are worth caching, because tools are listed far more often than workflows
 /// change.
-static SHOWN: Cache<[u8; 32], Arc<Shown>> = Cache::new(64);
+static SHOWN: Cache<[u8; 32], Arc<MaybeOffer>> = Cache::new(64);
 
 fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
     // The tools are sorted like their workflows, because their names differ only in the prefix.

@@ -243,13 +243,13 @@ impl Inference<'_> {
             }
             secret if holds_secret(secret) => self.input(at, None, name, secret, true),
             value => Ok(match reference::find(argument, name, value, &self.answers[..at]) {
-                Some(reference) => self.said(at, whole, &reference),
+                Some(reference) => self.note_reference(at, whole, &reference),
                 None => value.clone(),
             }),
         }
     }
 
-    fn said(&mut self, at: usize, argument: &str, reference: &Reference) -> Value {
+    fn note_reference(&mut self, at: usize, argument: &str, reference: &Reference) -> Value {
         let Reference { call, segments, confidence, why } = reference;
         let way: String = segments.iter().map(ToString::to_string).collect();
         let path = format!("steps.{}.output{way}", self.known[*call].id);

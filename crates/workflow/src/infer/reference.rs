@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::argument::Argument;
 use crate::expression::Segment;
-use crate::output::{self, Found};
+use crate::output::{self, Lookup};
 use crate::spec::OutputContract;
 
 /// Minimum length of a value that is matched without a tag.
@@ -89,7 +89,7 @@ impl Answer {
             Value::String(text) if text.contains(HIDDEN) || text.is_empty() => {}
             Value::String(_) | Value::Number(_) => {
                 let tags = match output::find(contract, segments) {
-                    Found::Field(field) => field.tags.clone(),
+                    Lookup::Field(field) => field.tags.clone(),
                     _ => Vec::new(),
                 };
                 self.0.push(Scalar { segments: segments.clone(), value: value.clone(), tags });
@@ -123,7 +123,7 @@ pub fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier:
             let rank = Rank { fit, call, shortness: usize::MAX - scalar.segments.len() };
             if best.as_ref().is_none_or(|(known, _)| rank > *known) {
                 let is_element = scalar.segments.iter().any(|segment| matches!(segment, Segment::Index(_)));
-                let (confidence, why) = fit.told(scalar, length, is_element);
+                let (confidence, why) = fit.explanation(scalar, length, is_element);
                 let segments = scalar.segments.clone();
                 best = Some((rank, Reference { call, segments, confidence, why }));
             }
@@ -165,7 +165,7 @@ impl Fit {
     }
 
     /// Returns how certain a match with this reason is, and an explanation.
-    fn told(self, scalar: &Scalar, length: usize, is_element: bool) -> (Confidence, String) {
+    fn explanation(self, scalar: &Scalar, length: usize, is_element: bool) -> (Confidence, String) {
         let (confidence, why) = match self {
             Self::Preferred | Self::Accepted => {
                 (Confidence::High, format!("the argument accepts {}", scalar.tags.join(", ")))

@@ -6,5 +6,5 @@ mod scope;
 mod step;
 
 pub use effects::Effects;
-pub use planned::{Given, Plan, invalid, planned, planned_in_part};
+pub use planned::{KnownValues, Plan, invalid, planned, planned_in_part};
 pub use step::{PlannedStep, WillRun, host};

@@ -14,14 +14,14 @@ use crate::check::{Checked, Sound, Use, plannable};
 use crate::definition::{Definition, InputType, Origin};
 use crate::expression::Root;
 use crate::finding::Finding;
-use crate::given;
+use crate::input_values;
 use crate::source::Commands;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 
 /// Values that are known before the run.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct KnownValues {
     /// Input values by name.
     pub inputs: Map<String, Value>,
     /// Outputs of steps by step name.
@@ -56,7 +56,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an invalid input value, or an output of an unknown step.
-pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Result<Plan> {
+pub fn planned(checked: &Checked, commands: &dyn Commands, given: &KnownValues) -> Result<Plan> {
     let Some(sound) = &checked.sound else { return Err(invalid(checked)) };
     let definition = &sound.definition;
     for id in given.outputs.keys() {
@@ -65,7 +65,7 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
             return Err(error.suggest(id, definition.steps.iter().map(|step| &*step.id), ""));
         }
     }
-    let mut inputs = given::taken(definition, &given.inputs)?;
+    let mut inputs = input_values::validated(definition, &given.inputs)?;
     defaults(sound, commands, &mut inputs)?;
     let mut plan = of_sound(sound, commands, inputs, given)?;
     plan.plan_hash = hash(sound, [&plan.inputs, &plan.env], &plan.effects, given.project.as_deref())?;
@@ -76,9 +76,9 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
 }
 
 /// Plans the valid part of a workflow with errors.
-pub fn planned_in_part(checked: &Checked, commands: &dyn Commands, given: &Given) -> Result<Option<Plan>> {
+pub fn planned_in_part(checked: &Checked, commands: &dyn Commands, given: &KnownValues) -> Result<Option<Plan>> {
     let Some((sound, places)) = plannable(checked, commands)? else { return Ok(None) };
-    let mut inputs = given::taken(&sound.definition, &given.inputs)?;
+    let mut inputs = input_values::validated(&sound.definition, &given.inputs)?;
     // An invalid default may be one of the errors, so go on without the defaults.
     if let Err(error) = defaults(&sound, commands, &mut inputs)
         && error.code() != Code::InvalidArgument
@@ -97,7 +97,7 @@ fn line(checked: &Checked, step: usize) -> Option<usize> {
     checked.places.get(&format!("/steps/{step}")).map(|place| place.value.line)
 }
 
-fn of_sound(sound: &Sound, commands: &dyn Commands, inputs: Map<String, Value>, given: &Given) -> Result<Plan> {
+fn of_sound(sound: &Sound, commands: &dyn Commands, inputs: Map<String, Value>, given: &KnownValues) -> Result<Plan> {
     let definition = &sound.definition;
     let unresolved = RefCell::new(BTreeSet::new());
     let (inputs_known, outputs) = (&inputs, &given.outputs);
@@ -151,7 +151,9 @@ fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Val
         let value = match default.from {
             Origin::Literal => default.value.clone(),
             Origin::Env => match default.value.as_ref().and_then(Value::as_str) {
-                Some(name) => commands.variable(name)?.map(|text| given::typed(&sound.definition, &named.id, &text)),
+                Some(name) => {
+                    commands.variable(name)?.map(|text| input_values::typed(&sound.definition, &named.id, &text))
+                }
                 None => None,
             },
             // Defaults from earlier runs are filled in when the run begins.
@@ -159,7 +161,7 @@ fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Val
         };
         known.extend(value.map(|value| (named.id.clone(), value)));
     }
-    inputs.extend(given::taken(&sound.definition, &known)?);
+    inputs.extend(input_values::validated(&sound.definition, &known)?);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::model::Plugin;
-use super::tool::{Said, parsed};
+use super::tool::{Declaration, parsed};
 use mcpkg_base::diff;
 use mcpkg_base::error::Result;
 use mcpkg_base::redact::redact;
@@ -77,7 +77,7 @@ fn line(text: &str) -> String {
 }
 
 /// Returns the names of the changed properties.
-fn parts(before: &Said, now: &Said) -> Vec<&'static str> {
+fn parts(before: &Declaration, now: &Declaration) -> Vec<&'static str> {
     let all = [
         ("title", before.title != now.title),
         ("description", before.description != now.description),
@@ -89,14 +89,14 @@ fn parts(before: &Said, now: &Said) -> Vec<&'static str> {
 }
 
 /// Returns a diff of two descriptions of a tool.
-fn shown(before: &Said, now: &Said) -> Result<String> {
+fn shown(before: &Declaration, now: &Declaration) -> Result<String> {
     Ok(diff::unified(&written(before), &written(now), "approved", "now"))
 }
 
 /// Formats the description of a tool for a diff: its text unchanged, and everything else as JSON.
-fn written(said: &Said) -> String {
+fn written(said: &Declaration) -> String {
     let description = said.description.as_deref().unwrap_or_default();
-    let rest = Said { description: None, ..said.clone() };
+    let rest = Declaration { description: None, ..said.clone() };
     format!("{description}\n{:#}\n", json!(rest))
 }
 

@@ -22,7 +22,7 @@ const LARGEST: usize = 256 << 10;
 const LONGEST: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Said {
+pub struct Declaration {
     /// Title shown to people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -72,7 +72,7 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
     let Listing { tools: mut listed, mut left_out } = Listing::default();
     for tool in tools {
         let name = tool.name.to_string();
-        let mut said = serde_json::to_value(said(tool))
+        let mut said = serde_json::to_value(declaration(tool))
             .map_err(|error| Error::internal("a plugin's description of a tool is not JSON").with_source(error))?;
         hide_in(&mut said);
         let said = without_password(&json(&said)?);
@@ -103,13 +103,13 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
     Ok(Listing { tools: listed, left_out })
 }
 
-fn said(tool: Tool) -> Said {
+fn declaration(tool: Tool) -> Declaration {
     let hints = tool.annotations.as_ref().map(|said| Hints {
         read_only: said.read_only_hint,
         destructive: said.destructive_hint,
         idempotent: said.idempotent_hint,
     });
-    Said {
+    Declaration {
         title: tool.title.or_else(|| tool.annotations.and_then(|said| said.title)),
         description: tool.description.map(|text| text.into_owned()),
         input: (*tool.input_schema).clone(),
@@ -149,7 +149,7 @@ pub fn news(tool: &ToolRow) -> News {
     }
 }
 
-pub fn parsed(json: &str) -> Result<Said> {
+pub fn parsed(json: &str) -> Result<Declaration> {
     serde_json::from_str(json).map_err(|_| damaged_value("the stored data of a plugin's tool is invalid"))
 }
 

@@ -30,7 +30,7 @@ pub(super) fn arguments(
     let contracts: Vec<_> =
         sound.specs.iter().zip(&definition.steps).map(|(spec, step)| output::contract(spec, step)).collect();
     let contracts: Vec<_> = contracts.iter().map(|contract| Some(&**contract)).collect();
-    let scope = Given { inputs, commands: reachable(context) };
+    let scope = KnownValues { inputs, commands: reachable(context) };
     let mut with = Map::new();
     for arg in binding::args(contract, &input.provider_args) {
         let bound = binding::bind(definition, input, contract, arg, &[], &contracts);
@@ -67,12 +67,12 @@ pub(super) fn arguments(
 }
 
 /// Values that are known before a run.
-struct Given<'a> {
+struct KnownValues<'a> {
     inputs: &'a Map<String, Value>,
     commands: Reachable<'a>,
 }
 
-impl Scope for Given<'_> {
+impl Scope for KnownValues<'_> {
     fn look(&self, path: &Path) -> Outcome {
         let found = match &path.root {
             Root::Input(name) => self.inputs.get(name).cloned(),

@@ -25,7 +25,7 @@ static ANSWERS: Cache<Key, Arc<Answer>> = Cache::new(MOST);
 
 /// Which cached lists may be used.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct CacheUse {
     /// Maximum age in milliseconds.
     pub(super) ttl: Millis,
     /// Whether to use a list that is too old if fetching fails.
@@ -44,7 +44,7 @@ pub(super) fn key(context: &Context, spec: &CommandSpec, with: &Map<String, Valu
 pub(super) fn get(
     key: Key,
     now: Millis,
-    asked: Asked,
+    asked: CacheUse,
     fetch: impl FnOnce() -> Result<Vec<Value>>,
 ) -> Result<Arc<Vec<Value>>> {
     get_of(&ANSWERS, key, now, asked, fetch)
@@ -54,7 +54,7 @@ fn get_of<K: Ord + Clone>(
     answers: &Cache<K, Arc<Answer>>,
     key: K,
     now: Millis,
-    asked: Asked,
+    asked: CacheUse,
     fetch: impl FnOnce() -> Result<Vec<Value>>,
 ) -> Result<Arc<Vec<Value>>> {
     let answer = answers.get_or_put(key, Arc::default());
@@ -88,13 +88,13 @@ mod tests {
     use super::*;
     use mcpkg_base::error::Error;
 
-    const ASKED: Asked = Asked { ttl: 60_000, or_older: false };
+    const ASKED: CacheUse = CacheUse { ttl: 60_000, or_older: false };
 
     #[test]
     fn x18_an_answer_is_used_again_for_its_time_and_256_are_kept() {
         let answers: Cache<usize, Arc<Answer>> = Cache::new(MOST);
         let fetches = AtomicUsize::new(0);
-        let get = |key: usize, now: Millis, asked: Asked| {
+        let get = |key: usize, now: Millis, asked: CacheUse| {
             get_of(&answers, key, now, asked, || {
                 fetches.fetch_add(1, Ordering::Relaxed);
                 Ok(vec![json!(key)])
@@ -104,7 +104,7 @@ mod tests {
         };
         assert_eq!((get(0, 0, ASKED), get(0, 59_999, ASKED), get(0, 60_000, ASKED)), (1, 1, 2));
         // First a shorter maximum age, then a clock that was set back.
-        assert_eq!((get(0, 60_500, Asked { ttl: 100, ..ASKED }), get(0, 100, ASKED)), (3, 4));
+        assert_eq!((get(0, 60_500, CacheUse { ttl: 100, ..ASKED }), get(0, 100, ASKED)), (3, 4));
         for key in 1..=MOST {
             get(key, 100, ASKED);
         }
@@ -135,7 +135,7 @@ mod tests {
         let answers: Cache<u8, Arc<Answer>> = Cache::new(MOST);
         let fails = |code| move || Err(Error::new(code, "no"));
         get_of(&answers, 1, 0, ASKED, || Ok(vec![json!(1)])).unwrap();
-        let older = Asked { or_older: true, ..ASKED };
+        let older = CacheUse { or_older: true, ..ASKED };
         assert_eq!(*get_of(&answers, 1, 90_000, older, fails(Code::HttpFailed)).unwrap(), [json!(1)]);
         assert!(get_of(&answers, 1, 90_000, ASKED, fails(Code::HttpFailed)).is_err());
         assert!(get_of(&answers, 1, 90_000, older, fails(Code::Cancelled)).is_err());

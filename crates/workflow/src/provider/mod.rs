@@ -96,7 +96,7 @@ fn fetched(
         .provider(&spec.id)?
         .ok_or_else(|| Error::new(Code::InvalidArgument, format!("the output of {} is not a list", spec.id)))?;
     let with = bound::arguments(context, sound, input, &contract, inputs)?;
-    let asked = cache::Asked {
+    let asked = cache::CacheUse {
         ttl: i64::from(input.cache_ttl_sec.unwrap_or(USUAL_TTL)) * 1_000,
         or_older: input.on_error == OnError::Cached,
     };
@@ -115,14 +115,14 @@ fn wanted_by(sound: &Sound, name: &str) -> Vec<String> {
             _ => false,
         });
         if is_it {
-            let (prefer, accepts) = taken(&sound.specs[*step], arg);
+            let (prefer, accepts) = accepted_tags(&sound.specs[*step], arg);
             tags.extend(prefer.into_iter().chain(accepts).cloned());
         }
     }
     tags
 }
 
-fn taken<'s>(spec: &'s CommandSpec, arg: &str) -> (Option<&'s String>, &'s [String]) {
+fn accepted_tags<'s>(spec: &'s CommandSpec, arg: &str) -> (Option<&'s String>, &'s [String]) {
     let flag = spec.flags.iter().find(|flag| flag.name == arg);
     let placeholder = spec.positionals.iter().find(|placeholder| placeholder.name == arg);
     match (placeholder, flag) {

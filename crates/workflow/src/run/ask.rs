@@ -7,7 +7,7 @@ use super::wanted::Wanted;
 use crate::answer::cut;
 use crate::check::Sound;
 use crate::definition::{Input, InputType, Mode};
-use crate::given;
+use crate::input_values;
 use crate::provider::{self, Choice, Offer};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Body, Confirmation, Context};
@@ -69,7 +69,7 @@ fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Valu
         }
         let value = read(input, &choices, typed.trim());
         let only = Map::from_iter([(name.to_owned(), value.clone())]);
-        match given::taken(definition, &only) {
+        match input_values::validated(definition, &only) {
             Ok(_) => return Ok(value),
             Err(error) => {
                 shown = Body::lines([error.public_message()]);
@@ -127,7 +127,7 @@ fn read(input: &Input, choices: &[Choice], typed: &str) -> Value {
     let one = |typed: &str| {
         let chosen = typed.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
         let written = typed.strip_prefix('=').filter(|_| !choices.is_empty()).unwrap_or(typed);
-        chosen.map_or_else(|| given::element(input, written), |choice| choice.value.clone())
+        chosen.map_or_else(|| input_values::element(input, written), |choice| choice.value.clone())
     };
     match input.mode {
         Mode::Single => one(typed),

@@ -9,7 +9,7 @@ use super::wanted::Wanted;
 use super::{gates, start};
 use crate::saved::model;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::consent::nonce::CallerNonce;
 use mcpkg_core::op::{Context, Reply};
 use mcpkg_store::workflows::{self, exposed};
 
@@ -38,7 +38,12 @@ pub fn start(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     })?;
     let plan = Wanted::of_text(text, inputs).plan(context).map_err(as_arguments)?;
     let left = until.saturating_duration_since(Instant::now());
-    start::start(context, plan, nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, left)), until)
+    start::start(
+        context,
+        plan,
+        nonce.as_deref().map_or(CallerNonce::Nothing, |nonce| CallerNonce::Nonce(nonce, left)),
+        until,
+    )
 }
 
 /// Changes the hint about missing inputs: for this tool, inputs are arguments.

@@ -17,7 +17,7 @@ use crate::resolve::require;
 use crate::running::Running;
 use crate::spec::CommandSpec;
 use mcpkg_base::error::Result;
-use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::consent::nonce::CallerNonce;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Runs a command.
@@ -74,7 +74,7 @@ impl Operation for Run {
             let data = json!({ "command": plan.program.name, "plan_hash": plan.hash, "effects": plan.effects });
             return Ok(Reply::new(Body::Text(lines.concat()), data));
         }
-        start(context, plan, Held::Nothing, Instant::now())
+        start(context, plan, CallerNonce::Nothing, Instant::now())
     }
 }
 

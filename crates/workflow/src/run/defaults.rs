@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::definition::{DefaultValue, Definition, InputType, NamedInput, Origin};
 use crate::expression::value_at;
 use crate::passwords::holds_hidden;
-use crate::{given, output};
+use crate::{input_values, output};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 use mcpkg_store::blobs::stored_json;
@@ -38,7 +38,7 @@ pub fn of_runs(context: &Context, definition: &Definition, given: &Map<String, V
     })?;
     let fits = |(name, value): &(String, Value)| {
         let only = Map::from_iter([(name.clone(), value.clone())]);
-        !holds_hidden(value) && given::taken(definition, &only).is_ok()
+        !holds_hidden(value) && input_values::validated(definition, &only).is_ok()
     };
     Ok(found.into_iter().flatten().filter(fits).collect())
 }

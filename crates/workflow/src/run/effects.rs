@@ -22,7 +22,7 @@ const HOSTS: usize = 3;
 
 /// Returns the question: `what`, followed by the effect, method and URL of the request. For several steps, methods and hosts
 /// follow instead. They are part of the question itself, so that no text above it can fake them.
-pub fn asked(what: &str, program: &Program) -> String {
+pub fn question(what: &str, program: &Program) -> String {
     if program.steps.is_empty() {
         return what.to_owned();
     }
@@ -68,7 +68,7 @@ pub fn of(program: &Program) -> Vec<String> {
         lines.push(counts(program));
     }
     for (name, value) in &program.kept_inputs() {
-        lines.push(given("input ", name, &program.inputs[name], value));
+        lines.push(argument_line("input ", name, &program.inputs[name], value));
     }
     for step in &program.steps {
         lines.extend(of_step(step, program.steps.len() > 1));
@@ -97,11 +97,11 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     {
         lines.push(format!("{prefix}repeated up to {} times until {}", repeat.max_rounds, quote::value(until)));
     }
-    let Kept { with, secrets, kept, body } = Kept::of(step);
+    let SentAndHidden { with, secrets, kept, body } = SentAndHidden::of(step);
     for (name, kept) in &kept {
         lines.push(match secrets.contains(name) {
             true => format!("{prefix}{name} = the secret at {}", quote::value(kept)),
-            false => given(&prefix, name, &with[name], kept),
+            false => argument_line(&prefix, name, &with[name], kept),
         });
     }
     if let Some(body) = &body {
@@ -114,7 +114,7 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
 }
 
 /// The arguments and the body of a step: as they are sent, and without passwords.
-struct Kept<'s> {
+struct SentAndHidden<'s> {
     with: &'s Map<String, Value>,
     /// The names of the arguments that are secrets. Their values are references.
     secrets: &'s [String],
@@ -122,7 +122,7 @@ struct Kept<'s> {
     body: Option<Value>,
 }
 
-impl<'s> Kept<'s> {
+impl<'s> SentAndHidden<'s> {
     fn of(step: &'s Planned) -> Self {
         let mut body = step.body.clone();
         let (with, secrets, kept): (_, &[String], _) = match &step.with {
@@ -155,14 +155,14 @@ fn line(step: &Planned) -> String {
 
 /// Returns the method and the URL of a step, with the arguments in the path that are known. Each is cut to `most` characters.
 fn sent(step: &Planned, most: usize) -> Option<String> {
-    let (spec, kept) = (&step.spec, Kept::of(step));
+    let (spec, kept) = (&step.spec, SentAndHidden::of(step));
     let base = redact(spec.base_url.as_deref().unwrap_or_default());
     let path = shown_path(spec, |name| kept.open(name).cloned(), |segment| cut(segment, most));
     Some(format!("{} {base}{}", spec.method.as_ref()?, path?))
 }
 
 /// Formats an argument; `kept` is its value with passwords hidden.
-fn given(prefix: &str, name: &str, value: &Value, kept: &Value) -> String {
+fn argument_line(prefix: &str, name: &str, value: &Value, kept: &Value) -> String {
     match *kept == HIDDEN && kept != value {
         true => format!("{prefix}{name} = {}", passwords::shown(value)),
         false => format!("{prefix}{}", quote::named(name, kept)),

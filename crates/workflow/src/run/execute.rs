@@ -15,7 +15,7 @@ use crate::commands::reachable;
 use crate::operations::is_own_read;
 use crate::resolve::require;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::consent::nonce::CallerNonce;
 use mcpkg_core::op::{Changes, Context, Domains, Effect, Faces, Identity, NoOutput, Operation, Rate, Reply, Shape};
 
 /// Runs a command.
@@ -91,7 +91,7 @@ impl Operation for Execute {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let until = start::until(gates::wait(self.wait_s)?);
-        let held = |wait| self.nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, wait));
+        let held = |wait| self.nonce.as_deref().map_or(CallerNonce::Nothing, |nonce| CallerNonce::Nonce(nonce, wait));
         let left = || until.saturating_duration_since(Instant::now());
         self.check()?;
         if let Some(id) = &self.command {

@@ -13,7 +13,7 @@ use crate::saved::policy::{self as rule, Rule};
 use crate::spec::{CommandEffect, SourceKind};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::http::Url;
-use mcpkg_core::consent::nonce::{self, Held};
+use mcpkg_core::consent::nonce::{self, CallerNonce};
 use mcpkg_core::consent::request::{self, Consent, Need};
 use mcpkg_core::consent::widened;
 use mcpkg_core::op::{Confirmation, Context, Identity};
@@ -61,7 +61,7 @@ pub fn wait(seconds: Option<u32>) -> Result<Duration> {
 /// # Errors
 /// For agents, those of [`nonce::ask`]. At a shell, those of [`request::ask`], and `E_CONFIRM_REQUIRED` if `--yes` would be
 /// enough.
-pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent> {
+pub fn consent(context: &Context, plan: &Plan, held: CallerNonce<'_>) -> Result<Consent> {
     let need = Need {
         operation: EXECUTE,
         project: &plan.project,
@@ -74,7 +74,7 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
     match (context.is_shell(), context.confirmation) {
         (false, _) if is_free(context, plan) => Ok(Consent::without_request()),
         (false, _) => match (held, consented_reads(context, plan)?) {
-            (Held::Nothing, Some(consent)) => Ok(consent),
+            (CallerNonce::Nothing, Some(consent)) => Ok(consent),
             (held, _) => nonce::ask(context, &need, held),
         },
         (true, Confirmation::Given) if plan.may_be_confirmed => Ok(Consent::without_request()),

@@ -10,7 +10,6 @@ mod defaults;
 mod effects;
 mod execute;
 pub mod gates;
-mod kept;
 mod list;
 mod once;
 mod plan;
@@ -18,6 +17,7 @@ mod resource;
 mod resume;
 mod start;
 mod step;
+mod stored_definition;
 mod wanted;
 mod workflow;
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::once::Text;
-use super::{arguments, defaults, effects, kept};
+use super::{arguments, defaults, effects, stored_definition};
 use crate::check::Sound;
 use crate::commands::{self, reachable};
 use crate::definition::InputType;
 use crate::passwords;
-use crate::plan::{Given, Plan as Planned, planned};
+use crate::plan::{KnownValues, Plan as Planned, planned};
 use crate::resolve::require;
 use crate::runner::program::Program;
 use crate::saved::approval;
@@ -58,10 +58,10 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
         hash = sha256::hex(json!([hash, foreseen]).to_string().as_bytes());
     }
     let without = json!({ "command": spec.id, "with": passwords::arguments(&spec, &with) });
-    let definition = kept::hidden(&definition, without);
+    let definition = stored_definition::hidden(&definition, without);
     let program = Program::of_command(Arc::clone(&spec), with);
     Ok(Plan {
-        summary: effects::asked(&format!("Run {}", spec.id), &program),
+        summary: effects::question(&format!("Run {}", spec.id), &program),
         effects: effects::of(&program).into_iter().chain(foreseen).collect(),
         may_be_confirmed: !matches!(spec.source, SourceKind::Catalogs | SourceKind::Plugins)
             || spec.effect == CommandEffect::Read,
@@ -73,7 +73,7 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
 }
 
 /// A valid workflow, and its plan with the given values.
-pub(super) struct Looked<'w> {
+pub(super) struct PlannedWorkflow<'w> {
     pub(super) sound: &'w Sound,
     pub(super) planned: Planned,
     /// The given input values, with defaults from earlier runs.
@@ -84,23 +84,23 @@ pub(super) struct Looked<'w> {
 
 /// Plans a workflow with its input values, and with the outputs of steps that are already known. Unlike in [`of_text`], inputs
 /// may be missing.
-pub(super) fn looked<'w>(
+pub(super) fn workflow_plan<'w>(
     context: &Context,
     text: &'w Text,
     mut inputs: Map<String, Value>,
     outputs: Map<String, Value>,
-) -> Result<Looked<'w>> {
+) -> Result<PlannedWorkflow<'w>> {
     let (commands, checked) = (reachable(context), text.checked(context)?);
     if let Some(definition) = checked.definition() {
         inputs.extend(defaults::of_runs(context, definition, &inputs)?);
     }
     let project = project(context)?;
     let named = Some(project.clone()).filter(|name| !name.is_empty());
-    let given = Given { inputs: inputs.clone(), outputs, project: named };
+    let given = KnownValues { inputs: inputs.clone(), outputs, project: named };
     let planned = planned(checked, &commands, &given)?;
     let sound = checked.sound.as_ref().ok_or_else(|| Error::internal("a workflow with errors was planned"))?;
     check_secrets(context, sound, &inputs)?;
-    Ok(Looked { sound, planned, inputs, project })
+    Ok(PlannedWorkflow { sound, planned, inputs, project })
 }
 
 /// Plans a workflow with its input values.
@@ -109,7 +109,7 @@ pub(super) fn looked<'w>(
 /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an invalid input; `E_INPUTS_REQUIRED` with the missing
 /// inputs; `E_TERMINAL_REQUIRED` if an agent passes a secret.
 pub fn of_text(context: &Context, text: &Text, inputs: Map<String, Value>) -> Result<Plan> {
-    let Looked { sound, planned, inputs, project } = looked(context, text, inputs, Map::new())?;
+    let PlannedWorkflow { sound, planned, inputs, project } = workflow_plan(context, text, inputs, Map::new())?;
     let missing: Vec<&str> = sound
         .definition
         .inputs
@@ -125,9 +125,10 @@ pub fn of_text(context: &Context, text: &Text, inputs: Map<String, Value>) -> Re
             .hint_for("pass the inputs with `--input NAME=VALUE`", "pass the values as inputs"));
     }
     let program = Program::of_workflow(sound, planned.inputs, planned.env);
-    let definition = kept::of_workflow(sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }))?;
+    let definition =
+        stored_definition::of_workflow(sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }))?;
     Ok(Plan {
-        summary: effects::asked(&format!("Run the workflow {}", program.name), &program),
+        summary: effects::question(&format!("Run the workflow {}", program.name), &program),
         effects: effects::of(&program),
         may_be_confirmed: approval::is_approved(context, &project, &text.text)?,
         definition,

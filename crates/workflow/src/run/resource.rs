@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::answer::VERSION;
 use crate::runner::report::{Detail, whole};
 use mcpkg_base::error::Result;
-use mcpkg_core::op::{Asked, Completing, Contents, Resource, Shown, Validator};
+use mcpkg_core::op::{Completing, Contents, ListedIn, Resource, ResourceRequest, Validator};
 use mcpkg_store::page::Page;
 use mcpkg_store::projects;
 use mcpkg_store::runs::steps::{self, Step};
@@ -20,14 +20,14 @@ const RUN: Resource = Resource {
     title: "Run",
     description: "The progress of a workflow or command run, with each step and attempt, as list_runs returns it",
     mime_type: Some("application/json"),
-    shown: Shown::Template,
+    shown: ListedIn::Template,
     read,
     validator,
     complete,
     ..Resource::EMPTY
 };
 
-fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
+fn read(asked: &ResourceRequest<'_>, contents: &mut dyn Contents) -> Result<bool> {
     let Some(run) = find(asked)? else { return Ok(false) };
     let mut told = json!({ "schema_version": VERSION });
     if let Some(told) = told.as_object_mut() {
@@ -39,7 +39,7 @@ fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
     Ok(true)
 }
 
-fn validator(asked: &Asked<'_>) -> Result<Option<Validator>> {
+fn validator(asked: &ResourceRequest<'_>) -> Result<Option<Validator>> {
     let Some(run) = find(asked)? else { return Ok(None) };
     let rows = steps::of(asked.db, run.id)?;
     let steps: Vec<Value> = rows.iter().map(|Step { state, rounds, .. }| json!([state.word(), rounds])).collect();
@@ -57,7 +57,7 @@ fn complete(completing: &Completing<'_>) -> Result<Option<Vec<String>>> {
 }
 
 /// Returns the run with this id, if it belongs to the selected project.
-fn find(asked: &Asked<'_>) -> Result<Option<Run>> {
+fn find(asked: &ResourceRequest<'_>) -> Result<Option<Run>> {
     let Ok(id) = Uuid::try_parse(asked.values.get("id")) else { return Ok(None) };
     let Some(project) = projects::resolve(asked.db, asked.selection)? else { return Ok(None) };
     Ok(runs::get(asked.db, id)?.filter(|run| run.project == Some(project.id)))

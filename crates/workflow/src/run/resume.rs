@@ -15,12 +15,12 @@ use super::wanted::again;
 use super::{RUNS, gates, named, start};
 use crate::GROUP;
 use crate::answer::VERSION;
-use crate::runner::Taken;
+use crate::runner::RunData;
 use crate::runner::begin::{self, Begun};
 use crate::runner::resume::{self, Decision, Resumable, Retry, missing};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
-use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::consent::nonce::CallerNonce;
 use mcpkg_core::consent::request::Consent;
 use mcpkg_core::op::{Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::runs::{self, Run};
@@ -131,7 +131,7 @@ impl Operation for Resume {
         if !is_same {
             accept(context, &plan, &changes)?;
         } else if !is_known {
-            let consent = gates::consent(context, &plan, Held::Nothing)?;
+            let consent = gates::consent(context, &plan, CallerNonce::Nothing)?;
             context.store.write(|db| consent.consume(context, db))?;
         }
         resume::prepare(context, &resumable, &plan.program, &decisions, retry.as_ref())?;
@@ -140,13 +140,13 @@ impl Operation for Resume {
 }
 
 /// Resumes a run for an agent, after a person has consented to the rest of the run.
-pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -> Result<Reply> {
+pub fn for_agent(context: &Context, run: &Run, held: CallerNonce<'_>, until: Instant) -> Result<Reply> {
     let resumable = resume::take(context, run, false)?;
     let mut plan = again(context, &resumable.definition)?;
     if plan.hash != resumable.run.plan_hash {
         return Err(changed(run, &changes::between(&resumable.definition, &plan)));
     }
-    plan.summary = effects::asked(&format!("Resume run {} of {}", run.uuid, run.name), &plan.program);
+    plan.summary = effects::question(&format!("Resume run {} of {}", run.uuid, run.name), &plan.program);
     if !is_known(context, &resumable, &plan)? {
         plan = of_unknown_past(plan);
     }
@@ -182,7 +182,7 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
     }
     begin::record(context, &plan.program, run.uuid, &plan.hash, &generation);
     // The run may have been deleted in the meantime, together with its project.
-    let taken = context.store.read(|db| Taken::read(db, run.uuid))?.ok_or_else(|| missing(&run.uuid.to_string()))?;
+    let taken = context.store.read(|db| RunData::read(db, run.uuid))?.ok_or_else(|| missing(&run.uuid.to_string()))?;
     start::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
 }
 
@@ -220,7 +220,7 @@ fn accept(context: &Context, plan: &Plan, changes: &[Change]) -> Result<()> {
     }
     let changed = changes.iter().map(|change| format!("changed since: {change}"));
     let plan = Plan { effects: changed.chain(plan.effects.iter().cloned()).collect(), ..plan.clone() };
-    let consent = gates::consent(context, &plan, Held::Nothing)?;
+    let consent = gates::consent(context, &plan, CallerNonce::Nothing)?;
     context.store.write(|db| consent.consume(context, db))
 }
 

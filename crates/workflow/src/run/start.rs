@@ -10,18 +10,18 @@ use super::{changes, gates};
 use crate::api::call::next_step;
 use crate::runner::report::{self, Detail};
 use crate::runner::resume::{goes_on, missing, uncertain};
-use crate::runner::{Asked, Begun, begin, drive, follow};
+use crate::runner::{Begun, RunRequest, begin, drive, follow};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::consent::nonce::CallerNonce;
 use mcpkg_core::op::{Body, Context, Reply, cell};
 use mcpkg_store::runs::steps::{self, Step};
 use mcpkg_store::runs::{self, Run, State, StepState, attempts};
 
 /// Runs a plan after a person has consented to it. An agent gets the state of the run at `until` at the latest.
-pub fn start(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
+pub fn start(context: &Context, plan: Plan, held: CallerNonce<'_>, until: Instant) -> Result<Reply> {
     let consent = gates::consent(context, &plan, held)?;
     let record = changes::record(&plan);
-    let asked = Asked { program: &plan.program, definition: &record, plan_hash: &plan.hash };
+    let asked = RunRequest { program: &plan.program, definition: &record, plan_hash: &plan.hash };
     let begun = begin(context, asked, &consent)?;
     carry(context, plan, begun, until)
 }

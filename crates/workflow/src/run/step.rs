@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::once::Text;
-use super::plan::{self, Looked, Plan};
-use super::{effects, kept};
+use super::plan::{self, Plan, PlannedWorkflow};
+use super::{effects, stored_definition};
 use crate::check::{Slot, Sound};
 use crate::expression::{Root, value_at};
 use crate::runner::earlier::Earlier;
@@ -30,7 +30,8 @@ pub struct Alone {
 pub fn of_text(context: &Context, text: &Text, inputs: Map<String, Value>, alone: &Alone) -> Result<Plan> {
     let outputs: Map<String, Value> =
         alone.earlier.iter().map(|earlier| (earlier.step.clone(), earlier.output.clone())).collect();
-    let Looked { sound, planned, inputs, project } = plan::looked(context, text, inputs, outputs.clone())?;
+    let PlannedWorkflow { sound, planned, inputs, project } =
+        plan::workflow_plan(context, text, inputs, outputs.clone())?;
     let Some(index) = sound.definition.step(&alone.step) else {
         let workflow = &sound.definition.workflow;
         let what = format!("The workflow {workflow} has no step '{}'", alone.step.escape_debug());
@@ -48,14 +49,14 @@ pub fn of_text(context: &Context, text: &Text, inputs: Map<String, Value>, alone
     let program = whole.of_step(&alone.step, alone.earlier.clone());
     let decides = json!({ "definition": definition, "inputs": program.inputs, "env": program.env });
     Ok(Plan {
-        summary: effects::asked(
+        summary: effects::question(
             &format!("Run the step {} of the workflow {}", alone.step, sound.definition.workflow),
             &program,
         ),
         effects: effects::of(&program),
         may_be_confirmed: false,
         hash: plan::hash(&decides, [&*sound.specs[index]], &project),
-        definition: kept::of_workflow(sound, &program, &definition)?,
+        definition: stored_definition::of_workflow(sound, &program, &definition)?,
         program,
         project,
     })

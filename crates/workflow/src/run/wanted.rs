@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::kept::IS_HIDDEN;
 use super::once::Text;
 use super::plan::{self, Plan};
 use super::step::{self, Alone};
+use super::stored_definition::IS_HIDDEN;
 use crate::draft;
 use crate::passwords::holds_hidden;
 use crate::runner::earlier::{Earlier, answers};

@@ -13,10 +13,10 @@ use super::{RUNS, ask, gates, named, once};
 use crate::GROUP;
 use crate::answer::VERSION;
 use crate::completions::{DRAFTS, WORKFLOWS};
-use crate::given::typed;
+use crate::input_values::typed;
 use crate::text::argument::{Object, Text, object, text};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::consent::nonce::Held;
+use mcpkg_core::consent::nonce::CallerNonce;
 use mcpkg_core::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
 /// Runs a workflow.
@@ -84,7 +84,7 @@ impl Operation for Run {
         gates::policy(context)?;
         let mut wanted = self.wanted(context)?;
         let plan = ask::plan(context, &mut wanted)?;
-        start(context, plan, Held::Nothing, Instant::now())
+        start(context, plan, CallerNonce::Nothing, Instant::now())
     }
 }
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::beginning::{beginning, deadline, note};
 use super::program::Program;
-use super::taken::Taken;
+use super::run_data::RunData;
 use super::values::Values;
 use mcpkg_base::approved::Kind;
 use mcpkg_base::clock::Millis;
@@ -23,7 +23,7 @@ const GENERATION: &str = "generation";
 
 /// A program to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RunRequest<'a> {
     pub program: &'a Program,
     /// The definition that the program was built from. A resume builds the program from it again.
     pub definition: &'a Value,
@@ -39,15 +39,15 @@ pub struct Begun {
     pub holder: RunHolder,
     /// Whether the first attempt is already recorded.
     pub is_begun: bool,
-    pub taken: Taken,
+    pub taken: RunData,
 }
 
 /// Begins a run, and uses up the consent to it.
 ///
 /// # Errors
 /// `E_CONSENT_EXPIRED` if the consent was used or withdrawn in the meantime.
-pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<Begun> {
-    let Asked { program, definition, plan_hash } = asked;
+pub fn begin(context: &Context, asked: RunRequest<'_>, consent: &Consent) -> Result<Begun> {
+    let RunRequest { program, definition, plan_hash } = asked;
     let run = context.clock.uuid();
     let holder =
         context.store.hold_run(run)?.ok_or_else(|| Error::internal("a new run is locked by another process"))?;
@@ -76,7 +76,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
         }
         let project = project.as_ref().map(|project| project.name.as_str());
         context.event(db, author, project, program.operation(), &run.to_string())?;
-        Taken::read(db, run)
+        RunData::read(db, run)
     })?;
     let taken = taken.ok_or_else(|| Error::internal("a run that was just started is missing"))?;
     record(context, program, run, plan_hash, &taken.generation);

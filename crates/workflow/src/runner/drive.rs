@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::begin::{self, Begun};
 use super::program::{Program, place};
+use super::run_data::RunData;
 use super::stop::{Signal, Stop};
-use super::taken::Taken;
 use super::values::Values;
 use crate::sealed::Known;
 use mcpkg_base::clock::Millis;
@@ -89,7 +89,7 @@ pub enum Next {
 /// that progress could not be recorded; the run then counts as interrupted.
 pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     let Begun { run: uuid, holder, is_begun, taken } = begun;
-    let Taken { id: run, plan_hash, rows, earlier, project, generation } = taken;
+    let RunData { id: run, plan_hash, rows, earlier, project, generation } = taken;
     let mut values = Values::of(program, &context.cancelled)?;
     earlier.into_iter().for_each(|earlier| values.restore(earlier));
     let stop = Stop::default();

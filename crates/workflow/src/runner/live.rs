@@ -34,7 +34,7 @@ impl Live {
 pub struct Followed(Mutex<Option<(Arc<Progress>, Arc<Say>)>>);
 
 impl Followed {
-    fn told(&self) -> Option<(Arc<Progress>, Arc<Say>)> {
+    fn listeners(&self) -> Option<(Arc<Progress>, Arc<Say>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -113,12 +113,12 @@ fn alone(context: &Context, followed: &Arc<Followed>) -> Context {
     Context {
         store: context.store.patient(),
         progress: Arc::new(move |what, done, total| {
-            if let Some((progress, _)) = progress.told() {
+            if let Some((progress, _)) = progress.listeners() {
                 progress(what, done, total);
             }
         }),
         say: Arc::new(move |what| {
-            if let Some((_, say)) = say.told() {
+            if let Some((_, say)) = say.listeners() {
                 say(what);
             }
         }),

@@ -13,12 +13,12 @@ mod live;
 pub mod program;
 pub mod report;
 pub mod resume;
+mod run_data;
 mod step;
 mod stop;
-mod taken;
 mod values;
 
-pub use begin::{Asked, Begun, begin};
+pub use begin::{Begun, RunRequest, begin};
 pub use drive::drive;
 pub use live::{end_all, follow};
-pub use taken::Taken;
+pub use run_data::RunData;

@@ -53,7 +53,7 @@ impl Drive<'_> {
         });
         let (with, body) = match arguments {
             Ok(arguments) => arguments,
-            Err(error) => return self.leave(seq, StepState::Failed, &said(&error)),
+            Err(error) => return self.leave(seq, StepState::Failed, &description(&error)),
         };
         loop {
             if let Some(signal) = self.wait(seq)? {
@@ -221,7 +221,7 @@ impl Drive<'_> {
 }
 
 /// Describes an error that occurred before anything was sent. The code is included, except `E_STEP_FAILED`, which adds nothing.
-fn said(error: &Error) -> String {
+fn description(error: &Error) -> String {
     match error.code() {
         Code::StepFailed => error.public_message().to_owned(),
         _ => public(error),

@@ -7,7 +7,7 @@ use crate::check::{Checked, checked, shaped};
 use crate::commands::reachable;
 use crate::definition::{Definition, is_identifier};
 use crate::finding::{Finding, Kind, Severity, has_errors};
-use crate::plan::{Given, planned};
+use crate::plan::{KnownValues, planned};
 use crate::yaml;
 use crate::yaml::places::Places;
 use mcpkg_base::error::{Code, Error, Result};
@@ -140,7 +140,7 @@ pub fn text(bytes: Vec<u8>) -> Result<String> {
 /// Returns the plan of a checked text as JSON, planned without input values. Fails if the text has errors.
 pub fn plan(context: &Context, checked: &Checked) -> Result<Value> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
-    let given = Given { project: project.map(|project| project.name), ..Given::default() };
+    let given = KnownValues { project: project.map(|project| project.name), ..KnownValues::default() };
     let plan = planned(checked, &reachable(context), &given)?;
     serde_json::to_value(plan).map_err(|error| Error::internal("a plan cannot be written as JSON").with_source(error))
 }

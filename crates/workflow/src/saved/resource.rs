@@ -1,6 +1,6 @@
 //! The MCP resource of a saved workflow.
 
-use mcpkg_core::op::{Resource, Shown, Validator};
+use mcpkg_core::op::{ListedIn, Resource, Validator};
 use mcpkg_store::workflows;
 
 const YAML: Option<&str> = Some("application/yaml");
@@ -13,7 +13,7 @@ const WORKFLOW: Resource = Resource {
     title: "Workflow",
     description: "The text of one of the project's workflows, as it was imported",
     mime_type: YAML,
-    shown: Shown::Template,
+    shown: ListedIn::Template,
     live: None,
     read: |asked, contents| {
         let name = asked.values.get("name");

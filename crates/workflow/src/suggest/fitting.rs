@@ -8,7 +8,7 @@ use super::node::Pointed;
 use crate::argument;
 use crate::check::Surveyed;
 use crate::commands::Reachable;
-use crate::index::Found;
+use crate::index::SearchHit;
 use crate::operations;
 use crate::output;
 use mcpkg_base::error::Result;
@@ -113,15 +113,15 @@ pub fn commands(commands: &Reachable<'_>, words: &str) -> Result<Vec<Fitting>> {
     let indexes = commands.indexes(None)?;
     let mut found = commands.search(&indexes, words, |_| true);
     found.retain(|found| found.matched > 0 || found.brief.id.contains(words));
-    let is_own = |found: &Found<'_>| found.brief.id.split(':').next() == Some(operations::GROUP);
+    let is_own = |found: &SearchHit<'_>| found.brief.id.split(':').next() == Some(operations::GROUP);
     found.sort_by(|a, b| {
-        let begins = |found: &Found<'_>| words.is_empty() || !found.brief.id.starts_with(words);
+        let begins = |found: &SearchHit<'_>| words.is_empty() || !found.brief.id.starts_with(words);
         begins(a)
             .cmp(&begins(b))
             .then(if words.is_empty() { is_own(a).cmp(&is_own(b)) } else { a.order(b) })
             .then_with(|| a.brief.id.cmp(&b.brief.id))
     });
-    let of = |found: &Found<'_>| Fitting {
+    let of = |found: &SearchHit<'_>| Fitting {
         value: found.brief.id.clone(),
         r#type: Some(found.brief.effect.does().to_owned()),
         about: found.brief.summary.clone(),

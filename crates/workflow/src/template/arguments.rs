@@ -11,15 +11,19 @@ use mcpkg_base::error::Result;
 
 /// The arguments of a command.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct StepArguments {
     pub with: Map<String, Value>,
     /// The new inputs that the arguments use.
     pub inputs: Vec<(String, Input)>,
 }
 
 /// Returns the arguments of a command. `after` is the previous step, with its command.
-pub fn given(spec: &CommandSpec, after: Option<(&str, &CommandSpec)>, commands: &dyn Commands) -> Result<Given> {
-    let mut given = Given::default();
+pub fn of_command(
+    spec: &CommandSpec,
+    after: Option<(&str, &CommandSpec)>,
+    commands: &dyn Commands,
+) -> Result<StepArguments> {
+    let mut given = StepArguments::default();
     for argument in argument::all(spec).filter(|argument| argument.required) {
         let answered = after.filter(|(_, before)| before.output_contract.list.is_none());
         let field = answered.and_then(|(step, before)| {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::form::Template;
-use super::kept::{TEMPLATES, require};
+use super::library::{TEMPLATES, require};
 use crate::GROUP;
 use crate::answer::VERSION;
 use crate::limits::MAX_BYTES;

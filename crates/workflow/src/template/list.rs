@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::kept::{Kept, TEMPLATES, all, require};
+use super::library::{LibraryTemplate, TEMPLATES, all, require};
 use crate::GROUP;
 use crate::answer::{VERSION, data};
 use mcpkg_base::error::Result;
@@ -34,7 +34,7 @@ struct Item {
 }
 
 impl Item {
-    fn of(kept: &Kept) -> Self {
+    fn of(kept: &LibraryTemplate) -> Self {
         let template = &kept.template;
         Self {
             name: template.name.clone(),
@@ -63,7 +63,7 @@ impl Operation for List {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let all = context.store.read(|db| all(db, &context.selection))?;
-        let row = |kept: &Kept| {
+        let row = |kept: &LibraryTemplate| {
             let needed =
                 kept.template.parameters.iter().filter(|(_, of)| of.get("default").is_none() && of.get("of").is_none());
             let needed: Vec<&str> = needed.map(|(name, _)| name.as_str()).collect();

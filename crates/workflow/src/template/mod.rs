@@ -4,7 +4,7 @@ mod arguments;
 mod fill;
 mod form;
 mod keep;
-mod kept;
+mod library;
 mod list;
 mod used;
 

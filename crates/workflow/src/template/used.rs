@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::arguments::given;
+use super::arguments;
 use super::fill::Filling;
 use super::form::{Parameter, ParameterType, Template};
-use super::kept::{TEMPLATES, require};
+use super::library::{TEMPLATES, require};
 use crate::answer::VERSION;
 use crate::check::checked;
 use crate::commands::{Reachable, reachable};
@@ -152,7 +152,7 @@ fn values(
             continue;
         }
         let after = parameter.after.as_deref().and_then(|step| Some((step, &**specs.get(step)?)));
-        let given = given(spec, after, commands)?;
+        let given = arguments::of_command(spec, after, commands)?;
         values.insert((*name).to_owned(), Value::Object(given.with));
         for (id, input) in given.inputs {
             if inputs.iter().all(|known| known.id != id) {

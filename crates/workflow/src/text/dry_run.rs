@@ -15,8 +15,8 @@ use crate::finding::Finding;
 use crate::fixture::chosen::{Chosen, chosen};
 use crate::fixture::form::Fixture;
 use crate::fixture::stored::FIXTURES;
-use crate::given::typed;
-use crate::plan::{Given, Plan, WillRun, planned, planned_in_part};
+use crate::input_values::typed;
+use crate::plan::{KnownValues, Plan, WillRun, planned, planned_in_part};
 use crate::saved::model;
 use crate::{GROUP, SHAPE};
 use mcpkg_base::error::Result;
@@ -92,7 +92,7 @@ impl Known {
     pub(crate) fn reply(self, context: &Context, text: &str) -> Result<Reply> {
         let commands = reachable(context);
         let checked = checked(text, &commands)?;
-        let given = self.given(context, &checked)?;
+        let given = self.known_values(context, &checked)?;
         if checked.sound.is_none() && context.is_shell() {
             return in_part(&checked, planned_in_part(&checked, &commands, &given)?);
         }
@@ -105,7 +105,7 @@ impl Known {
         Ok(Reply::new(body(&plan), data))
     }
 
-    fn given(self, context: &Context, checked: &Checked) -> Result<Given> {
+    fn known_values(self, context: &Context, checked: &Checked) -> Result<KnownValues> {
         let workflow = checked.readable.as_ref().map(|definition| definition.workflow.as_str());
         let fixture = self.fixture.map(|chosen| chosen.read(context, workflow)).transpose()?.unwrap_or_default();
         let Fixture { mut inputs, step_outputs: mut outputs, .. } = fixture;
@@ -119,7 +119,7 @@ impl Known {
         }
         outputs.extend(self.step_outputs.map(Object::read).transpose()?.unwrap_or_default());
         let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
-        Ok(Given { inputs, outputs, project: project.map(|project| project.name) })
+        Ok(KnownValues { inputs, outputs, project: project.map(|project| project.name) })
     }
 }
 

@@ -74,7 +74,7 @@ struct Anchor {
 }
 
 /// A value with its position.
-struct Found {
+struct Positioned {
     value: Value,
     span: Span,
 }
@@ -207,7 +207,7 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    fn node(&mut self, node: usize, key: Option<Span>, (event, span): Spanned<'t>, depth: usize) -> Step<Found> {
+    fn node(&mut self, node: usize, key: Option<Span>, (event, span): Spanned<'t>, depth: usize) -> Step<Positioned> {
         if depth > MAX_DEPTH {
             return self.stop(
                 Kind::LimitExceeded,
@@ -222,7 +222,7 @@ impl<'t> Walk<'t> {
                 self.tag(tag.is_some(), span);
                 self.spend(0, text.len(), span)?;
                 let exact = exact(self.text, span, &text, style);
-                (Found { value: self.scalar(&text, style, span), span }, exact, anchor)
+                (Positioned { value: self.scalar(&text, style, span), span }, exact, anchor)
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.tag(tag.is_some(), span);
@@ -269,14 +269,14 @@ impl<'t> Walk<'t> {
         value
     }
 
-    fn sequence(&mut self, node: usize, span: Span, style: StructureStyle, depth: usize) -> Step<Found> {
+    fn sequence(&mut self, node: usize, span: Span, style: StructureStyle, depth: usize) -> Step<Positioned> {
         let mut values = Vec::new();
         let mut end = span;
         loop {
             let (event, at) = self.next()?;
             if matches!(event, Event::SequenceEnd) {
                 end = if matches!(style, StructureStyle::Flow) { at } else { end };
-                return Ok(Found { value: Value::Array(values), span: span.to_end_of(end) });
+                return Ok(Positioned { value: Value::Array(values), span: span.to_end_of(end) });
             }
             let child = self.places.element(node, Place { key: None, value: at, defined_at: None, exact: None });
             let length = self.pointer.len();
@@ -288,14 +288,14 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn mapping(&mut self, node: usize, span: Span, style: StructureStyle, depth: usize) -> Step<Found> {
+    fn mapping(&mut self, node: usize, span: Span, style: StructureStyle, depth: usize) -> Step<Positioned> {
         let mut values = Map::new();
         let mut end = span;
         loop {
             let (event, at) = self.next()?;
             if matches!(event, Event::MappingEnd) {
                 end = if matches!(style, StructureStyle::Flow) { at } else { end };
-                return Ok(Found { value: Value::Object(values), span: span.to_end_of(end) });
+                return Ok(Positioned { value: Value::Object(values), span: span.to_end_of(end) });
             }
             let Some(key) = self.key(event, at)? else {
                 // The key is invalid, so skip its value.
@@ -374,7 +374,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Reports `{{ x }}`. To YAML, this is a mapping inside a mapping, but the author meant a template.
-    fn mustache(&mut self, span: Span, depth: usize) -> Step<Found> {
+    fn mustache(&mut self, span: Span, depth: usize) -> Step<Positioned> {
         let end = self.pass((Event::MappingStart(StructureStyle::Flow, 0, None), span))?;
         let whole = span.to_end_of(end);
         let written = format!("${}", self.text.get(whole.bytes()).unwrap_or_default());
@@ -384,7 +384,7 @@ impl<'t> Walk<'t> {
         if may_mend {
             found.fix(whole, json!(written).to_string());
         }
-        Ok(Found { value: Value::String(written), span: whole })
+        Ok(Positioned { value: Value::String(written), span: whole })
     }
 
     /// Whether a value directly follows a key on its line, or begins a list element.
@@ -393,18 +393,18 @@ impl<'t> Walk<'t> {
         before.ends_with([':', '-', '[', ',']) && before.len() < span.start
     }
 
-    fn alias(&mut self, node: usize, key: Option<Span>, id: usize, span: Span) -> Step<Found> {
+    fn alias(&mut self, node: usize, key: Option<Span>, id: usize, span: Span) -> Step<Positioned> {
         let Some(anchor) = self.anchors.get(&id) else {
             self.find(Kind::UnsupportedYaml, span, "an alias is inside its own anchor");
             self.places.set(node, Place { key, value: span, defined_at: None, exact: None });
-            return Ok(Found { value: Value::Null, span });
+            return Ok(Positioned { value: Value::Null, span });
         };
         let (nodes, bytes, source) = (anchor.nodes, anchor.bytes, anchor.node);
         self.spend(nodes, bytes, span)?;
         let value = self.anchors[&id].value.clone();
         self.places.set(node, Place { key, value: span, defined_at: Some(self.places.of(source).value), exact: None });
         self.stand_in(node, source, &value, span);
-        Ok(Found { value, span })
+        Ok(Positioned { value, span })
     }
 
     /// Gives everything inside an aliased value the position of the alias.

@@ -43,7 +43,7 @@ impl Ended {
     }
 
     /// Describes the ending, to follow the command's name: `failed with status 2`.
-    pub fn said(&self) -> String {
+    pub fn description(&self) -> String {
         match self {
             Ended::Exited(0) => "passed".to_owned(),
             Ended::Exited(code) => format!("failed with status {code}"),
@@ -82,7 +82,7 @@ pub fn run(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled:
     if !matches!(ended, Ended::Exited(_)) {
         // Append the reason to the stored output, as a shell would print it.
         let begin = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
-        output.push_str(&format!("{begin}mcpkg: {} {}\n", command.label(), ended.said()));
+        output.push_str(&format!("{begin}mcpkg: {} {}\n", command.label(), ended.description()));
     }
     Outcome { ended, output, took: begun.elapsed() }
 }

@@ -64,7 +64,7 @@ fn row(run: &Run) -> Vec<String> {
         run.uuid.to_string(),
         rfc3339(run.started_at),
         run.actor.clone(),
-        asked(run),
+        arguments(run),
         result(run).to_owned(),
         record::took(run).map_or_else(String::new, report::shown),
     ]
@@ -94,7 +94,7 @@ pub fn result(run: &Run) -> &'static str {
 }
 
 /// Returns the arguments of the build as you would type them: `api --test`.
-pub fn asked(run: &Run) -> String {
+pub fn arguments(run: &Run) -> String {
     let options = options(run);
     let mut words: Vec<String> = options["repo"].as_str().map(str::to_owned).into_iter().collect();
     let flags = ["parallel", "test", "clean", "keep_going"].into_iter().filter(|flag| options[*flag] == true);

@@ -92,7 +92,7 @@ impl Live {
     pub fn end(&self, number: u64, command: &Command, outcome: &Outcome) {
         self.shared.state().running.retain(|running| running.number != number);
         let seconds = outcome.took.as_secs_f64();
-        (self.shared.say)(&format!("{} {} ({seconds:.1} s)", command.label(), outcome.ended.said()));
+        (self.shared.say)(&format!("{} {} ({seconds:.1} s)", command.label(), outcome.ended.description()));
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::live::Live;
 use super::log::Log;
-use super::plan::{Asked, Command, Plan};
+use super::plan::{Command, Options, Plan};
 use super::report::Report;
 use super::schedule::{self, Manner};
 use super::{command, consent, record};
@@ -97,7 +97,7 @@ impl Operation for Build {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
-        let asked = Asked { repo: self.repo.as_deref(), clean: self.clean, test: self.test };
+        let asked = Options { repo: self.repo.as_deref(), clean: self.clean, test: self.test };
         let plan = Plan::of(&workspace, &asked)?;
         let warnings = workspace.manifest.warnings.clone();
         if self.dry_run {

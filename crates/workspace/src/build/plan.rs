@@ -14,7 +14,7 @@ use mcpkg_base::shell;
 
 /// The options of a build.
 #[derive(Clone, Debug, Default)]
-pub struct Asked<'a> {
+pub struct Options<'a> {
     /// Build only this repository and its dependencies.
     pub repo: Option<&'a str>,
     /// Remove the results of earlier builds first.
@@ -84,7 +84,7 @@ impl Plan {
     /// # Errors
     /// `E_INVALID_ARGUMENT` if no repository has the requested name, with the closest name as a hint;
     /// `E_WORKSPACE_INVALID` if a repository's folder is outside the workspace.
-    pub fn of(workspace: &Workspace, asked: &Asked<'_>) -> Result<Self> {
+    pub fn of(workspace: &Workspace, asked: &Options<'_>) -> Result<Self> {
         let repos = &workspace.manifest.repos;
         let chosen: Vec<&Repo> = match asked.repo {
             Some(name) => order::with_dependencies(repos, &workspace.repo(name)?.name),

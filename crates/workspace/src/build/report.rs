@@ -60,7 +60,7 @@ impl Report {
             skipped: row.outcome.is_none(),
             exit_code: row.outcome.as_ref().and_then(|outcome| outcome.ended.exit_code()).map(i64::from),
             duration_ms: row.outcome.as_ref().map_or(0, |outcome| millis(outcome.took)),
-            output: row.outcome.as_ref().map_or_else(String::new, kept),
+            output: row.outcome.as_ref().map_or_else(String::new, stored_output),
         };
         self.rows.iter().map(stored).collect()
     }
@@ -106,7 +106,7 @@ impl Report {
         if let (Some(details), Value::Object(data)) = (details.as_object_mut(), self.data()) {
             details.extend(data);
         }
-        Error::new(code, format!("{repo}: {step} {}{also} ({others}){said}", ended.said()))
+        Error::new(code, format!("{repo}: {step} {}{also} ({others}){said}", ended.description()))
             .with_details(details)
             .hint(format!("`{show}` prints the whole output"))
     }
@@ -114,7 +114,7 @@ impl Report {
 
 /// Returns the output to store. A cancelled command is marked in the output: the database has no column for it, and
 /// there is no exit status.
-fn kept(outcome: &Outcome) -> String {
+fn stored_output(outcome: &Outcome) -> String {
     let Outcome { ended, output, .. } = outcome;
     match ended {
         Ended::Cancelled if output.is_empty() || output.ends_with('\n') => format!("{output}{GIVEN_UP}\n"),

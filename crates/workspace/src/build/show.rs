@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::list::{asked, data, result};
+use super::list::{arguments, data, result};
 use super::{record, report};
 use crate::completions::REPOS;
 use crate::root::Workspace;
@@ -104,7 +104,14 @@ fn named<'r>(runs: &'r [Run], id: Option<&str>) -> Result<&'r Run> {
 
 fn heading(run: &Run) -> String {
     let took = record::took(run).map_or_else(String::new, |took| format!(" in {}", report::shown(took)));
-    format!("{} ({}) at {} by {}: {}{took}\n", run.uuid, asked(run), rfc3339(run.started_at), run.actor, result(run))
+    format!(
+        "{} ({}) at {} by {}: {}{took}\n",
+        run.uuid,
+        arguments(run),
+        rfc3339(run.started_at),
+        run.actor,
+        result(run)
+    )
 }
 
 fn output(row: &Row) -> String {

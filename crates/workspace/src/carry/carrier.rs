@@ -27,7 +27,7 @@ pub struct Carrier<'a> {
 
 /// A change that could not be reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct Leftover {
     pub repo: String,
     /// The thing that was left unchanged, and the reason.
     pub what: String,

@@ -1,7 +1,7 @@
 //! Reverts steps that were applied, except where something has changed since.
 
 use super::apply::{one, switch};
-use super::carrier::{Carrier, Kept, MARK};
+use super::carrier::{Carrier, Leftover, MARK};
 use super::folders::{move_folder, remove_empty, remove_tree, remove_worktree, write};
 use super::look::{config, head, text};
 use crate::step::{Head, Step, whole};
@@ -10,12 +10,12 @@ use mcpkg_base::file;
 use mcpkg_base::git::{refs, unfinished};
 
 /// Reverts steps, the last one first. Skips and reports whatever has changed since the step was applied.
-pub fn revert(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
+pub fn revert(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Leftover>> {
     let (mut kept, mut failed) = (Vec::new(), None);
     for step in steps.iter().rev() {
         match revert_one(carrier, step) {
             Ok(None) => {}
-            Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what }),
+            Ok(Some(what)) => kept.push(Leftover { repo: step.repo().to_owned(), what }),
             Err(error) => failed = failed.or(Some(error)),
         }
     }
@@ -23,10 +23,10 @@ pub fn revert(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
 }
 
 /// Restores the files that a failed or interrupted checkout had written; returns what could not be restored.
-pub fn put_files_back(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
+pub fn put_files_back(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Leftover>> {
     let kept = steps.iter().map(|step| {
         let what = files_back(carrier, step)?;
-        Ok(what.map(|what| Kept { repo: step.repo().to_owned(), what }))
+        Ok(what.map(|what| Leftover { repo: step.repo().to_owned(), what }))
     });
     kept.filter_map(Result::transpose).collect()
 }

@@ -73,7 +73,7 @@ impl Operation for Undo {
         };
         let is_concerned = |repo: &&Repo| plan.land.iter().any(|step| step.repo() == repo.name);
         let row =
-            |repo: &Repo| Row { repo: repo.name.clone(), state: done.state(), message: done.said(), worktree: None };
+            |repo: &Repo| Row { repo: repo.name.clone(), state: done.state(), message: done.message(), worktree: None };
         let rows: Vec<Row> = workspace.manifest.repos.iter().filter(is_concerned).map(row).collect();
         let mut reply =
             rows::reply(&done.about().subject, &rows, &plan, self.dry_run, More { warnings, ..More::default() });
@@ -128,7 +128,7 @@ impl Done {
         format!("{} {}", self.about().operation, self.about().subject)
     }
 
-    fn said(&self) -> String {
+    fn message(&self) -> String {
         format!("`{}` is {}", self.what(), if self.again.is_some() { "redone" } else { "undone" })
     }
 

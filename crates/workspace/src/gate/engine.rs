@@ -10,7 +10,7 @@ pub use super::tensor::{Dtype, Element, Tensor};
 
 /// Reads a model, runs it on named tensors, and returns the outputs with the requested names, or the reason why it
 /// stopped.
-pub type Engine = fn(&mut dyn Read, Vec<(String, Tensor)>, &[String]) -> Result<Given, Stopped>;
+pub type Engine = fn(&mut dyn Read, Vec<(String, Tensor)>, &[String]) -> Result<ModelOutput, Stopped>;
 
 /// The engine that runs models; `None` if mcpkg was built without the cargo feature `gate-onnx`.
 pub const NAME: Option<&str> = if cfg!(all(feature = "gate-onnx", unix)) { Some("tract-onnx 0.23.9") } else { None };
@@ -19,7 +19,7 @@ pub const NAME: Option<&str> = if cfg!(all(feature = "gate-onnx", unix)) { Some(
 pub const BUILD: &str = "`cargo install --path . --features full`";
 
 #[derive(Debug)]
-pub struct Given {
+pub struct ModelOutput {
     /// The output tensors by name.
     pub outputs: Vec<(String, Tensor)>,
     /// How long loading took.

@@ -22,7 +22,7 @@ pub struct Files {
 
 /// The kind of thing at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum PathKind {
     File,
     Folder,
 }
@@ -50,18 +50,18 @@ impl Files {
     ///
     /// # Errors
     /// `E_IO_INVALID_PATH` if an agent named anything else, such as a link.
-    pub fn found(&mut self, path: &Path) -> Result<Found> {
+    pub fn kind_of(&mut self, path: &Path) -> Result<PathKind> {
         let kind = match self.holding(path)? {
             Some((folder, name)) => folder.entry(&name)?.map(|entry| entry.kind),
             None if self.folders.is_some() => None,
             None => {
                 let metadata = std::fs::metadata(path).map_err(|error| Error::file("read", path, error))?;
-                return Ok(if metadata.is_dir() { Found::Folder } else { Found::File });
+                return Ok(if metadata.is_dir() { PathKind::Folder } else { PathKind::File });
             }
         };
         match kind {
-            Some(Kind::File) => Ok(Found::File),
-            Some(Kind::Folder) => Ok(Found::Folder),
+            Some(Kind::File) => Ok(PathKind::File),
+            Some(Kind::Folder) => Ok(PathKind::Folder),
             Some(Kind::Link | Kind::Other) => {
                 Err(Error::new(Code::InvalidPath, format!("`{}` is not a regular file", path.display())))
             }

@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value, json};
 
 use super::candidate::Candidate;
-use super::files::{Files, Found};
+use super::files::{Files, PathKind};
 use super::input;
 use super::interface::{Gate, Line, Model, Options, Route, Status, no_model, onnx};
 use mcpkg_base::error::{Code, Error, Result};
@@ -254,7 +254,7 @@ impl Gate for Remote<'_> {
     fn test(&self, files: &mut Files, model: &str, text: &str, _: Options) -> Result<Value> {
         let path = files.path(text)?;
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        if files.found(&path)? == Found::Folder || !is_json {
+        if files.kind_of(&path)? == PathKind::Folder || !is_json {
             return Err(input::refused(text, "only the embedded gate accepts this kind of input; use a .json file"));
         }
         let bytes = files.read(&path, input::MAX_JSON)?;

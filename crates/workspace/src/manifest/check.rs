@@ -17,10 +17,10 @@ pub(super) struct Placed {
 }
 
 /// A problem and its position.
-type Found = (Place, String);
+type PlacedProblem = (Place, String);
 
 /// Returns duplicate names and paths, and unknown or circular dependencies.
-pub(super) fn repos(placed: &Placed) -> Vec<Found> {
+pub(super) fn repos(placed: &Placed) -> Vec<PlacedProblem> {
     let mut found = Vec::new();
     let repos = &placed.manifest.repos;
     let (mut names, mut paths) = (HashMap::new(), HashMap::new());

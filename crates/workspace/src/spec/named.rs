@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::opened::Spec;
-use super::trees::{Found, Trees};
+use super::trees::{SpecPlace, Trees};
 use crate::root::{self, Workspace};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::git::{Git, LOCAL};
@@ -20,7 +20,7 @@ pub(super) const OPEN: Names = Names::Stored(|typed| {
 pub(super) fn open(workspace: &Workspace) -> Vec<String> {
     let mut all = Trees::of(workspace).all();
     all.retain(|found| !found.is_archived);
-    let is_alone = |found: &Found| all.iter().filter(|other| other.name == found.name).count() == 1;
+    let is_alone = |found: &SpecPlace| all.iter().filter(|other| other.name == found.name).count() == 1;
     all.iter().map(|found| if is_alone(found) { found.name.clone() } else { found.qualified() }).collect()
 }
 
@@ -29,7 +29,7 @@ pub(super) fn open(workspace: &Workspace) -> Vec<String> {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if an agent gives no name, or if the current branch has no spec or several.
-pub(super) fn given(context: &Context, workspace: &Workspace, name: Option<String>) -> Result<String> {
+pub(super) fn name_or_branch(context: &Context, workspace: &Workspace, name: Option<String>) -> Result<String> {
     match name {
         Some(name) => Ok(name),
         None if context.is_shell() => of_branch(context, workspace)?.ok_or_else(|| {

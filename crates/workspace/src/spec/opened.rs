@@ -9,7 +9,7 @@ use super::metadata::{self, Metadata};
 use super::questions::{self, Question};
 use super::scaffold::SPECS;
 use super::tasks::{self, Task};
-use super::trees::{Found, Trees};
+use super::trees::{SpecPlace, Trees};
 use mcpkg_base::disk::folder::{Folder, Kind};
 use mcpkg_base::error::{Code, Error, Result};
 
@@ -40,7 +40,7 @@ impl Which {
 }
 
 pub(super) struct Spec {
-    pub(super) found: Found,
+    pub(super) found: SpecPlace,
     /// The folder, relative to the workspace's root.
     pub(super) folder: String,
     pub(super) proposal: Document,
@@ -81,7 +81,7 @@ impl Spec {
     ///
     /// # Errors
     /// `E_NOT_FOUND` if the folder is missing.
-    pub(super) fn open(trees: &mut Trees, found: Found) -> Result<Self> {
+    pub(super) fn open(trees: &mut Trees, found: SpecPlace) -> Result<Self> {
         let folder = folder_of(trees, &found)?;
         let metadata = match text(&folder, OsStr::new(metadata::FILE)) {
             Ok(text) => text.map(|text| Metadata::read(&text)),
@@ -130,7 +130,7 @@ impl Spec {
 ///
 /// # Errors
 /// `E_NOT_FOUND` if the folder no longer exists.
-pub(super) fn folder_of(trees: &mut Trees, found: &Found) -> Result<Rc<Folder>> {
+pub(super) fn folder_of(trees: &mut Trees, found: &SpecPlace) -> Result<Rc<Folder>> {
     let gone = || Error::new(Code::NotFound, format!("Spec '{}' no longer exists", found.qualified()));
     trees.open(&found.path)?.ok_or_else(gone)
 }

@@ -33,7 +33,7 @@ pub(super) struct Tree {
 
 /// The location of a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SpecPlace {
     /// The repository's name, or [`ROOT`].
     pub(super) repo: String,
     pub(super) name: String,
@@ -41,7 +41,7 @@ pub(super) struct Found {
     pub(super) is_archived: bool,
 }
 
-impl Found {
+impl SpecPlace {
     /// Returns the name with its repository: `api:login`.
     pub(super) fn qualified(&self) -> String {
         format!("{}:{}", self.repo, self.name)
@@ -106,7 +106,7 @@ impl Trees {
 
     /// Returns all specs, tree by tree: first the open ones by name, then the archived ones. Trees that cannot be read
     /// are skipped, and [`Trees::refused`] lists them.
-    pub(super) fn all(&mut self) -> Vec<Found> {
+    pub(super) fn all(&mut self) -> Vec<SpecPlace> {
         let mut all = Vec::new();
         for tree in self.trees.clone() {
             match self.specs(&tree) {
@@ -131,7 +131,7 @@ impl Trees {
     /// # Errors
     /// `E_NOT_FOUND` with the closest name; `E_INVALID_ARGUMENT` if several specs have the name, or if there is no such
     /// repository; `E_IO_INVALID_PATH` if the tree is outside the workspace.
-    pub(super) fn find(&mut self, wanted: &str) -> Result<Found> {
+    pub(super) fn find(&mut self, wanted: &str) -> Result<SpecPlace> {
         let (repo, name) = match wanted.split_once(':') {
             Some((repo, name)) => (Some(self.tree(repo)?), name),
             None => (None, wanted),
@@ -140,7 +140,7 @@ impl Trees {
             Some(tree) => self.specs(tree)?,
             None => self.all(),
         };
-        let mut exact: Vec<&Found> = all.iter().filter(|found| found.name == name).collect();
+        let mut exact: Vec<&SpecPlace> = all.iter().filter(|found| found.name == name).collect();
         if exact.is_empty() {
             exact = latest(all.iter().filter(|found| found.is_archived && found.plain_name() == name));
         }
@@ -151,7 +151,7 @@ impl Trees {
         }
     }
 
-    fn missing(&mut self, wanted: &str, name: &str, all: &[Found]) -> Error {
+    fn missing(&mut self, wanted: &str, name: &str, all: &[SpecPlace]) -> Error {
         if !wanted.contains(':') && !self.refused.is_empty() {
             return self.refused.swap_remove(0).1;
         }
@@ -161,13 +161,13 @@ impl Trees {
             .suggest(name, known, "`mcpkg spec list` lists the specs")
     }
 
-    fn specs(&mut self, tree: &Tree) -> Result<Vec<Found>> {
+    fn specs(&mut self, tree: &Tree) -> Result<Vec<SpecPlace>> {
         let mut found = self.in_folder(&tree.repo, &tree.changes, false)?;
         found.extend(self.in_folder(&tree.repo, &tree.changes.join(ARCHIVE), true)?);
         Ok(found)
     }
 
-    fn in_folder(&mut self, repo: &str, path: &Path, is_archived: bool) -> Result<Vec<Found>> {
+    fn in_folder(&mut self, repo: &str, path: &Path, is_archived: bool) -> Result<Vec<SpecPlace>> {
         let Some(folder) = self.open(path)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for name in folder.names()?.into_iter().take(MAX_SPECS) {
@@ -176,7 +176,7 @@ impl Trees {
             // Links and files are not specs.
             if !is_own && !text.starts_with('.') && is_folder(&folder, &name)? {
                 let (repo, name) = (repo.to_owned(), text.to_owned());
-                found.push(Found { repo, path: path.join(&name), name, is_archived });
+                found.push(SpecPlace { repo, path: path.join(&name), name, is_archived });
             }
         }
         Ok(found)
@@ -219,8 +219,8 @@ fn is_folder(folder: &Folder, name: &OsStr) -> Result<bool> {
 }
 
 /// Returns the last archived spec per repository, for specs with the same original name.
-fn latest<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
-    let mut latest: Vec<&Found> = Vec::new();
+fn latest<'f>(found: impl Iterator<Item = &'f SpecPlace>) -> Vec<&'f SpecPlace> {
+    let mut latest: Vec<&SpecPlace> = Vec::new();
     // The specs of a repository are sorted by name, and the names start with the date.
     for spec in found {
         match latest.last_mut() {
@@ -231,7 +231,7 @@ fn latest<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
     latest
 }
 
-fn ambiguous(name: &str, several: &[&Found]) -> Error {
+fn ambiguous(name: &str, several: &[&SpecPlace]) -> Error {
     let names: Vec<String> = several.iter().map(|found| found.qualified()).collect();
     Error::new(Code::InvalidArgument, format!("Several repositories have a spec '{name}': {}", names.join(", ")))
         .with_details(json!({ "spec": name, "choices": names }))
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_last_of_a_repository_is_meant() {
-        let found = |repo: &str, name: &str| Found {
+        let found = |repo: &str, name: &str| SpecPlace {
             repo: repo.to_owned(),
             name: name.to_owned(),
             path: PathBuf::new(),

@@ -82,7 +82,7 @@ impl Operation for Add {
             false => Some(Lock::take(context, &workspace.root, "worktree add")?),
         };
         let looked = parallel::each(&repos, |_, repo| look(context, &workspace, repo, &self.name, &branch));
-        let looked: Vec<Looked> = looked.into_iter().collect::<Result<_>>()?;
+        let looked: Vec<RepoPlan> = looked.into_iter().collect::<Result<_>>()?;
         if looked.iter().all(|looked| looked.is_there) {
             let message = format!("The worktree set '{}' already has all of these repositories", self.name);
             return Err(Error::new(Code::AlreadyExists, message)
@@ -123,7 +123,7 @@ impl Operation for Add {
 }
 
 /// The planned steps for one repository.
-struct Looked {
+struct RepoPlan {
     place: PathBuf,
     is_there: bool,
     /// The origin of the branch, in a word or two.
@@ -132,7 +132,7 @@ struct Looked {
     steps: Vec<Step>,
 }
 
-fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branch: &str) -> Result<Looked> {
+fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branch: &str) -> Result<RepoPlan> {
     let top = workspace.folder(repo)?;
     if git::own_folder(&top).is_none() {
         return Err(Error::new(Code::NotFound, format!("{}: there is no repository in `{}`", repo.name, repo.path))
@@ -147,7 +147,7 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
     let known = worktrees::list(&git)?;
     if let Some(there) = known.iter().find(|known| known.path == real && known.prunable.is_none()) {
         if there.branch.as_deref() == Some(&*full) {
-            return Ok(Looked { place, is_there: true, how: "already exists", refs: Vec::new(), steps: Vec::new() });
+            return Ok(RepoPlan { place, is_there: true, how: "already exists", refs: Vec::new(), steps: Vec::new() });
         }
         let is = there.branch.as_deref().unwrap_or("no branch");
         let is = is.strip_prefix("refs/heads/").unwrap_or(is);
@@ -199,7 +199,7 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
     };
     let path = relative(&workspace.root, &place);
     steps.push(Step::AddWorktree { repo: repo.name.clone(), folder, path, branch: branch.to_owned() });
-    Ok(Looked { place, is_there: false, how, refs: made, steps })
+    Ok(RepoPlan { place, is_there: false, how, refs: made, steps })
 }
 
 fn in_use(repo: &Repo, branch: &str, place: &Path) -> Error {

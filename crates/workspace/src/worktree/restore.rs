@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::set;
 use crate::completions::REMOVED;
 use crate::journal::{self, Plan};
-use crate::keep::{self, Kept};
+use crate::keep::{self, KeptRef};
 use crate::lock::Lock;
 use crate::manifest::Repo;
 use crate::parallel;
@@ -99,7 +99,7 @@ struct Remade {
 }
 
 /// Returns what the last removal of a set kept in each repository.
-fn newest<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<Vec<(&'w Repo, Kept)>> {
+fn newest<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<Vec<(&'w Repo, KeptRef)>> {
     let of_repos = parallel::each(&workspace.manifest.repos, |_, repo| {
         let folder = workspace.folder(repo)?;
         if git::folder(&folder).is_none() {
@@ -123,7 +123,7 @@ fn newest<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<
     Ok(kept)
 }
 
-fn remake(context: &Context, workspace: &Workspace, repo: &Repo, set: &str, kept: &Kept) -> Result<Remade> {
+fn remake(context: &Context, workspace: &Workspace, repo: &Repo, set: &str, kept: &KeptRef) -> Result<Remade> {
     let top = workspace.folder(repo)?;
     let git = Git::of(&top, &context.cancelled);
     let place = set::place(workspace, set, repo)?;
@@ -178,7 +178,7 @@ fn has_changes(git: &Git<'_>, head: &str, kept: &str) -> Result<bool> {
 }
 
 /// Refuses to restore onto a moved branch: the old files would revert the commits made since.
-fn moved(repo: &Repo, name: &str, kept: &Kept) -> Error {
+fn moved(repo: &Repo, name: &str, kept: &KeptRef) -> Error {
     let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
     Error::new(Code::FlowMoved, format!("{}: {branch} has been moved since the set was removed", repo.name))
         .with_details(json!({ "repo": repo.name, "branch": branch, "ref": kept.name }))

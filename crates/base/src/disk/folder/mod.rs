@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::attributes::Attributes;
-use super::{Found, failed};
+use super::{PathState, failed};
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::sha256;
@@ -106,18 +106,18 @@ impl Folder {
     }
 
     /// Returns what is at `name`, without following a link.
-    pub fn look(&self, name: &OsStr) -> Result<Found> {
-        let Some(entry) = self.entry(name)? else { return Ok(Found::Absent) };
+    pub fn look(&self, name: &OsStr) -> Result<PathState> {
+        let Some(entry) = self.entry(name)? else { return Ok(PathState::Absent) };
         let read = || match entry.kind {
             Kind::Link => {
                 let text = system::read_link(&self.handle, &self.path, name)?;
                 // A link whose target is not valid UTF-8 could not be restored.
-                Ok(text.into_string().map_or(Found::Other, Found::Link))
+                Ok(text.into_string().map_or(PathState::Other, PathState::Link))
             }
-            Kind::Folder | Kind::Other => Ok(Found::Other),
+            Kind::Folder | Kind::Other => Ok(PathState::Other),
             Kind::File => {
                 let bytes = file::read_open(system::open_file(&self.handle, &self.path, name)?, file::WHOLE)?;
-                Ok(Found::File { sha256: sha256::of(&bytes), bytes, mode: entry.mode })
+                Ok(PathState::File { sha256: sha256::of(&bytes), bytes, mode: entry.mode })
             }
         };
         read().map_err(|error| self.failed("read", name, error))

@@ -9,7 +9,7 @@ use super::setting::{HOOK, HOOK_OF_SUBMODULE, MERGE, PUSH, Setting};
 use super::{read, submodules};
 use crate::approved::{Approved, Kind};
 use crate::error::Result;
-use crate::git::folder::Kept;
+use crate::git::folder::Folders;
 use crate::process::Limits;
 use crate::sha256;
 
@@ -29,7 +29,7 @@ impl Named {
     /// # Errors
     /// `E_GIT_FAILED` if it is malformed, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`, `E_CANCELLED`.
     pub fn of(folder: &Path, limits: &Limits<'_>) -> Result<Self> {
-        let found = Kept::found_from(folder);
+        let found = Folders::found_from(folder);
         let Some(taken) = found.last() else { return Ok(Self::default()) };
         let place = taken.shared.canonicalize().unwrap_or_else(|_| taken.shared.clone());
         let mut named = Self { place, top: taken.top.clone(), settings: BTreeSet::new() };

@@ -8,7 +8,7 @@ use crate::cache::Cache;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::git::failure::{ended, failed};
-use crate::git::folder::Kept;
+use crate::git::folder::Folders;
 use crate::git::paths::parts;
 use crate::process::{Environment, Limits, Program};
 use crate::sha256::{self, Sha};
@@ -42,7 +42,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Adds the settings of a repository that name programs.
-pub(super) fn settings(kept: &Kept, limits: &Limits<'_>, found: &mut BTreeSet<Setting>) -> Result<()> {
+pub(super) fn settings(kept: &Folders, limits: &Limits<'_>, found: &mut BTreeSet<Setting>) -> Result<()> {
     let mut all = Vec::new();
     for path in [kept.shared.join("config"), kept.own.join("config.worktree")] {
         take(&path, DEPTH, limits, &mut all)?;
@@ -56,7 +56,7 @@ const WORKTREE: &str = "core.worktree";
 
 /// Whether `core.worktree` points to a folder other than the one where the repository was found. Returns false for a
 /// submodule with an unknown folder.
-fn is_elsewhere(kept: &Kept, value: &str) -> bool {
+fn is_elsewhere(kept: &Folders, value: &str) -> bool {
     let Some(top) = &kept.top else { return !kept.is_submodule };
     let same = |one: &Path, other: &Path| matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other);
     !same(top, &kept.own.join(value))

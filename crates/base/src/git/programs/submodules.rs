@@ -10,7 +10,7 @@ use memchr::memmem;
 use crate::error::Result;
 use crate::file;
 use crate::git::failure::{ended, failed, printed};
-use crate::git::folder::Kept;
+use crate::git::folder::Folders;
 use crate::git::paths::{parts, path};
 use crate::git::plain::plain;
 use crate::process::Limits;
@@ -31,7 +31,7 @@ const LINK: &[u8] = b"link";
 ///
 /// # Errors
 /// The errors of git: `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_CANCELLED`.
-pub(super) fn of(kept: &Kept, limits: &Limits<'_>) -> Result<Vec<Kept>> {
+pub(super) fn of(kept: &Folders, limits: &Limits<'_>) -> Result<Vec<Folders>> {
     let mut found = Vec::new();
     for modules in [kept.own.join("modules"), kept.shared.join("modules")] {
         below(&modules, DEPTH, &mut found);
@@ -41,10 +41,10 @@ pub(super) fn of(kept: &Kept, limits: &Limits<'_>) -> Result<Vec<Kept>> {
     Ok(found)
 }
 
-fn below(folder: &Path, depth: usize, found: &mut Vec<Kept>) {
+fn below(folder: &Path, depth: usize, found: &mut Vec<Folders>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        found.extend(Kept::of_submodule(&path));
+        found.extend(Folders::of_submodule(&path));
         if depth > 0 && path.is_dir() && !path.ends_with("objects") && !path.ends_with("refs") {
             below(&path, depth - 1, found);
         }
@@ -52,10 +52,10 @@ fn below(folder: &Path, depth: usize, found: &mut Vec<Kept>) {
 }
 
 /// Adds the submodules listed in the index of a work tree.
-fn linked(kept: &Kept, depth: usize, limits: &Limits<'_>, found: &mut Vec<Kept>) -> Result<()> {
+fn linked(kept: &Folders, depth: usize, limits: &Limits<'_>, found: &mut Vec<Folders>) -> Result<()> {
     let Some(top) = &kept.top else { return Ok(()) };
     for name in names(top, &kept.own.join("index"), limits)? {
-        let Some(submodule) = Kept::below(&top.join(name)) else { continue };
+        let Some(submodule) = Folders::below(&top.join(name)) else { continue };
         if depth > 0 && !found.contains(&submodule) {
             found.push(submodule.clone());
             linked(&submodule, depth - 1, limits, found)?;

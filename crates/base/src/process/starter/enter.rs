@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::{own, protocol};
 use crate::process::cgroup::{self, Cgroup};
-use crate::process::{Program, found};
+use crate::process::{Program, full_path};
 
 /// Returns the command that enters the control group, if there is one, and then becomes `program`.
 ///
@@ -19,7 +19,7 @@ pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
     let folders = cgroup.folders();
     let words = [OsString::from(protocol::ENTER), OsString::from(folders.len().to_string())];
     let folders = folders.iter().map(|folder| folder.clone().into_os_string());
-    Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([found(program.as_ref())]))
+    Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([full_path(program.as_ref())]))
 }
 
 /// Enters the groups, and then replaces this process with the program. Only call this while the process has a single

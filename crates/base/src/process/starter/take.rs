@@ -19,11 +19,11 @@ const DEEPEST: usize = 32;
 /// The system's error if reading an opened file fails or the other side cannot be reached.
 pub(super) fn take(channel: &mut UnixStream, output: &Output) -> io::Result<()> {
     let (allowed, most) = (Allowance::of(Some(output)), output.files + 8 * MOST_LEFT_OUT);
-    Taken { channel, allowed, links: output.links, most }.take(output)
+    Collection { channel, allowed, links: output.links, most }.take(output)
 }
 
 /// The progress of collecting files from a folder.
-struct Taken<'a> {
+struct Collection<'a> {
     channel: &'a mut UnixStream,
     allowed: Allowance,
     links: bool,
@@ -31,7 +31,7 @@ struct Taken<'a> {
     most: usize,
 }
 
-impl Taken<'_> {
+impl Collection<'_> {
     /// Sends the files of a folder. Something may still be writing there, so links are not followed, and pipes are not
     /// waited for.
     fn take(&mut self, output: &Output) -> io::Result<()> {

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use memchr::{memchr, memmem};
 
 use super::prefixes::{CLEAR, FIRST, VAGUE, rest_of};
-use super::span::{Found, is_boundary};
+use super::span::{Matches, is_boundary};
 
 /// The `Authorization` schemes with credentials that are recognized without a preceding `Authorization`.
 const SCHEMES: &[&str] = &["bearer", "basic"];
@@ -38,7 +38,7 @@ const WEBHOOKS: [&str; 5] = [
 const HOSTS: [&str; 3] = ["@tcp(", "@unix(", "@//"];
 
 /// Finds the tokens in a text.
-pub fn find(text: &str, found: &mut Found) {
+pub fn find(text: &str, found: &mut Matches) {
     let bytes = text.as_bytes();
     let mut word = Word::default();
     let mut at = 0;
@@ -61,7 +61,7 @@ pub fn find(text: &str, found: &mut Found) {
 }
 
 /// Finds the secret parts of webhook URLs, and the passwords in connection strings.
-fn addresses(text: &str, found: &mut Found) {
+fn addresses(text: &str, found: &mut Matches) {
     let is_in_path = |c: char| is_in_word(c) || matches!(c, '/' | '@' | '%' | '~' | '=');
     for webhook in WEBHOOKS {
         let mut until = 0;

@@ -23,7 +23,7 @@ use std::ops::Range;
 pub(super) use harmless::is_harmless_in_list;
 pub(super) use prefixes::{ACCESS_KEY, ACCESS_KEY_ID, rest_of as rest_of_token};
 
-use span::{Found, Span};
+use span::{Matches, Span};
 
 use super::HIDDEN;
 
@@ -32,17 +32,17 @@ const LONGEST_LINE: usize = 1 << 10;
 
 /// Hides the secrets with a known format.
 pub(super) fn hidden_in(text: &str) -> Cow<'_, str> {
-    without(text, found(text).spans)
+    without(text, matches_in(text).spans)
 }
 
 /// Returns the first position from which more text could still change the redaction.
 pub(super) fn open_in(text: &str) -> Option<usize> {
-    found(text).open
+    matches_in(text).open
 }
 
 /// Like [`hidden_in`], for a truncated text. Also hides its last word if that could be the start of a token.
 pub(super) fn hidden_in_beginning(text: &str) -> String {
-    let mut spans = found(text).spans;
+    let mut spans = matches_in(text).spans;
     spans.extend(known::begun_at_end(text).map(Span::from));
     without(text, spans).into_owned()
 }
@@ -50,7 +50,7 @@ pub(super) fn hidden_in_beginning(text: &str) -> String {
 /// Like [`hidden_in`], for a text without its beginning. Also hides the first line, because the name of a secret may be missing
 /// before it. If that line is long, only its first word is hidden. Also hides what may be the rest of a private key.
 pub(super) fn hidden_in_end(text: &str) -> String {
-    let mut spans = found(text).spans;
+    let mut spans = matches_in(text).spans;
     let word = first_word(text);
     let near = &text.as_bytes()[word.start..text.len().min(word.start + LONGEST_LINE)];
     let line = memchr::memchr(b'\n', near).filter(|_| !word.is_empty()).map_or(word.end, |size| word.start + size);
@@ -71,8 +71,8 @@ fn is_delimiter(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | '<' | '>')
 }
 
-fn found(text: &str) -> Found {
-    let mut found = Found::default();
+fn matches_in(text: &str) -> Matches {
+    let mut found = Matches::default();
     private_key::find(text, &mut found);
     named::find(text, &mut found);
     options::find(text, &mut found);

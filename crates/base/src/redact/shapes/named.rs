@@ -3,11 +3,11 @@
 use memchr::{memchr3_iter, memmem};
 
 use super::name::Name;
-use super::span::Found;
+use super::span::Matches;
 use super::value::Values;
 
 /// Finds the values after names of secrets in a text.
-pub fn find(text: &str, found: &mut Found) {
+pub fn find(text: &str, found: &mut Matches) {
     let bytes = text.as_bytes();
     let mut values = Values::new(text);
     for at in memchr3_iter(b'=', b':', b'>', bytes) {

@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use super::harmless::{ends_value, is_harmless, is_harmless_beginning};
 use super::quotes::Quote;
-use super::span::{Found, is_boundary};
+use super::span::{Matches, is_boundary};
 use crate::redact::names::{is_secret_name, may_be_secret};
 
 /// Options of `curl` that take a name and password.
@@ -15,7 +15,7 @@ const USERS: [&str; 3] = ["-u ", "--user ", "--proxy-user "];
 const COMMAND: usize = 400;
 
 /// Finds the secret values of options.
-pub fn find(text: &str, found: &mut Found) {
+pub fn find(text: &str, found: &mut Matches) {
     let bytes = text.as_bytes();
     let mut until = 0;
     for at in memmem::find_iter(bytes, b"--").filter(|at| is_boundary(bytes, *at)) {
@@ -55,7 +55,7 @@ pub fn find(text: &str, found: &mut Found) {
 }
 
 /// Finds the passwords given to `curl` together with a user name.
-fn users(text: &str, found: &mut Found) {
+fn users(text: &str, found: &mut Matches) {
     for option in USERS {
         for at in memmem::find_iter(text.as_bytes(), option).filter(|at| text[..*at].ends_with(' ')) {
             let before = &text[text.floor_char_boundary(at.saturating_sub(COMMAND))..at];
@@ -77,7 +77,7 @@ fn users(text: &str, found: &mut Found) {
 }
 
 /// Finds the passwords in a `.netrc`: `machine HOST login NAME password WORD`.
-fn netrc(text: &str, found: &mut Found) {
+fn netrc(text: &str, found: &mut Matches) {
     const PASSWORD: &str = " password ";
     for at in memmem::find_iter(text.as_bytes(), PASSWORD) {
         let before = &text[text.floor_char_boundary(at.saturating_sub(COMMAND))..at];

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use memchr::memmem;
 
-use super::span::Found;
+use super::span::Matches;
 
 /// The start of the line before a key.
 const BEGIN: &str = "-----BEGIN ";
@@ -45,7 +45,7 @@ const LONGEST_LINE: usize = 1 << 10;
 const HEADERS: [&str; 5] = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:"];
 
 /// Finds the private keys in a text.
-pub fn find(text: &str, found: &mut Found) {
+pub fn find(text: &str, found: &mut Matches) {
     let mut from = 0;
     while let Some(start) = memmem::find(&text.as_bytes()[from..], BEGIN.as_bytes()).map(|at| from + at) {
         from = start + BEGIN.len();
@@ -76,7 +76,7 @@ pub fn find(text: &str, found: &mut Found) {
 }
 
 /// Finds private keys that are base64-encoded together with their first and last lines.
-fn encoded(text: &str, found: &mut Found) {
+fn encoded(text: &str, found: &mut Matches) {
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let mut until = 0;
     for start in memmem::find_iter(text.as_bytes(), ENCODED) {
@@ -94,7 +94,7 @@ fn encoded(text: &str, found: &mut Found) {
 }
 
 /// Hides a part of a text and the base64 lines after it.
-fn hide_lines(text: &str, mut range: std::ops::Range<usize>, start: usize, found: &mut Found) {
+fn hide_lines(text: &str, mut range: std::ops::Range<usize>, start: usize, found: &mut Matches) {
     if text[range.end..].is_empty() || text[range.end..].starts_with(['\n', '\r', '\\']) {
         let (size, goes_on) = body(&text[range.end..]);
         range.end += size;

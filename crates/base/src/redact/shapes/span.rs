@@ -17,14 +17,14 @@ impl From<Range<usize>> for Span {
 
 /// The results of all passes over a text.
 #[derive(Default)]
-pub struct Found {
+pub struct Matches {
     /// The parts to hide.
     pub spans: Vec<Span>,
     /// The first position from which more text could still change the redaction.
     pub open: Option<usize>,
 }
 
-impl Found {
+impl Matches {
     /// Adds a part of the text to hide.
     pub fn hide(&mut self, range: Range<usize>) {
         self.spans.push(range.into());

@@ -6,7 +6,7 @@ use super::harmless::{ends_value, is_code, is_harmless, is_harmless_beginning, i
 use super::known::is_name_and_password;
 use super::name::{Name, after_blanks};
 use super::quotes::Quote;
-use super::span::{Found, Span};
+use super::span::{Matches, Span};
 
 /// The longest value of several lines, in bytes.
 const LONGEST: usize = 16 << 10;
@@ -38,13 +38,13 @@ impl<'t> Values<'t> {
         Self { text, until: 0, word: (0, 0) }
     }
 
-    fn hide_to(&mut self, start: usize, end: usize, found: &mut Found) {
+    fn hide_to(&mut self, start: usize, end: usize, found: &mut Matches) {
         self.until = end;
         found.hide(start..end);
     }
 
     /// Hides the value after a separator that ends at `after`.
-    pub fn hide(&mut self, after: usize, name: &Name<'_>, found: &mut Found) {
+    pub fn hide(&mut self, after: usize, name: &Name<'_>, found: &mut Matches) {
         let (text, bytes) = (self.text, self.text.as_bytes());
         if bytes[after - 1] == b'>' && bytes[after - 2] != b'=' {
             return self.element(after, name, found);
@@ -86,7 +86,7 @@ impl<'t> Values<'t> {
     }
 
     /// Like [`Values::hide`], for a percent-encoded separator, as in a URL inside another one.
-    pub fn hide_encoded(&mut self, at: usize, name: &Name<'_>, found: &mut Found) {
+    pub fn hide_encoded(&mut self, at: usize, name: &Name<'_>, found: &mut Matches) {
         let is_kept = name.is_auth() || name.is_number() || is_harmless_beginning(&self.text[at..]);
         if is_kept || self.quoted(at, name, found) {
             return;
@@ -100,7 +100,7 @@ impl<'t> Values<'t> {
     }
 
     /// Hides a value in quotes; returns whether there are quotes.
-    fn quoted(&mut self, at: usize, name: &Name<'_>, found: &mut Found) -> bool {
+    fn quoted(&mut self, at: usize, name: &Name<'_>, found: &mut Matches) -> bool {
         let (text, bytes) = (self.text, self.text.as_bytes());
         let slashes = bytes[at..].iter().take_while(|byte| **byte == b'\\').count();
         let quote = match Quote::begins(bytes, at) {
@@ -161,7 +161,7 @@ impl<'t> Values<'t> {
     }
 
     /// Hides the text of an XML element.
-    fn element(&mut self, after: usize, name: &Name<'_>, found: &mut Found) {
+    fn element(&mut self, after: usize, name: &Name<'_>, found: &mut Matches) {
         let near = &self.text[after..self.text.floor_char_boundary(after + LONGEST).max(after)];
         let Some(size) = memchr(b'<', near.as_bytes()) else {
             // A value of several lines starts on a new line.
@@ -182,7 +182,7 @@ impl<'t> Values<'t> {
     }
 
     /// Hides the strings of a list, except names and types.
-    fn list(&mut self, at: usize, name: &Name<'_>, found: &mut Found) {
+    fn list(&mut self, at: usize, name: &Name<'_>, found: &mut Matches) {
         let bytes = self.text.as_bytes();
         let mut at = at;
         let most = (at + LONGEST).min(bytes.len());
@@ -221,7 +221,7 @@ impl<'t> Values<'t> {
     }
 
     /// Hides a text of several lines in triple quotes.
-    fn lines_in(&mut self, quotes: &str, start: usize, name: &Name<'_>, found: &mut Found) {
+    fn lines_in(&mut self, quotes: &str, start: usize, name: &Name<'_>, found: &mut Matches) {
         let near = &self.text[start..self.text.floor_char_boundary(start + LONGEST).max(start)];
         let end = near.find(quotes);
         if end.is_none() && near.len() < LONGEST - 4 {
@@ -236,7 +236,7 @@ impl<'t> Values<'t> {
     }
 
     /// Hides the lines of a YAML block below a name: those that are indented more than the name's line.
-    fn block(&mut self, at: usize, name: &Name<'_>, found: &mut Found) {
+    fn block(&mut self, at: usize, name: &Name<'_>, found: &mut Matches) {
         let own = indent(self.text, name.start);
         let (mut start, mut end, mut line) = (None, 0, next_line(self.text, at));
         loop {
@@ -263,7 +263,7 @@ impl<'t> Values<'t> {
 
     /// Hides the value on the line below a name that ends its line: a quoted text, or, in YAML, one word that is
     /// indented more.
-    fn below(&mut self, at: usize, name: &Name<'_>, is_colon: bool, found: &mut Found) {
+    fn below(&mut self, at: usize, name: &Name<'_>, is_colon: bool, found: &mut Matches) {
         let line = next_line(self.text, at);
         if line >= self.text.len() {
             found.goes_on(name.start);

@@ -1,6 +1,6 @@
 //! Finds the rest of a secret on the next lines, if a program wraps its lines.
 
-use super::span::Found;
+use super::span::Matches;
 
 /// The minimum width of a line that counts as wrapped.
 const NARROWEST: usize = 60;
@@ -13,7 +13,7 @@ const SHORTEST: usize = 16;
 const MOST: usize = 64;
 
 /// Hides the lines in which the secrets found so far continue.
-pub fn find(text: &str, found: &mut Found) {
+pub fn find(text: &str, found: &mut Matches) {
     let mut more = Vec::new();
     let mut open = None;
     for span in &found.spans {

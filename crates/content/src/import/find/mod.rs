@@ -31,7 +31,7 @@ pub struct Root {
 
 /// A file that has not been read yet.
 pub struct Candidate {
-    /// The index of the file's root in [`Found::roots`].
+    /// The index of the file's root in [`Inventory::roots`].
     pub root: usize,
     /// The path relative to its root, with `/` separators.
     pub relative: String,
@@ -54,7 +54,7 @@ pub struct FolderLink {
 
 /// Everything at and below the paths that the user named. Files are sorted by their paths on disk.
 #[derive(Default)]
-pub struct Found {
+pub struct Inventory {
     pub roots: Vec<Root>,
     pub candidates: BTreeMap<PathBuf, Candidate>,
     pub folder_links: BTreeMap<PathBuf, FolderLink>,
@@ -66,8 +66,8 @@ pub struct Found {
 }
 
 /// Finds the files at and below `paths`. The database is left out. `all` includes ignored files.
-pub fn find(paths: &[PathBuf], all: bool, context: &Context) -> Result<Found> {
-    let mut found = Found::default();
+pub fn find(paths: &[PathBuf], all: bool, context: &Context) -> Result<Inventory> {
+    let mut found = Inventory::default();
     for path in paths {
         found.gather(path, all)?;
     }
@@ -79,7 +79,7 @@ pub fn find(paths: &[PathBuf], all: bool, context: &Context) -> Result<Found> {
 const BY_PATHS: &str = "if you remove the manifest, mcpkg imports the folder by its paths alone, without the \
     names, URIs and descriptions that the manifest lists";
 
-impl Found {
+impl Inventory {
     /// Adds everything at and below `path`. Entries that were added before stay unchanged.
     fn gather(&mut self, path: &Path, all: bool) -> Result<()> {
         let failed = |error| Error::file("read", path, error);

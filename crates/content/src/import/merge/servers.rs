@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::import::place::servers::{Found, covers};
+use crate::import::place::servers::{ServerInFile, covers};
 use crate::item::server::Server;
 use mcpkg_base::clock::{Clock, Millis};
 use mcpkg_base::error::{Code, Error, Result};
@@ -35,8 +35,8 @@ impl Action {
 }
 
 /// Returns the action for each server. A server that differs is updated if `update` is set; otherwise it is a conflict.
-pub fn plan(db: &Db<'_>, project: &Project, found: &[Found], update: bool) -> Result<Vec<Action>> {
-    let action = |Found { server, .. }: &Found| {
+pub fn plan(db: &Db<'_>, project: &Project, found: &[ServerInFile], update: bool) -> Result<Vec<Action>> {
+    let action = |ServerInFile { server, .. }: &ServerInFile| {
         let Some(there) = servers::find(db, project.id, &server.name)? else { return Ok(Action::Create) };
         let known = Server {
             name: there.name.clone(),
@@ -54,7 +54,7 @@ pub fn plan(db: &Db<'_>, project: &Project, found: &[Found], update: bool) -> Re
 }
 
 /// Fails with `E_IMPORT_CONFLICT` if the plan has conflicts, and lists all of them.
-pub fn refuse_conflicts(found: &[Found], actions: &[Action]) -> Result<()> {
+pub fn refuse_conflicts(found: &[ServerInFile], actions: &[Action]) -> Result<()> {
     let conflicts = found.iter().zip(actions).filter(|(_, action)| matches!(action, Action::Conflict));
     let named: Vec<String> = conflicts
         .map(|(found, _)| format!("MCP server '{}' ({}): it differs", found.server.name, found.file))
@@ -74,10 +74,10 @@ pub fn apply(
     project: &Project,
     clock: &Clock,
     now: Millis,
-    found: &[Found],
+    found: &[ServerInFile],
     actions: &[Action],
 ) -> Result<()> {
-    for (Found { server, .. }, action) in found.iter().zip(actions) {
+    for (ServerInFile { server, .. }, action) in found.iter().zip(actions) {
         let Server { name, definition, origin, enabled } = server.clone();
         match action {
             Action::Create => {
@@ -106,12 +106,12 @@ pub fn sentence(actions: &[Action]) -> Option<String> {
 pub const WORD: &str = "mcp server";
 
 /// Returns a line about a server: its file, and what would happen to it.
-pub fn line(found: &Found, action: &Action) -> String {
+pub fn line(found: &ServerInFile, action: &Action) -> String {
     format!("{}: {} {WORD} {}", found.file, action.word(), found.server.name)
 }
 
-pub fn data(found: &[Found], actions: &[Action]) -> Value {
-    let one = |(Found { server, file }, action): (&Found, &Action)| {
+pub fn data(found: &[ServerInFile], actions: &[Action]) -> Value {
+    let one = |(ServerInFile { server, file }, action): (&ServerInFile, &Action)| {
         json!({
             "action": action.word(),
             "name": server.name,

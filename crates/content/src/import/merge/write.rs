@@ -2,7 +2,7 @@
 
 use super::bulk::Bulk;
 use super::{Action, Update, apply, plan, refuse_conflicts, servers};
-use crate::import::place::servers::Found;
+use crate::import::place::servers::ServerInFile;
 use crate::import::recognise::cancelled;
 use crate::item::Item;
 use crate::same::record::{self, Duplicates};
@@ -15,7 +15,7 @@ use mcpkg_store::{Db, events, links};
 #[derive(Clone, Copy)]
 pub struct Content<'c> {
     pub items: &'c [Item],
-    pub servers: &'c [Found],
+    pub servers: &'c [ServerInFile],
     pub duplicates: Duplicates<'c>,
     pub update: Update,
 }

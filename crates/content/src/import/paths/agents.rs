@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use mcpkg_agents::agents::imports::{Also, At, InPlugins, Kept};
+use mcpkg_agents::agents::imports::{AgentOnlyFile, Also, At, InPlugins};
 use mcpkg_agents::agents::places::{Commands, OwnInstructions};
 use mcpkg_agents::agents::{ALL, Agent, cline};
 use mcpkg_store::agent_files::Kind;
@@ -184,7 +184,7 @@ pub fn for_agent(parts: &[&str], in_plugin: impl Fn(&[&str]) -> bool) -> Option<
         At::In(names, folders) => names.contains(name) && folders.contains(&last),
         At::Anywhere(names) => names.contains(name),
     };
-    let find = |is_wanted: &dyn Fn(&Kept) -> bool| {
+    let find = |is_wanted: &dyn Fn(&AgentOnlyFile) -> bool| {
         ALL.iter().find_map(|agent| {
             let found = agent.imports.kept.iter().find(|kept| is_wanted(kept) && lies(kept.at))?;
             Some((found.kind, agent.id))

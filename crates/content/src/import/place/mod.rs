@@ -30,13 +30,13 @@ use mcpkg_store::modules::Applies;
 use mcpkg_store::prompts::Attributes;
 use mcpkg_store::resources;
 use names::Names;
-use servers::{Found, Servers};
+use servers::{ServerInFile, Servers};
 
 /// The items of an import.
 #[derive(Debug, Default)]
 pub struct Placed {
     pub items: Vec<Item>,
-    pub servers: Vec<Found>,
+    pub servers: Vec<ServerInFile>,
     /// Files that become an item only in part, so that writing the item would not restore the file.
     pub partial: Vec<String>,
     /// Files that are not imported because a different file already has the URI or name that they need.

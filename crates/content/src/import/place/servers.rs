@@ -8,7 +8,7 @@ use mcpkg_store::servers::Definition;
 
 /// A server, and the file that contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ServerInFile {
     pub server: Server,
     pub file: String,
 }
@@ -16,7 +16,7 @@ pub struct Found {
 /// The servers that were collected so far. Their names are unique.
 #[derive(Debug, Default)]
 pub struct Servers {
-    found: Vec<Found>,
+    found: Vec<ServerInFile>,
     names: HashSet<String>,
     /// The number of servers that a manifest lists. They come first in `found`.
     listed: usize,
@@ -27,7 +27,8 @@ impl Servers {
     pub fn listed(servers: Vec<Server>) -> Self {
         let names = servers.iter().map(|server| server.name.clone()).collect();
         let listed = servers.len();
-        let found = servers.into_iter().map(|server| Found { server, file: manifest::FILE.to_owned() }).collect();
+        let found =
+            servers.into_iter().map(|server| ServerInFile { server, file: manifest::FILE.to_owned() }).collect();
         Self { found, names, listed }
     }
 
@@ -36,8 +37,10 @@ impl Servers {
     pub fn add(&mut self, mut server: Server, file: &str, origins: &[String]) {
         let entry = server.name.clone();
         let is_own =
-            |found: &&mut Found| found.server.origin.path == server.origin.path && found.server.entry() == entry;
-        if let Some(Found { server: listed, file: listed_in }) = self.found[..self.listed].iter_mut().find(is_own) {
+            |found: &&mut ServerInFile| found.server.origin.path == server.origin.path && found.server.entry() == entry;
+        if let Some(ServerInFile { server: listed, file: listed_in }) =
+            self.found[..self.listed].iter_mut().find(is_own)
+        {
             // The manifest lists the complete server, because the agent's file may not be able to express everything. But if
             // the two differ in something that the file can express, somebody edited the file, and the file takes precedence.
             if !covers(&without_inputs(listed), &without_inputs(&server)) {
@@ -46,7 +49,7 @@ impl Servers {
             }
             return;
         }
-        for (at, Found { server: other, file: first }) in self.found.iter_mut().enumerate() {
+        for (at, ServerInFile { server: other, file: first }) in self.found.iter_mut().enumerate() {
             if other.origin.entry.as_ref().unwrap_or(&other.name) != &entry {
                 continue;
             }
@@ -72,13 +75,13 @@ impl Servers {
         let names = &mut self.names;
         server.name =
             name::names(letters(&entry), origins, file).find(|name| names.insert(name.clone())).unwrap_or_default();
-        self.found.push(Found { server, file: file.to_owned() });
+        self.found.push(ServerInFile { server, file: file.to_owned() });
     }
 
     /// Returns all servers. Forgets the name of an entry if it equals the server's name.
-    pub fn finish(self) -> Vec<Found> {
+    pub fn finish(self) -> Vec<ServerInFile> {
         let mut found = self.found;
-        for Found { server, .. } in &mut found {
+        for ServerInFile { server, .. } in &mut found {
             if server.origin.entry.as_ref() == Some(&server.name) {
                 server.origin.entry = None;
             }

@@ -9,7 +9,7 @@ use crate::item::{File, server::Server};
 use mcpkg_agents::agents;
 use mcpkg_agents::servers::dialect::Dialect;
 use mcpkg_agents::servers::document::{Document, Fault, Format};
-use mcpkg_agents::servers::intake::Taken;
+use mcpkg_agents::servers::intake::Intake;
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::Result;
 use mcpkg_base::redact::holds_token;
@@ -66,7 +66,7 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
     if is_manifest && !holds_servers(&dialect, &text) {
         return whole(file, is.kind, secrets);
     }
-    let Taken { servers: entries, text: after, notes } = match dialect.take_in(&text, secrets) {
+    let Intake { servers: entries, text: after, notes } = match dialect.take_in(&text, secrets) {
         Ok(taken) => taken,
         Err(fault) => return Ok(Err(at(fault))),
     };

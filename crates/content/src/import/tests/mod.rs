@@ -1,8 +1,8 @@
 //! Tests import and export on real folders and databases.
 
 mod accounts;
+mod agent_files;
 mod hostile;
-mod kept;
 mod large;
 mod layouts;
 mod round_trip;

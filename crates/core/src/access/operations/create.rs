@@ -118,7 +118,7 @@ impl Operation for Create {
             Ok((made, project, first))
         });
         let (made, project, first) = made.map_err(|error| match error.code() {
-            Code::AlreadyExists => taken(context, &self.name, author.now, error),
+            Code::AlreadyExists => name_taken(context, &self.name, author.now, error),
             _ => error,
         })?;
         let reach = match &project {
@@ -178,7 +178,7 @@ fn tools(domains: Domains, read_only: bool) -> String {
 }
 
 /// Adds a hint to the error for a name that is taken. The hint depends on the state of the existing key.
-fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
+fn name_taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     let found = context.store.read(|db| {
         let key = access::get(db, name)?;
         Ok((project_name(db, key.project)?, key))

@@ -8,4 +8,4 @@
 pub(super) mod operation;
 mod plan;
 
-pub use plan::{Asked, Later, Line, Preview, Status, preview};
+pub use plan::{EventFilter, Later, Line, Preview, Status, preview};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Asked, Preview, Status, preview};
+use super::{EventFilter, Preview, Status, preview};
 use crate::database::GROUP;
 use crate::database::events::{project, since};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
@@ -75,7 +75,7 @@ impl Operation for Undo {
         if let Some(done) = self.alone(context)? {
             return Ok(done);
         }
-        let asked = Asked {
+        let asked = EventFilter {
             since: self.since.as_deref().map(|text| since(context, text)).transpose()?,
             events: self.events,
             by: self.by,
@@ -91,7 +91,7 @@ impl Operation for Undo {
         (context.ask)(Body::Table(table(&shown)), &question)?;
         // Undo only the events that were shown: the agent may have made more changes while the question was open.
         let seqs: Vec<i64> = shown.changes.iter().map(|line| line.event).collect();
-        let again = Asked { events: seqs, except: asked.except.clone(), ..Asked::default() };
+        let again = EventFilter { events: seqs, except: asked.except.clone(), ..EventFilter::default() };
         let (done, seq) = context.store.write(|db| {
             let now = preview(context, db, &again)?;
             if now.count(Status::In) == 0 {
@@ -117,7 +117,7 @@ impl Undo {
     }
 }
 
-fn reply(preview: &Preview, asked: &Asked, seq: Option<i64>) -> Reply {
+fn reply(preview: &Preview, asked: &EventFilter, seq: Option<i64>) -> Reply {
     let [undone, stopped, out] = [Status::In, Status::Stop, Status::Out].map(|status| preview.count(status));
     let mut sentence = match (seq, undone, stopped + out) {
         (Some(_), ..) => format!("Undid {}", plural::count(undone, "change")),

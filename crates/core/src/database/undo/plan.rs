@@ -12,7 +12,7 @@ use mcpkg_store::{Change, Db};
 
 /// The events to undo: those in `events` or, if it is empty, all that match the other fields.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct EventFilter {
     pub events: Vec<i64>,
     pub by: Option<String>,
     pub since: Option<Millis>,
@@ -107,7 +107,7 @@ struct Item {
 ///
 /// # Errors
 /// `E_NOT_FOUND` for an event that does not exist.
-pub fn preview(context: &Context, db: &Db<'_>, asked: &Asked) -> Result<Preview> {
+pub fn preview(context: &Context, db: &Db<'_>, asked: &EventFilter) -> Result<Preview> {
     let events = selected(db, asked)?;
     let mine: Vec<i64> = events.iter().map(|event| event.seq).filter(|seq| !asked.except.contains(seq)).collect();
     let mut planner = Planner { context, db, mine, items: BTreeMap::new(), lines: Vec::new() };
@@ -118,10 +118,10 @@ pub fn preview(context: &Context, db: &Db<'_>, asked: &Asked) -> Result<Preview>
 }
 
 /// Returns the events to undo, oldest first.
-fn selected(db: &Db<'_>, asked: &Asked) -> Result<Vec<Event>> {
+fn selected(db: &Db<'_>, asked: &EventFilter) -> Result<Vec<Event>> {
     let mut events = Vec::new();
     if asked.events.is_empty() {
-        let Asked { by, session, project, .. } = asked;
+        let EventFilter { by, session, project, .. } = asked;
         let (actor, session, project) = (by.as_deref(), session.as_deref(), project.as_deref());
         let filter = Filter { after: Some(0), actor, since: asked.since, project, session };
         events = events::filtered(db, &filter, usize::MAX)?;
@@ -153,7 +153,7 @@ struct Planner<'a, 'c> {
 }
 
 impl Planner<'_, '_> {
-    fn event(&mut self, event: &Event, asked: &Asked) -> Result<()> {
+    fn event(&mut self, event: &Event, asked: &EventFilter) -> Result<()> {
         let out = |why: String| {
             let name = event.subject_name.as_deref().unwrap_or(&event.subject);
             (line(event, name.to_owned(), Status::Out, why), None)

@@ -18,7 +18,7 @@ use semver::Version;
 use self::root::{JSON, Root};
 use super::facts::Facts;
 use super::latest::counting;
-use super::query::{Found, Query};
+use super::query::{Query, SearchResult};
 use super::registry::Registry;
 use super::registry::{MAX_ARCHIVE, MAX_ATTESTATION, MAX_ATTESTATIONS};
 use super::tool::{Listed, Publication, ToolInfo, VersionInfo};
@@ -94,11 +94,11 @@ impl<'c> Directory<'c> {
 }
 
 impl Registry for Directory<'_> {
-    fn search(&self, query: &Query) -> Result<Found> {
+    fn search(&self, query: &Query) -> Result<SearchResult> {
         self.root.check()?;
         let stale = self.refresh()?;
         let (hits, total) = self.context.store.read(|db| query.in_database(db, &self.name))?;
-        Ok(Found { hits, total, checked_at: self.context.clock.now(), stale })
+        Ok(SearchResult { hits, total, checked_at: self.context.clock.now(), stale })
     }
 
     fn info(&self, name: &Name) -> Result<ToolInfo> {

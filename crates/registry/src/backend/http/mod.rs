@@ -17,7 +17,7 @@ use self::answers::Attestation;
 use self::client::{Answer, Bounds, Client, Payload};
 use self::multipart::Form;
 use super::facts::one_line;
-use super::query::{Found, Query};
+use super::query::{Query, SearchResult};
 use super::registry::Registry;
 use super::registry::{MAX_ATTESTATION, MAX_ATTESTATIONS};
 use super::tool::{Publication, ToolInfo, VersionInfo};
@@ -207,11 +207,11 @@ fn release(name: &Name, version: &Version) -> String {
 }
 
 impl Registry for Http<'_> {
-    fn search(&self, query: &Query) -> Result<Found> {
+    fn search(&self, query: &Query) -> Result<SearchResult> {
         let (answer, checked_at, stale) = self.searched(query)?;
         let read = answers::search(&answer, query.limit);
         let (hits, total) = read.ok_or_else(|| self.client.malformed("it is not a list of search results"))?;
-        Ok(Found { hits, total, checked_at, stale })
+        Ok(SearchResult { hits, total, checked_at, stale })
     }
 
     fn info(&self, name: &Name) -> Result<ToolInfo> {

@@ -69,7 +69,7 @@ impl Operation for Add {
     fn run(self, context: &Context) -> Result<Reply> {
         check_name(&self.name)?;
         if context.store.read(registries::list)?.iter().any(|row| row.place.name == self.name) {
-            return Err(registries::taken(&self.name));
+            return Err(registries::name_taken(&self.name));
         }
         let token = self.token.as_deref().map(Reference::from_str).transpose()?.map(|token| token.to_string());
         let (kind, location) = match self.location.contains("://") {
@@ -137,7 +137,7 @@ fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
     if name == LOCAL {
-        return Err(registries::taken(name));
+        return Err(registries::name_taken(name));
     }
     if name != PATH && begins && name.len() <= LONGEST && name.chars().all(is_plain) {
         return Ok(());

@@ -46,7 +46,7 @@ impl Operation for Info {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let name = Name::parse(&alias::expanded(context, &self.tool)?)?;
-        let (registry, info, warnings) = found(context, &name, self.registry.as_deref())?;
+        let (registry, info, warnings) = find(context, &name, self.registry.as_deref())?;
         let rows = info.versions.iter().map(|listed| {
             let sha256 = listed.sha256.map(|sha256| hex::encode(&sha256)).unwrap_or_default();
             vec![listed.version.to_string(), rfc3339(listed.published_at), yanked(listed), sha256]
@@ -60,7 +60,7 @@ impl Operation for Info {
 }
 
 /// Returns the tool from the first registry that has it, and warnings about unreachable registries before it.
-fn found(context: &Context, name: &Name, registry: Option<&str>) -> Result<(String, ToolInfo, Vec<String>)> {
+fn find(context: &Context, name: &Name, registry: Option<&str>) -> Result<(String, ToolInfo, Vec<String>)> {
     let (mut warnings, mut failed) = (Vec::new(), None);
     for known in Known::meant(context, registry)? {
         match known.open(context).and_then(|backend| backend.info(name)) {

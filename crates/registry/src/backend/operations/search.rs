@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::REGISTRIES;
 use crate::GROUP;
-use crate::backend::search::{Asked, Everything, State, search};
+use crate::backend::search::{Everything, Participant, State, search};
 use crate::backend::{Hit, Query};
 use crate::installed::schemas::Found;
 use crate::installed::visible;
@@ -117,7 +117,7 @@ impl Operation for Search {
         let data = json!({
             "results": results,
             "total": found.total,
-            "registries": found.asked.iter().map(asked).collect::<Vec<_>>(),
+            "registries": found.asked.iter().map(participant_data).collect::<Vec<_>>(),
             "stale": stale,
         });
         let mut reply = Reply::new(table(&found, &results), data).warn(found.asked.iter().filter_map(warning));
@@ -130,14 +130,14 @@ impl Operation for Search {
 }
 
 /// Returns whether other registries were asked and all of them failed. A response from this database is ignored.
-fn is_unasked(asked: &[Asked]) -> bool {
-    let is_local = |asked: &&Asked| asked.registry == LOCAL && matches!(asked.state, State::Answered);
+fn is_unasked(asked: &[Participant]) -> bool {
+    let is_local = |asked: &&Participant| asked.registry == LOCAL && matches!(asked.state, State::Answered);
     let mut others = asked.iter().filter(|asked| !is_local(asked)).peekable();
     others.peek().is_some() && others.all(|asked| matches!(asked.state, State::Failed(_)))
 }
 
 /// Returns the error if all registries failed: the first error, with the others as details.
-fn nowhere(asked: &mut Vec<Asked>) -> Option<Error> {
+fn nowhere(asked: &mut Vec<Participant>) -> Option<Error> {
     if !asked.iter().all(|asked| matches!(asked.state, State::Failed(_))) {
         return None;
     }
@@ -176,7 +176,7 @@ fn result(db: &Db<'_>, context: &Context, rules: &Rules, registry: &str, hit: &H
 /// The status of a version that was never fetched: its attestations are not known here yet.
 const UNSEEN: &str = "unknown";
 
-fn asked(asked: &Asked) -> Value {
+fn participant_data(asked: &Participant) -> Value {
     let mut data = json!({ "name": asked.registry, "state": asked.state.word() });
     if let Some(at) = asked.checked_at {
         data["checked_at"] = json!(rfc3339(at));
@@ -187,7 +187,7 @@ fn asked(asked: &Asked) -> Value {
     data
 }
 
-fn warning(asked: &Asked) -> Option<String> {
+fn warning(asked: &Participant) -> Option<String> {
     match &asked.state {
         State::Answered => None,
         State::Stale => {

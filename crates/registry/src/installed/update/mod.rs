@@ -173,7 +173,7 @@ impl Update {
         let change = Change {
             to: package.subject.version.clone(),
             sha256: package.subject.digest(),
-            publisher: publisher::kept(before.as_deref(), &verdict).map(str::to_owned),
+            publisher: publisher::to_record(before.as_deref(), &verdict).map(str::to_owned),
             another_publisher: before.as_deref().is_some_and(|who| publisher::is_another(who, &verdict)),
             published_before: before,
             is_trusted: verdict.is_trusted(),
@@ -269,7 +269,7 @@ fn write(
         raw_manifest: &package.opened.raw_manifest,
         archive: Bytes::Here(&package.opened.content),
         release: &release,
-        publisher: publisher::kept(publisher, verdict),
+        publisher: publisher::to_record(publisher, verdict),
     };
     let author = context.author();
     publisher::remember(context, scope, &before.name, arrival.publisher)?;

@@ -165,12 +165,12 @@ impl Report {
             }
             Ok(Done::Held { newer }) => data["newer"] = json!(newer),
             Ok(Done::Current { yank }) => data["yanked"] = json!(yank),
-            Err(error) => data["error"] = told(error),
+            Err(error) => data["error"] = error_data(error),
         }
         data
     }
 }
 
-fn told(error: &Error) -> Value {
+fn error_data(error: &Error) -> Value {
     json!({ "code": error.code().name(), "message": error.public_message(), "hints": error.hints() })
 }

@@ -23,7 +23,7 @@ const MADE: [&str; 8] = ["node_modules", "vendor", "__pycache__", "venv", "dist"
 
 /// The contents of a package's folder.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FolderContents {
     /// The files to pack, by their path in the archive.
     pub(super) files: Vec<Source>,
     /// The files and folders that are left out, by their path in the package.
@@ -43,15 +43,15 @@ pub(super) struct Source {
 ///
 /// # Errors
 /// `E_ARCHIVE_INVALID` for a link, a special file, or a name that is not valid UTF-8, unless it is left out.
-pub(super) fn walk(folder: &Path) -> Result<Found> {
-    let mut found = Found::default();
+pub(super) fn walk(folder: &Path) -> Result<FolderContents> {
+    let mut found = FolderContents::default();
     visit(folder, "", &mut Vec::new(), &mut found)?;
     found.files.sort_by(|a, b| a.path.cmp(&b.path));
     found.left_out.sort();
     Ok(found)
 }
 
-fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut Found) -> Result<()> {
+fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut FolderContents) -> Result<()> {
     // Such a deep path is invalid anyway; this check keeps the recursion bounded.
     if below.matches('/').count() > 64 {
         return Err(refused(Rule::Depth, below, "is nested too deeply"));

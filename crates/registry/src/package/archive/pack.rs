@@ -4,7 +4,7 @@ use std::path::Path;
 
 use flate2::{Compression, GzBuilder};
 
-use super::left_out::{self, Found, Source};
+use super::left_out::{self, FolderContents, Source};
 use super::names::{self, Names};
 use super::read::{MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
 use super::rule::{Rule, refused};
@@ -32,7 +32,7 @@ pub struct Packed {
 /// the folder contains a file that archives must not contain.
 pub fn pack(folder: &Path) -> Result<Packed> {
     manifest::of_folder(folder)?.manifest()?.published("packed")?;
-    let Found { files, left_out } = found(folder)?;
+    let FolderContents { files, left_out } = files_to_pack(folder)?;
     let failed = |error| Error::file("pack", folder, error);
     let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM).write(Vec::new(), Compression::best());
     let mut tar = tar::Builder::new(gzip);
@@ -54,7 +54,7 @@ pub fn pack(folder: &Path) -> Result<Packed> {
 /// Reads the files that would be packed.
 pub fn contents_of(folder: &Path) -> Result<Contents> {
     let read = |source: Source| Ok((source.path.clone(), bytes_of(&source)?.into()));
-    found(folder)?.files.into_iter().map(read).collect()
+    files_to_pack(folder)?.files.into_iter().map(read).collect()
 }
 
 fn bytes_of(source: &Source) -> Result<Vec<u8>> {
@@ -62,7 +62,7 @@ fn bytes_of(source: &Source) -> Result<Vec<u8>> {
 }
 
 /// Returns the files to pack, if an archive may contain all of them.
-fn found(folder: &Path) -> Result<Found> {
+fn files_to_pack(folder: &Path) -> Result<FolderContents> {
     let found = left_out::walk(folder)?;
     let files = &found.files;
     let mut names = Names::default();

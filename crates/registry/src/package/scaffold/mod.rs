@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::package::manifest;
     use crate::package::schema::check_input;
-    use crate::package::template::Given;
+    use crate::package::template::CallArguments;
 
     #[test]
     fn what_is_made_has_neither_errors_nor_advice_and_can_be_packed() {
@@ -147,7 +147,8 @@ mod tests {
         assert_eq!(check_input(schema.unwrap(), &values), []);
         assert!(!check_input(schema.unwrap(), &json!({ "name": "\"" })).is_empty());
         let values = values.as_object().unwrap();
-        let argv = action.command.render(&mut Given { schema, values, file: &mut |_, _| unreachable!() }).unwrap();
+        let argv =
+            action.command.render(&mut CallArguments { schema, values, file: &mut |_, _| unreachable!() }).unwrap();
         let cancelled = tokio_util::sync::CancellationToken::new();
         let ran = Program::new(&argv[0])
             .args(&argv[1..])

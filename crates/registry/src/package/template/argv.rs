@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::piece::{Piece, pieces};
 use super::value::{Text, check_length, refused, text};
-use super::{Given, words};
+use super::{CallArguments, words};
 use mcpkg_base::error::Result;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Argv {
     }
 
     /// Returns the program and its arguments for a call. Elements with a missing optional value are left out.
-    pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
+    pub fn render(&self, given: &mut CallArguments<'_>) -> Result<Vec<String>> {
         let mut arguments: Vec<String> = Vec::new();
         let mut options_end = false;
         for (at, element) in self.elements.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Argv {
 }
 
 /// Returns the values for a group of arguments; `None` if a value is missing, so that the group is left out.
-fn texts(group: &[Vec<Piece>], given: &Given<'_>) -> Result<Option<Vec<Vec<Option<Text>>>>> {
+fn texts(group: &[Vec<Piece>], given: &CallArguments<'_>) -> Result<Option<Vec<Vec<Option<Text>>>>> {
     let mut all = Vec::new();
     for pieces in group {
         let mut texts = Vec::new();
@@ -152,7 +152,12 @@ fn texts(group: &[Vec<Piece>], given: &Given<'_>) -> Result<Option<Vec<Vec<Optio
 }
 
 /// Builds one argument.
-fn join(pieces: &[Piece], texts: Vec<Option<Text>>, options_end: bool, given: &mut Given<'_>) -> Result<String> {
+fn join(
+    pieces: &[Piece],
+    texts: Vec<Option<Text>>,
+    options_end: bool,
+    given: &mut CallArguments<'_>,
+) -> Result<String> {
     let mut argument = String::new();
     for (piece, text) in pieces.iter().zip(texts) {
         match (piece, text) {
@@ -187,7 +192,7 @@ mod tests {
     fn rendered(argv: &Argv, schema: Option<&Value>, values: Value) -> Result<Vec<String>> {
         let values = values.as_object().unwrap().clone();
         let mut file = |name: &str, text: &str| Ok(format!("/private/{name}.{}", text.len()));
-        argv.render(&mut Given { schema, values: &values, file: &mut file })
+        argv.render(&mut CallArguments { schema, values: &values, file: &mut file })
     }
 
     fn list(items: Value) -> Argv {

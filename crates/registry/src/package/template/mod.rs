@@ -27,7 +27,7 @@ pub enum CommandLine {
 }
 
 /// The arguments of a call, and what is needed to insert them.
-pub struct Given<'a> {
+pub struct CallArguments<'a> {
     pub schema: Option<&'a Value>,
     /// The arguments, already checked against the schema. Paths of the user's files are already replaced by their
     /// paths in the sandbox.
@@ -42,7 +42,7 @@ impl CommandLine {
     /// # Errors
     /// `E_TOOL_INPUT` if a required parameter is missing, or if a value starts with `-` where that is not allowed,
     /// contains NUL, or is too long for an argument.
-    pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
+    pub fn render(&self, given: &mut CallArguments<'_>) -> Result<Vec<String>> {
         match self {
             Self::Argv(argv) => argv.render(given),
             Self::Shell(shell) => shell.render(given),

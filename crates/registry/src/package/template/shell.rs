@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::Given;
+use super::CallArguments;
 use super::scan::{Declared, Part, Quote, scan};
 use super::value::{check_length, refused, text};
 use crate::package::schema::property;
@@ -80,7 +80,7 @@ impl Shell {
     }
 
     /// Returns the command: `sh -c`, the script, and the values. A missing optional parameter is an empty string.
-    pub fn render(&self, given: &mut Given<'_>) -> Result<Vec<String>> {
+    pub fn render(&self, given: &mut CallArguments<'_>) -> Result<Vec<String>> {
         let mut argv = ["sh", "-c", &self.text, "sh"].map(str::to_owned).to_vec();
         for Parameter { name, begins_word, raw } in &self.parameters {
             let Some(value) = text(given, name)? else {
@@ -140,7 +140,11 @@ mod tests {
 
     fn rendered(shell: &Shell, schema: Option<&Value>, values: Value) -> Result<Vec<String>> {
         let values = values.as_object().unwrap().clone();
-        shell.render(&mut Given { schema, values: &values, file: &mut |_, _| unreachable!("no shell takes files") })
+        shell.render(&mut CallArguments {
+            schema,
+            values: &values,
+            file: &mut |_, _| unreachable!("no shell takes files"),
+        })
     }
 
     #[test]

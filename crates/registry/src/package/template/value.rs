@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Given;
+use super::CallArguments;
 use crate::package::schema::{is_required, property};
 use mcpkg_base::error::{Code, Error, Result};
 
@@ -19,7 +19,7 @@ pub(super) struct Text {
 ///
 /// # Errors
 /// `E_TOOL_INPUT` if it is required and missing, or contains NUL.
-pub(super) fn text(given: &Given<'_>, name: &str) -> Result<Option<Text>> {
+pub(super) fn text(given: &CallArguments<'_>, name: &str) -> Result<Option<Text>> {
     let property = given.schema.and_then(|schema| property(schema, name));
     let Some(value) = given.values.get(name).or_else(|| property.and_then(|property| property.default())) else {
         return match is_required(given.schema, name) {

@@ -64,13 +64,13 @@ pub fn get_or(
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Given;
+    use super::super::files::FileMap;
     use super::*;
 
     fn program(size: usize) -> Program {
         let module = wat::parse_str("(module)").expect("a module");
         let large = Arc::from(vec![0; size]);
-        let files = Given::from([("a.wasm".to_owned(), Arc::from(module)), ("large".to_owned(), large)]);
+        let files = FileMap::from([("a.wasm".to_owned(), Arc::from(module)), ("large".to_owned(), large)]);
         Program::compile("a.wasm", Arc::new(files)).expect("compiled")
     }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::limits::{Limits, PRINTED};
 use super::budget::Budget;
-use super::files::{Files, Given};
+use super::files::{FileMap, Files};
 use mcpkg_base::clock::Clock;
 use mcpkg_base::process::{Capture, OnCancel, Printed, Tell};
 
@@ -40,12 +40,12 @@ pub struct Host {
 /// The inputs of a run.
 pub struct Setup<'a> {
     /// The files of the package.
-    pub package: &'a Given,
+    pub package: &'a FileMap,
     /// The arguments; the first one is the module's name.
     pub arguments: &'a [String],
     pub variables: &'a BTreeMap<String, String>,
     /// The input files of the call by their paths below `/input`.
-    pub inputs: &'a Given,
+    pub inputs: &'a FileMap,
     pub limits: Limits,
     /// The time of day and the source of randomness.
     pub clock: Clock,

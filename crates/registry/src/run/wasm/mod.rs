@@ -25,7 +25,7 @@ mod wasi;
 use mcpkg_base::error::Result;
 use mcpkg_base::process::Tell;
 
-pub use files::Given;
+pub use files::FileMap;
 pub use host::Setup;
 pub use package::{of_archive, of_built, of_folder};
 pub use program::Program;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::cache;
 use super::contained::contained;
-use super::files::Given;
+use super::files::FileMap;
 use super::program::Program;
 use crate::package::archive::{self, MAX_MEMBERS, MAX_UNPACKED};
 use mcpkg_base::disk;
@@ -34,9 +34,9 @@ pub fn of_built(folder: &Path, path: &str) -> Result<Result<Arc<Program>, String
     contained(|| Program::compile(path, files).map(Arc::new))
 }
 
-fn built(folder: &Path) -> Result<Given> {
+fn built(folder: &Path) -> Result<FileMap> {
     let failed = |path: &Path, error| Error::file("read", path, error);
-    let (mut files, mut left) = (Given::new(), MAX_UNPACKED);
+    let (mut files, mut left) = (FileMap::new(), MAX_UNPACKED);
     let mut folders = vec![folder.to_owned()];
     while let Some(inner) = folders.pop() {
         for entry in fs::read_dir(&inner).map_err(|error| failed(&inner, error))? {

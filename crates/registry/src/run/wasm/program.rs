@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wasmi::{CompilationMode, Config, Engine, Module};
 
 use super::super::mount::WORKSPACE;
-use super::files::Given;
+use super::files::FileMap;
 use super::start;
 
 /// The maximum size of a module in bytes. It is limited because compiling cannot be interrupted.
@@ -22,12 +22,12 @@ pub struct Program {
     /// The module. It has its own engine, so that dropping the module frees everything.
     pub module: Module,
     /// The files of the package.
-    pub files: Arc<Given>,
+    pub files: Arc<FileMap>,
 }
 
 impl Program {
     /// Compiles the module at a path in a package; an error says why it cannot run.
-    pub fn compile(path: &str, files: Arc<Given>) -> Result<Self, String> {
+    pub fn compile(path: &str, files: Arc<FileMap>) -> Result<Self, String> {
         let name = in_package(path).filter(|name| files.contains_key(name));
         let Some(bytes) = name.and_then(|name| files.get(&name).map(Arc::clone)) else {
             return Err(format!("the tool's package has no file `{path}`"));
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn what_is_no_module_is_told_from_one() {
         let of = |bytes: &[u8]| {
-            let files = Given::from([("a.wasm".to_owned(), Arc::from(bytes))]);
+            let files = FileMap::from([("a.wasm".to_owned(), Arc::from(bytes))]);
             Program::compile("a.wasm", Arc::new(files)).err().unwrap_or_default()
         };
         assert_eq!(of(&wat::parse_str("(module)").expect("a module")), "");

@@ -13,9 +13,9 @@ use crate::package::Name;
 use crate::trust::bundle::{Bundle, LONGEST};
 use crate::trust::identity::Identity;
 use crate::trust::sigstore::Root;
-use crate::trust::statement::{self, About, Said, Says, Statement};
+use crate::trust::statement::{self, About, Assertion, Says, Statement};
 use crate::trust::subject::Subject;
-use crate::trust::target::{Found, Target};
+use crate::trust::target::{SignableArchive, Target};
 use crate::trust::verdict::Form;
 use crate::trust::{keys, ssh};
 use mcpkg_base::disk;
@@ -61,7 +61,7 @@ impl Signing {
 
     /// Signs a statement, or reads one that was signed elsewhere, and stores it. `kind` is the name of the event.
     pub(super) fn run(self, context: &Context, kind: &str, says: Option<&Says>) -> Result<Reply> {
-        let Found { subject, manifest } = self.target.open(context)?;
+        let SignableArchive { subject, manifest } = self.target.open(context)?;
         let signed = match (&self.with, says) {
             (Some(path), says) => taken_over(context, path, &subject, kind == "tool.audit", says)?,
             (None, Some(says)) if self.print => {
@@ -136,7 +136,9 @@ fn signed_before(context: &Context, subject: &Subject, identity: &Identity, form
         let bundle = Bundle::read(text, &root);
         let signed = bundle.signers.iter().flatten().any(|signer| signer == identity);
         let says_so = |said: &Statement| {
-            said.about(subject) == About::This && said.predicate_names(subject) && matches!(said.said(), Said::Made)
+            said.about(subject) == About::This
+                && said.predicate_names(subject)
+                && matches!(said.assertion(), Assertion::Made)
         };
         bundle.form.word() == form && signed && bundle.statement.as_ref().is_ok_and(says_so)
     }))
@@ -183,10 +185,10 @@ fn taken_over(
     if statement.about(subject) != About::This || !statement.predicate_names(subject) {
         return Err(odd(format!("the statement is not about this archive of {}", subject.reference())));
     }
-    match (statement.said(), says) {
-        (Said::Made, _) if !is_audit => {}
-        (Said::Audited(_), None) if is_audit => {}
-        (Said::Audited(found), Some(Says::Audited(audit))) if found == audit.outcome => {}
+    match (statement.assertion(), says) {
+        (Assertion::Made, _) if !is_audit => {}
+        (Assertion::Audited(_), None) if is_audit => {}
+        (Assertion::Audited(found), Some(Says::Audited(audit))) if found == audit.outcome => {}
         _ => return Err(odd("the statement differs from the one you asked to sign".to_owned())),
     }
     Ok((text, identity, bundle.form.word()))

@@ -53,7 +53,7 @@ impl Connector {
     }
 
     /// Returns the configuration of the host that answers now.
-    pub(super) fn found(&self) -> Result<Config> {
+    pub(super) fn answering_host(&self) -> Result<Config> {
         self.connect_to_host().map(|(host, _)| host)
     }
 

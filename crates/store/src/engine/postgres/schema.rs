@@ -33,7 +33,7 @@ const WITH_RUNS: i64 = 1;
 
 /// The content of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum SchemaState {
     /// The schema is missing or empty.
     Nothing,
     /// The schema contains something that mcpkg did not create, as named here.
@@ -43,7 +43,7 @@ pub(super) enum Found {
 }
 
 /// Returns what the schema contains.
-pub(super) fn found(connection: &Connection) -> Result<Found> {
+pub(super) fn state(connection: &Connection) -> Result<SchemaState> {
     let sql = postgres_sql!(
         "SELECT to_regclass('mcpkg.refinery_schema_history') IS NOT NULL,
                 EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('mcpkg')),
@@ -65,8 +65,8 @@ pub(super) fn found(connection: &Connection) -> Result<Found> {
         Ok((row.get(0)?, row.get(1)?, row.get::<Option<String>>(2)?, row.get::<Option<String>>(3)?))
     })?;
     match (has_history, has_any) {
-        (false, false) => Ok(Found::Nothing),
-        (false, true) => Ok(Found::Foreign(None)),
+        (false, false) => Ok(SchemaState::Nothing),
+        (false, true) => Ok(SchemaState::Foreign(None)),
         (true, _) => {
             // The history's table is created first. If it has no row, another process is about to create the other
             // tables.
@@ -74,10 +74,10 @@ pub(super) fn found(connection: &Connection) -> Result<Found> {
             let version: Option<i64> = single(connection, sql, params![], |row| row.get(0))?;
             let strangers = strangers(&tables.unwrap_or_default(), others);
             Ok(match (version, strangers) {
-                (None, _) => Found::Nothing,
+                (None, _) => SchemaState::Nothing,
                 // A newer version of mcpkg may have created more objects.
-                (Some(version), strangers) if version > NEWEST || strangers.is_none() => Found::Version(version),
-                (Some(_), strangers) => Found::Foreign(strangers),
+                (Some(version), strangers) if version > NEWEST || strangers.is_none() => SchemaState::Version(version),
+                (Some(_), strangers) => SchemaState::Foreign(strangers),
             })
         }
     }
@@ -110,7 +110,7 @@ pub(super) fn migrate(connector: &Connector) -> Result<()> {
     // refinery needs a client without time limits. It runs on its own thread, which is abandoned if the server does not answer.
     let (done, is_done) = std::sync::mpsc::channel();
     // The host has just answered and accepted this password.
-    let config = postgres::Config::from(connector.found()?);
+    let config = postgres::Config::from(connector.answering_host()?);
     let (tls, shown, settings) =
         (connector.tls()?, connector.address.shown.clone(), connector.address.settings.clone());
     let migrating = std::thread::Builder::new().name("migrate".to_owned()).spawn(move || {

@@ -15,7 +15,7 @@ use crate::Db;
 use crate::blobs::{Blob, blob_columns};
 use crate::engine::{hits, params};
 use crate::revisions::Kind;
-use crate::search::{Ends, Hit, asked, cut, is_spaceless};
+use crate::search::{Ends, Hit, cut, is_spaceless, query_word};
 use mcpkg_base::error::Result;
 
 /// The maximum size, in bytes, of the words in a row of the index. Words beyond it are not found. PostgreSQL allows 1
@@ -75,7 +75,7 @@ pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, 
     let terms: Vec<String> = given
         .into_iter()
         .map(|given| {
-            let (given, ends) = asked(given);
+            let (given, ends) = query_word(given);
             let mut parts: Vec<String> = words(&given).map(|word| format!("'{word}'")).collect();
             let begins = ends == Ends::Letter || (prefix && ends == Ends::Word);
             if let (true, Some(last)) = (begins, parts.last_mut()) {

@@ -14,7 +14,7 @@ use crate::Db;
 use crate::blobs::{Blob, blob_columns};
 use crate::engine::{hits, params};
 use crate::revisions::Kind;
-use crate::search::{Ends, Hit, asked, cut};
+use crate::search::{Ends, Hit, cut, query_word};
 use mcpkg_base::error::Result;
 
 /// Replaces the words of an item in the index.
@@ -142,7 +142,7 @@ pub(crate) fn find(
 /// `begins`, longer words that begin with this one match as well; a single letter of a script without spaces always
 /// matches like that.
 pub(super) fn quoted(word: &str, begins: bool) -> String {
-    let (word, ends) = asked(word);
+    let (word, ends) = query_word(word);
     let star = if ends == Ends::Letter || (begins && ends == Ends::Word) { "*" } else { "" };
     format!("\"{}\"{star}", word.replace('\0', " ").replace('"', "\"\""))
 }

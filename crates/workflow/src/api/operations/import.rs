@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::new_catalog::{Asked, NewCatalog};
+use super::new_catalog::{NewCatalog, Options};
 use super::{CHANGES, base_url, hints, not_runnable, take_over, telling_left_out};
 use crate::GROUP;
 use crate::api::catalog::references;
@@ -94,7 +94,7 @@ impl Operation for Import {
         let auth = references(&self.auth, "--auth", false)?;
         let base_url = self.base_url.as_deref().map(base_url).transpose()?;
         let place = Place::of(self.document.as_deref().unwrap_or_default())?;
-        let asked = Asked { place, prefix: self.prefix, name: self.name, base_url, private: self.private };
+        let asked = Options { place, prefix: self.prefix, name: self.name, base_url, private: self.private };
         let mut made = NewCatalog::read(context, asked)?;
         made.catalog.set_headers(headers)?;
         made.catalog.set_auth(auth)?;

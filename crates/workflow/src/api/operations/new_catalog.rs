@@ -15,7 +15,7 @@ use mcpkg_store::revisions::Author;
 
 /// The options of an import.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct Options {
     pub place: Place,
     /// The group of the catalog's commands; derived from the title if absent.
     pub prefix: Option<String>,
@@ -37,7 +37,7 @@ pub(super) struct NewCatalog {
 
 impl NewCatalog {
     /// Reads a document, and makes a catalog from it.
-    pub fn read(context: &Context, asked: Asked) -> Result<Self> {
+    pub fn read(context: &Context, asked: Options) -> Result<Self> {
         for name in asked.prefix.iter().filter(|prefix| !prefix.is_empty()).chain(&asked.name) {
             groups::check(name, "group of commands")?;
         }
@@ -78,7 +78,7 @@ impl NewCatalog {
     pub fn check(&self, db: &Db<'_>) -> Result<()> {
         let name = &self.catalog.name;
         if catalogs::list(db)?.iter().any(|row| row.facts.name == *name) {
-            return Err(catalogs::taken(name));
+            return Err(catalogs::name_taken(name));
         }
         check_groups(db, 0, &self.imported)
     }

@@ -8,10 +8,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::base_url;
-use super::new_catalog::{Asked, NewCatalog};
+use super::new_catalog::{NewCatalog, Options};
 use crate::api::catalog::Catalog;
 use crate::api::fetch::Place;
-use crate::api::oatty::{self, Entry, Kept};
+use crate::api::oatty::{self, Entry, HeaderValue};
 use crate::api::security::Scheme;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
@@ -23,7 +23,7 @@ use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Context, Reply};
 
 /// An imported catalog that is not stored yet. All of them are stored in one transaction.
-struct Taken {
+struct NewImport {
     entry: Entry,
     made: NewCatalog,
     notes: Vec<String>,
@@ -43,7 +43,7 @@ impl Left {
     }
 
     /// Reports a catalog whose name or group is in use or reserved.
-    fn taken(entry: &Entry, why: &str) -> Self {
+    fn in_use(entry: &Entry, why: &str) -> Self {
         let document = entry.source.as_deref().unwrap_or("FILE|URL");
         let line = words(&["catalog", "import", document, "--name", "NAME", "--prefix", "GROUP"]);
         Self::with(entry, why, &format!("import the catalog under other names with `{line}`"))
@@ -74,7 +74,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
     })?;
     let (mut ready, mut left) = (Vec::new(), Vec::new());
     for entry in entries {
-        match taken(context, entry, private)? {
+        match read_again(context, entry, private)? {
             Ok(taken) => ready.push(taken),
             Err(why) => left.push(why),
         }
@@ -89,7 +89,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
                     came.push(taken);
                 }
                 Err(error) if matches!(error.code(), Code::AlreadyExists | Code::InvalidArgument) => {
-                    late.push(Left::taken(&taken.entry, error.message()));
+                    late.push(Left::in_use(&taken.entry, error.message()));
                 }
                 Err(error) => return Err(error),
             }
@@ -99,16 +99,16 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
     came.iter().try_for_each(|taken| taken.made.catalog.approve(context))?;
     left.extend(late);
     notes.extend(came.iter().flat_map(|taken| taken.notes.iter().cloned()));
-    let named = came
-        .iter()
-        .map(|Taken { made, .. }| format!("'{}' ({})", made.catalog.name, plural::count(made.rows.len(), "command")));
+    let named = came.iter().map(|NewImport { made, .. }| {
+        format!("'{}' ({})", made.catalog.name, plural::count(made.rows.len(), "command"))
+    });
     let named = named.collect::<Vec<_>>().join(", ");
     let count = plural::count(came.len(), "catalog");
     let sentence = match came.is_empty() {
         true => format!("Imported {count} from `{from}`"),
         false => format!("Imported {count} from `{from}`: {named}"),
     };
-    let data = |taken: &&Taken| {
+    let data = |taken: &&NewImport| {
         let mut data = taken.made.catalog.data();
         data["commands"] = json!(taken.made.rows.len());
         data["was"] = json!(taken.entry.title);
@@ -134,7 +134,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
 }
 
 /// Reads the document of a catalog again from its source.
-fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken, Left>> {
+fn read_again(context: &Context, entry: Entry, private: bool) -> Result<Result<NewImport, Left>> {
     if !entry.enabled {
         return Ok(Err(Left::of(&entry, "it is disabled in oatty")));
     }
@@ -143,8 +143,8 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
         Err(error) => return Ok(Err(Left::of(&entry, error.message()))),
     };
-    let mut taken = Taken { entry, made, notes: Vec::new() };
-    let Taken { entry, made: NewCatalog { catalog, .. }, notes } = &mut taken;
+    let mut taken = NewImport { entry, made, notes: Vec::new() };
+    let NewImport { entry, made: NewCatalog { catalog, .. }, notes } = &mut taken;
     if !entry.other_urls.is_empty() {
         let others = redact(&entry.other_urls.join(", "));
         notes.push(format!("'{}': skipped its other base URLs: {others}", catalog.name));
@@ -172,19 +172,22 @@ fn read(context: &Context, entry: &Entry, private: bool) -> Result<NewCatalog> {
     };
     let base_url = entry.base_url.as_deref().map(base_url).transpose()?;
     let name = Some(super::name_of(&entry.title));
-    NewCatalog::read(context, Asked { place: Place::of(&path)?, prefix: entry.prefix.clone(), name, base_url, private })
+    NewCatalog::read(
+        context,
+        Options { place: Place::of(&path)?, prefix: entry.prefix.clone(), name, base_url, private },
+    )
 }
 
 /// Sets the secret reference of a header. Returns a note if the person has to do something about it.
-fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String> {
+fn set_header(catalog: &mut Catalog, header: &str, kept: &HeaderValue) -> Option<String> {
     let set = |flag: &str, name: &str| format!("`{}`", words(&["catalog", "set", &catalog.name, flag, name]));
     let by_hand = set("--header", &format!("{header}=env:{}", variable_of(header)));
     match kept {
-        Kept::Variable(variable) => {
+        HeaderValue::Variable(variable) => {
             let reference = vec![(header.to_owned(), format!("env:{variable}"))];
             catalog.set_headers(reference).err().map(|_| "was skipped: mcpkg sets this header itself".to_owned())
         }
-        Kept::Bearer(variable) => {
+        HeaderValue::Bearer(variable) => {
             let mut bearer = catalog.schemes.iter().filter(|(_, scheme)| **scheme == Scheme::Bearer);
             match (bearer.next().map(|(name, _)| name.clone()), bearer.next()) {
                 (Some(scheme), None) => {
@@ -199,14 +202,14 @@ fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String
                 )),
             }
         }
-        Kept::Mixed => Some(format!(
+        HeaderValue::Mixed => Some(format!(
             "was skipped: its value combines text and variables; put the whole value into one variable, then run {by_hand}"
         )),
-        Kept::Keychain(secret) => Some(format!(
+        HeaderValue::Keychain(secret) => Some(format!(
             "was skipped: its value is in the system keychain as '{}'; put the value into an environment variable, then run {by_hand}",
             secret.escape_debug()
         )),
-        Kept::Raw => Some(format!(
+        HeaderValue::Raw => Some(format!(
             "was skipped: its value is in oatty's file, and mcpkg stores no secrets; put the value into an environment variable, then \
                 run {by_hand}"
         )),
@@ -223,8 +226,8 @@ fn command(entry: &Entry) -> String {
             line.extend([flag, value.as_str()]);
         }
     }
-    let variable = |(header, kept): &(String, Kept)| match kept {
-        Kept::Variable(variable) => Some(format!("{header}=env:{variable}")),
+    let variable = |(header, kept): &(String, HeaderValue)| match kept {
+        HeaderValue::Variable(variable) => Some(format!("{header}=env:{variable}")),
         _ => None,
     };
     let headers: Vec<String> = entry.headers.iter().filter_map(variable).collect();

@@ -9,7 +9,7 @@ use crate::{GROUP, groups};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_content::completions::MCP_SERVERS;
-use mcpkg_content::servers::Given;
+use mcpkg_content::servers::ServerArguments;
 use mcpkg_core::consent::approvable::{Approvable, Askable};
 use mcpkg_core::names;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -24,7 +24,7 @@ pub struct Add {
     name: String,
     #[command(flatten)]
     #[serde(flatten)]
-    given: Given,
+    given: ServerArguments,
     /// Also allow addresses that are not public, such as addresses in your own network
     #[arg(long)]
     #[serde(default)]

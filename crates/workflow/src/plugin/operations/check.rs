@@ -67,7 +67,7 @@ impl Operation for Check {
 }
 
 /// The result of checking a plugin.
-struct Looked {
+struct CheckResult {
     plugin: Plugin,
     tried: Tried,
     difference: Difference,
@@ -75,12 +75,12 @@ struct Looked {
 }
 
 impl Check {
-    fn look(&self, context: &Context, plugin: &Plugin) -> Result<Looked> {
+    fn look(&self, context: &Context, plugin: &Plugin) -> Result<CheckResult> {
         plugin.require(context)?;
         let seen = context.store.read(|db| plugins::tools(db, plugin.server.id))?;
         let tried = try_out(context, plugin)?;
         let difference = Difference::between(&seen, &tried.listing.tools)?;
-        let mut looked = Looked { plugin: plugin.clone(), tried, difference, is_taken_over: false };
+        let mut looked = CheckResult { plugin: plugin.clone(), tried, difference, is_taken_over: false };
         if self.check {
             return Ok(looked);
         }
@@ -101,7 +101,7 @@ impl Check {
     }
 }
 
-impl Looked {
+impl CheckResult {
     fn reply(&self, context: &Context) -> Reply {
         let Self { plugin, tried, difference, is_taken_over } = self;
         let name = plugin.name();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::files::{Files, Found};
+use super::files::{Files, PathKind};
 use super::header::{Dim, Header, Port, named_port};
 use super::tensor::{self, Named, Tensor};
 use mcpkg_base::error::{Code, Error, Result};
@@ -36,13 +36,13 @@ pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
     let path = files.path(text)?;
     let fail = |why: String| refused(text, &why);
     let mut left = MAX_BINARY;
-    if files.found(&path)? == Found::Folder {
+    if files.kind_of(&path)? == PathKind::Folder {
         let inputs = numbered(files, &path, "input", &header.inputs, &mut left)?;
         let expected = numbered(files, &path, "output", &header.outputs, &mut left)?;
         if inputs.is_empty() && !header.inputs.is_empty() {
             return Err(fail("the folder does not contain `input_0.pb`".to_owned()));
         }
-        let inputs = held(header, inputs).map_err(fail)?;
+        let inputs = checked_inputs(header, inputs).map_err(fail)?;
         let named = expected.into_iter().filter_map(|(name, tensor)| Some((name?, tensor)));
         return Ok(Input { inputs, expected: named.collect() });
     }
@@ -56,7 +56,7 @@ pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
         "npy" => vec![(None, numpy::read(&files.read(&path, left)?).map_err(fail)?)],
         _ => return Err(fail("an input must be a .json, .pb or .npy file, or a folder with `input_0.pb`".to_owned())),
     };
-    Ok(Input { inputs: held(header, found).map_err(fail)?, expected: Vec::new() })
+    Ok(Input { inputs: checked_inputs(header, found).map_err(fail)?, expected: Vec::new() })
 }
 
 /// Returns the error for an invalid input.
@@ -86,7 +86,7 @@ fn numbered(files: &mut Files, folder: &Path, kind: &str, ports: &[Port], left: 
 }
 
 /// Checks tensors against the header: each input must be present once, with the right type and shape.
-fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, String> {
+fn checked_inputs(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, String> {
     let all = || header.inputs.iter().map(|input| format!("`{}`", input.name)).collect::<Vec<_>>().join(", ");
     let mut named = Vec::new();
     for (name, tensor) in found {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn names(found: Vec<Named>) -> Result<Vec<String>, String> {
-        held(&header(), found).map(|held| held.into_iter().map(|(name, _)| name).collect())
+        checked_inputs(&header(), found).map(|held| held.into_iter().map(|(name, _)| name).collect())
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_only_input_needs_no_name() {
         let only = Header { inputs: vec![header().inputs.remove(1)], ..header() };
-        let held = held(&only, vec![(None, tensor(Dtype::Bool, &[4]))]).unwrap();
+        let held = checked_inputs(&only, vec![(None, tensor(Dtype::Bool, &[4]))]).unwrap();
         assert_eq!(held[0].0, "mask");
     }
 }

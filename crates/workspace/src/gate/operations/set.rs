@@ -75,14 +75,14 @@ impl Operation for Set {
                 return Err(no_model(&route.model, &models));
             }
             let data = json!({ "dry_run": true, "route": route, "before": before });
-            return Ok(Reply::sentence(format!("Would set: {}", said(&route)), data));
+            return Ok(Reply::sentence(format!("Would set: {}", route_text(&route)), data));
         }
         let set = gate.set_route(&route)?;
-        Ok(Reply::sentence(format!("Set: {}", said(&set)), json!({ "route": set, "before": before })))
+        Ok(Reply::sentence(format!("Set: {}", route_text(&set)), json!({ "route": set, "before": before })))
     }
 }
 
-fn said(route: &Route) -> String {
+fn route_text(route: &Route) -> String {
     let inactive = if route.active { "" } else { ", inactive" };
     format!(
         "{} routes to model '{}'{inactive}",

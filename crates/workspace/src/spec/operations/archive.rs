@@ -16,7 +16,7 @@ use crate::spec::metadata;
 use crate::spec::named::{self, OPEN};
 use crate::spec::opened::{self, Spec};
 use crate::spec::report::{self, Finding};
-use crate::spec::trees::{ARCHIVE, Found, Trees, is_temporary};
+use crate::spec::trees::{ARCHIVE, SpecPlace, Trees, is_temporary};
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::disk;
 use mcpkg_base::disk::folder::Folder;
@@ -65,7 +65,7 @@ impl Operation for Archive {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
-        let name = named::given(context, &workspace, self.name)?;
+        let name = named::name_or_branch(context, &workspace, self.name)?;
         let mut trees = Trees::of(&workspace);
         let lock = (!self.dry_run).then(|| Lock::take(context, &workspace.root, "spec archive")).transpose()?;
         let found = trees.find(&name)?;
@@ -126,7 +126,7 @@ fn check_complete(spec: &Spec, workspace: &Workspace) -> Result<()> {
 }
 
 /// Returns the path of the spec in the archive.
-fn target(trees: &mut Trees, found: &Found, day: &str) -> Result<PathBuf> {
+fn target(trees: &mut Trees, found: &SpecPlace, day: &str) -> Result<PathBuf> {
     let changes = found.path.parent().unwrap_or(&found.path);
     let (archive, name) = (changes.join(ARCHIVE), format!("{day}-{}", found.name));
     let target = archive.join(&name);
@@ -146,7 +146,13 @@ fn target(trees: &mut Trees, found: &Found, day: &str) -> Result<PathBuf> {
 /// Marks the metadata as archived and moves the folder; returns a warning if only a part of this succeeded. If the move
 /// fails, the metadata is restored. If the process is killed in between, the spec stays open with metadata that says
 /// `archived`: validation reports this, and archiving the spec again completes the move.
-fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, day: &str) -> Result<Option<String>> {
+fn archive(
+    context: &Context,
+    trees: &mut Trees,
+    found: &SpecPlace,
+    target: &Path,
+    day: &str,
+) -> Result<Option<String>> {
     let (Some(changes), Some(archive)) = (found.path.parent(), target.parent()) else {
         return Err(Error::internal("a spec's folder has no parent folder"));
     };

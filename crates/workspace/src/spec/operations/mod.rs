@@ -10,7 +10,7 @@ mod validate;
 use serde_json::json;
 
 use super::report::{Finding, Report};
-use super::trees::Found;
+use super::trees::SpecPlace;
 use mcpkg_base::error::{Code, Error};
 use mcpkg_core::op::{Changes, Entry, Reach};
 
@@ -31,7 +31,7 @@ const CHANGES: Changes = Changes { resources: true, reach: Reach::Everybody, ..C
 const SHOWN: usize = 10;
 
 /// Returns the reply of validation for one spec.
-fn validated(found: &Found, report: &Report) -> serde_json::Value {
+fn validated(found: &SpecPlace, report: &Report) -> serde_json::Value {
     json!({
         "repo": found.repo,
         "name": found.name,
@@ -47,7 +47,7 @@ fn validated(found: &Found, report: &Report) -> serde_json::Value {
 }
 
 /// Returns the error for a spec with findings. `why` continues the sentence: `is not valid`.
-fn invalid(found: &Found, report: &Report, why: &str, because: &[Finding]) -> Error {
+fn invalid(found: &SpecPlace, report: &Report, why: &str, because: &[Finding]) -> Error {
     let shown: String = because.iter().take(SHOWN).map(|finding| format!("\n  {}", finding.shown())).collect();
     let more = because.len().saturating_sub(SHOWN);
     let more = if more == 0 { String::new() } else { format!("\n  and {more} more") };

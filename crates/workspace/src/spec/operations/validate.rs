@@ -55,7 +55,7 @@ impl Operation for Validate {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
-        let name = named::given(context, &workspace, self.name)?;
+        let name = named::name_or_branch(context, &workspace, self.name)?;
         let mut trees = Trees::of(&workspace);
         let found = trees.find(&name)?;
         let spec = Spec::open(&mut trees, found)?;

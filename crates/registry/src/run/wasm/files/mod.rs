@@ -23,7 +23,7 @@ pub use tree::{Facts, Id, Room, Tree};
 const INPUT: &str = "/input";
 
 /// The files of a package or of a call, by path.
-pub type Given = BTreeMap<String, Arc<[u8]>>;
+pub type FileMap = BTreeMap<String, Arc<[u8]>>;
 
 /// The files of a run, and the open descriptors.
 pub struct Files {
@@ -34,7 +34,7 @@ pub struct Files {
 
 impl Files {
     /// Returns the files for a run of this package; the paths of `inputs` are relative to `/input`.
-    pub fn new(package: &Given, inputs: &Given, limits: &Limits) -> Self {
+    pub fn new(package: &FileMap, inputs: &FileMap, limits: &Limits) -> Self {
         let mut tree = Tree::default();
         let workspace = tree.mount(None);
         give(&mut tree, workspace, package);
@@ -52,7 +52,7 @@ impl Files {
     }
 }
 
-fn give(tree: &mut Tree, folder: Id, files: &Given) {
+fn give(tree: &mut Tree, folder: Id, files: &FileMap) {
     for (path, bytes) in files {
         tree.give(folder, path, Arc::clone(bytes));
     }

@@ -90,7 +90,7 @@ proptest! {
             let place = place.index(module.len());
             module[place] = byte;
         }
-        let files = Given::from([("main.wasm".to_owned(), Arc::from(module))]);
+        let files = FileMap::from([("main.wasm".to_owned(), Arc::from(module))]);
         let compiled = contained::contained(|| Program::compile("main.wasm", Arc::new(files)));
         if let Ok(program) = compiled.expect("no panic") {
             let limits = Limits { time: Duration::from_millis(20), memory: 16 << 20, ..Limits::default() };
@@ -98,7 +98,7 @@ proptest! {
                 package: &program.files,
                 arguments: &[],
                 variables: &BTreeMap::new(),
-                inputs: &Given::new(),
+                inputs: &FileMap::new(),
                 limits,
                 clock: Clock::fixed(0),
                 cancelled: CancellationToken::new(),

@@ -19,10 +19,10 @@ pub(super) const PRELUDE: &str = include_str!("prelude.wat");
 
 /// The setup of a test run.
 pub(super) struct Trial {
-    files: Given,
+    files: FileMap,
     pub(super) arguments: Vec<String>,
     pub(super) variables: BTreeMap<String, String>,
-    pub(super) inputs: Given,
+    pub(super) inputs: FileMap,
     pub(super) limits: Limits,
     pub(super) cancelled: CancellationToken,
 }
@@ -37,10 +37,10 @@ impl Trial {
     pub(super) fn whole(text: &str) -> Self {
         let module = wat::parse_str(text).unwrap_or_else(|error| panic!("{error}"));
         Self {
-            files: Given::from([("main.wasm".to_owned(), Arc::from(module))]),
+            files: FileMap::from([("main.wasm".to_owned(), Arc::from(module))]),
             arguments: vec!["main.wasm".to_owned()],
             variables: BTreeMap::new(),
-            inputs: Given::new(),
+            inputs: FileMap::new(),
             limits: Limits { time: Duration::from_secs(60), ..Limits::default() },
             cancelled: CancellationToken::new(),
         }

@@ -93,14 +93,14 @@ pub fn fd_filestat_set_size(host: &mut Host, _guest: &mut Guest<'_>, fd: u32, si
 }
 
 pub fn fd_prestat_get(host: &mut Host, guest: &mut Guest<'_>, fd: u32, at: u32) -> Answer {
-    let path = given(host, fd)?;
+    let path = opened_path(host, fd)?;
     // The tag 0 means "folder".
     guest.put_u32(at, 0)?;
     guest.put_u32(at.checked_add(4).ok_or(Errno::FAULT)?, u32::try_from(path.len()).unwrap_or(u32::MAX))
 }
 
 pub fn fd_prestat_dir_name(host: &mut Host, guest: &mut Guest<'_>, fd: u32, at: u32, length: u32) -> Answer {
-    let path = given(host, fd)?;
+    let path = opened_path(host, fd)?;
     if usize::try_from(length).map_or(true, |length| length < path.len()) {
         return Err(Errno::NAMETOOLONG);
     }
@@ -108,7 +108,7 @@ pub fn fd_prestat_dir_name(host: &mut Host, guest: &mut Guest<'_>, fd: u32, at: 
 }
 
 /// Returns the path of a folder that was open from the start.
-fn given(host: &Host, fd: u32) -> Answer<&'static str> {
+fn opened_path(host: &Host, fd: u32) -> Answer<&'static str> {
     match host.files.table.get(fd)? {
         Descriptor::Folder { given: Some(path), .. } => Ok(path),
         _ => Err(Errno::BADF),

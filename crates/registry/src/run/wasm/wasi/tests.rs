@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::super::errno::{Answer, Errno};
-use super::super::files::Given;
+use super::super::files::FileMap;
 use super::super::guest::Guest;
 use super::super::host::{Host, Setup};
 use super::descriptors::*;
@@ -28,14 +28,14 @@ const BUFFER: u32 = 4096;
 
 impl Machine {
     fn new(limits: Limits) -> Self {
-        let package: Given = ["a.txt", "data/b.txt", "data/c/d.txt"]
+        let package: FileMap = ["a.txt", "data/b.txt", "data/c/d.txt"]
             .map(|path| (path.to_owned(), Arc::from(format!("this is {path}").as_bytes())))
             .into();
         let setup = Setup {
             package: &package,
             arguments: &["main.wasm".to_owned()],
             variables: &BTreeMap::new(),
-            inputs: &Given::new(),
+            inputs: &FileMap::new(),
             limits,
             clock: Clock::fixed(1_000),
             cancelled: CancellationToken::new(),

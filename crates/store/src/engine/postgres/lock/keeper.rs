@@ -40,14 +40,14 @@ const RETURN: Duration = Duration::from_secs(3);
 
 /// A lock with a connection of its own. Dropping it releases the lock.
 pub(crate) struct SessionLock {
-    kept: Arc<Kept>,
+    kept: Arc<SharedState>,
     /// A file lock on this machine. It is held until this is dropped or the process ends, even if the connection is
     /// lost.
     _local: sqlite::FileLock,
 }
 
 /// The part that the thread shares with the lock's owner.
-struct Kept {
+struct SharedState {
     connector: Connector,
     subject: Subject,
     mode: Mode,
@@ -209,8 +209,14 @@ pub(in crate::engine::postgres) fn take(
     connection.hurry(ANSWER);
     let now = Some(Instant::now());
     let state = State { connection: Some(connection), beaten: now, renewed: now, ..State::default() };
-    let kept =
-        Kept { connector: connector.clone(), subject, mode, claim, state: Mutex::new(state), over: Condvar::new() };
+    let kept = SharedState {
+        connector: connector.clone(),
+        subject,
+        mode,
+        claim,
+        state: Mutex::new(state),
+        over: Condvar::new(),
+    };
     let kept = Arc::new(kept);
     let looked_after = Arc::clone(&kept);
     let keeper = thread::Builder::new().name("lock".to_owned()).spawn(move || looked_after.look_after());
@@ -240,7 +246,7 @@ fn lock(connection: &Connection, subject: Subject, mode: Mode) -> Result<bool> {
     single(connection, sql, params![key(subject)], |row| row.get(0))
 }
 
-impl Kept {
+impl SharedState {
     fn is_alone(&self) -> bool {
         (self.subject, self.mode) == (Subject::Serving, Mode::Exclusive)
     }

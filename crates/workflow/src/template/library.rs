@@ -24,7 +24,7 @@ pub const TEMPLATES: Names = Names::Stored(|typed| {
 });
 
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct LibraryTemplate {
     pub template: Template,
     pub text: String,
     /// Whether the template belongs to the project. If not, it is built in.
@@ -32,12 +32,12 @@ pub struct Kept {
 }
 
 /// Returns the templates of the selected project and the built-in ones, by name.
-pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<Kept>> {
+pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<LibraryTemplate>> {
     let mut all = templates::list(db, selection)?.iter().map(|row| own(db, row)).collect::<Result<Vec<_>>>()?;
     for text in EMBEDDED {
         let template = Template::of(text)?;
         if all.iter().all(|own| own.template.name != template.name) {
-            all.push(Kept { template, text: text.to_owned(), is_own: false });
+            all.push(LibraryTemplate { template, text: text.to_owned(), is_own: false });
         }
     }
     all.sort_by(|a, b| a.template.name.cmp(&b.template.name));
@@ -45,7 +45,7 @@ pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<Kept>> {
 }
 
 /// Returns the template with this name. If there is none, the error suggests a similar name.
-pub fn require(context: &Context, name: &str) -> Result<Kept> {
+pub fn require(context: &Context, name: &str) -> Result<LibraryTemplate> {
     let all = context.store.read(|db| all(db, &context.selection))?;
     if let Some(found) = all.iter().find(|kept| kept.template.name == name) {
         return Ok(found.clone());
@@ -55,9 +55,9 @@ pub fn require(context: &Context, name: &str) -> Result<Kept> {
     Err(error.with_details(json!({ "name": name })).suggest(name, names, "list templates with `mcpkg template list`"))
 }
 
-fn own(db: &Db<'_>, row: &templates::Template) -> Result<Kept> {
+fn own(db: &Db<'_>, row: &templates::Template) -> Result<LibraryTemplate> {
     let text = stored(db, row.blob)?;
-    Ok(Kept { template: Template::of(&text)?, text, is_own: true })
+    Ok(LibraryTemplate { template: Template::of(&text)?, text, is_own: true })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::keep::{self, Kept};
+use super::keep::{self, KeptRef};
 use super::manifest::Repo;
 use super::parallel;
 use super::root::Workspace;
@@ -58,7 +58,7 @@ impl Operation for ListKept {
     }
 }
 
-fn data(repo: &Repo, kept: &Kept, operation: Option<String>) -> Value {
+fn data(repo: &Repo, kept: &KeptRef, operation: Option<String>) -> Value {
     json!({
         "run": kept.run.to_string(),
         "operation": operation,
@@ -70,7 +70,7 @@ fn data(repo: &Repo, kept: &Kept, operation: Option<String>) -> Value {
 }
 
 /// Returns everything that all repositories keep, oldest first. Skips missing repositories.
-pub fn all<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<(&'w Repo, Kept)>> {
+pub fn all<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<(&'w Repo, KeptRef)>> {
     let repos: Vec<&'w Repo> = workspace.manifest.repos.iter().collect();
     let of_repos = parallel::all(&repos, |repo| {
         let folder = workspace.folder(repo)?;

@@ -9,7 +9,7 @@ use mcpkg_base::error::{Code, Error, Result};
 
 /// Validates the given values against the inputs, including choices and rules. If an input has `join`, its list is joined into
 /// one text. The error names the first invalid or unknown input.
-pub fn taken(definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+pub fn validated(definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
     let mut taken = Map::new();
     for (name, value) in given {
         let Some(input) = definition.inputs.get(name) else {
@@ -141,7 +141,7 @@ mod tests {
 
     fn take(name: &str, value: Value) -> Result<Value, String> {
         let given = Map::from_iter([(name.to_owned(), value)]);
-        taken(&definition(), &given)
+        validated(&definition(), &given)
             .map(|taken| taken.get(name).cloned().unwrap_or_default())
             .map_err(|error| error.to_string())
     }

@@ -10,7 +10,7 @@ use mcpkg_store::{runs, watch};
 
 /// The data of a run.
 #[derive(Debug)]
-pub struct Taken {
+pub struct RunData {
     pub id: i64,
     /// SHA-256 of the run's plan, in hex.
     pub plan_hash: String,
@@ -23,7 +23,7 @@ pub struct Taken {
     pub generation: String,
 }
 
-impl Taken {
+impl RunData {
     /// Reads a run; returns `None` if it was deleted.
     pub fn read(db: &Db<'_>, run: Uuid) -> Result<Option<Self>> {
         let Some(found) = runs::get(db, run)? else { return Ok(None) };

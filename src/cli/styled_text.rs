@@ -1,4 +1,4 @@
-//! Builds text for a terminal. Foreign text reaches the terminal only as part of a [`Shown`], which marks hidden characters.
+//! Builds text for a terminal. Foreign text reaches the terminal only as part of a [`StyledText`], which marks hidden characters.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
@@ -21,9 +21,9 @@ const LONGEST: usize = 320;
 
 /// Text for a terminal or a pipe, in parts that each have a style.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shown(Vec<(Style, String)>);
+pub(super) struct StyledText(Vec<(Style, String)>);
 
-impl Shown {
+impl StyledText {
     pub(super) fn plain(text: impl Into<String>) -> Self {
         Self::default().then(text)
     }
@@ -153,15 +153,15 @@ impl Lines {
 
     /// Wraps the lines to this many columns. A mark begins each row that continues a line. With `cut`, a long line ends
     /// with its size. Also returns the number of rows, and whether any line was cut.
-    pub(super) fn rows(&self, columns: u16, cut: bool) -> (Shown, usize, bool) {
-        let (mut shown, mut count, mut is_cut) = (Shown::default(), 0, false);
+    pub(super) fn rows(&self, columns: u16, cut: bool) -> (StyledText, usize, bool) {
+        let (mut shown, mut count, mut is_cut) = (StyledText::default(), 0, false);
         for (style, line) in &self.0 {
             let short = line.char_indices().nth(LONGEST).filter(|_| cut).map(|(end, _)| {
                 is_cut = true;
                 format!("{}… (cut; the line has {} characters)", &line[..end], line.chars().count())
             });
             for row in wrapped(short.as_deref().unwrap_or(line), usize::from(columns)) {
-                shown = shown.and(Shown::styled(*style, row)).then("\n");
+                shown = shown.and(StyledText::styled(*style, row)).then("\n");
                 count += 1;
             }
         }
@@ -283,10 +283,10 @@ mod tests {
 
     #[test]
     fn texts_of_others_have_no_style_on_a_terminal_and_are_left_alone_in_a_pipe() {
-        let shown = Shown::styled(BOLD, "a\x1b[31m").then("\u{202e}b");
+        let shown = StyledText::styled(BOLD, "a\x1b[31m").then("\u{202e}b");
         assert_eq!(shown.written(true), "\x1b[1ma^[[31m\x1b[0m<U+202E>b");
         assert_eq!(shown.written(false), "\x1b[1ma\x1b[31m\x1b[0m\u{202e}b");
-        let diff = Shown::diff("--- a\n+\x1b]52;c;eA==\x07\n x\n");
+        let diff = StyledText::diff("--- a\n+\x1b]52;c;eA==\x07\n x\n");
         assert_eq!(diff.written(true), "\x1b[1m--- a\x1b[0m\n\x1b[32m+^[]52;c;eA==^G\x1b[0m\n x\n");
     }
 

@@ -14,11 +14,11 @@ use mcpkg_core::op::Hints;
 use mcpkg_store::Db;
 
 /// Actions by the SHA-256 of their archive.
-static KEPT: Cache<Sha, Arc<[Shown]>> = Cache::new(2_048);
+static KEPT: Cache<Sha, Arc<[ActionTool]>> = Cache::new(2_048);
 
 /// An action as `tools/list` shows it.
 #[derive(Debug)]
-pub struct Shown {
+pub struct ActionTool {
     /// The action's name; empty for the main action.
     pub action: String,
     pub description: String,
@@ -32,23 +32,23 @@ pub struct Shown {
 }
 
 /// Returns the actions of an archive that become MCP tools.
-pub fn of(db: &Db<'_>, subject: &Subject) -> Result<Arc<[Shown]>> {
+pub fn of(db: &Db<'_>, subject: &Subject) -> Result<Arc<[ActionTool]>> {
     if let Some(shown) = KEPT.get(&subject.sha256) {
         return Ok(shown);
     }
     let manifest = checked::manifest_of(db, subject)?;
-    let shown: Arc<[Shown]> =
+    let shown: Arc<[ActionTool]> =
         manifest.projected().into_iter().map(|(name, action)| show(&manifest, name, action)).collect();
     KEPT.put(subject.sha256, Arc::clone(&shown));
     Ok(shown)
 }
 
-fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> Shown {
+fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> ActionTool {
     let described = action.and_then(|action| action.description.clone());
     let output = action.and_then(|action| action.output_schema.as_ref());
     let annotations = action.and_then(|action| action.annotations.as_ref());
     let hint = |key: &str| annotations.and_then(|said| said.get(key)).and_then(Value::as_bool);
-    Shown {
+    ActionTool {
         action: name.unwrap_or_default().to_owned(),
         description: described.unwrap_or_else(|| manifest.description.clone()),
         input: Arc::new(input(action)),

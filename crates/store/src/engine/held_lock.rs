@@ -5,12 +5,12 @@ use mcpkg_base::error::Result;
 
 /// A held lock. Dropping it releases the lock.
 #[derive(Debug)]
-pub(crate) enum Held {
+pub(crate) enum HeldLock {
     File(#[expect(dead_code, reason = "it is given back when it is dropped")] sqlite::FileLock),
     Session(postgres::SessionLock),
 }
 
-impl Held {
+impl HeldLock {
     /// Returns the stamp for the holder's next change. Only PostgreSQL needs one: a file lock cannot be lost while its process
     /// lives.
     pub(crate) fn stamp(&self) -> Option<postgres::Stamp> {
