@@ -101,3 +101,33 @@ fn three_texts_are_columns_when_wide_and_below_each_other_when_narrow() {
     insta::assert_snapshot!("diff-three-80", frame(&mut app, 80, 16));
     insta::assert_snapshot!("diff-three-120", frame(&mut app, 120, 16));
 }
+
+proptest::proptest! {
+    #![proptest_config(crate::seed::config(64))]
+    #[test]
+    fn no_key_or_size_breaks_a_diff_and_only_a_runs_something(
+        keys in proptest::collection::vec(0_u8..64, 1..80),
+        sizes in proptest::collection::vec((1_u16..220, 1_u16..50), 1..6),
+    ) {
+        let texts = ["one\ntwo\n", "", "two\nthree\u{202e}\n"];
+        let three = three(texts[0], texts[1], texts[2], ["a", "b", "c"].map(str::to_owned));
+        for screen in [proposal(&[]), Screen::diff("three", three)] {
+            let mut app = shown(screen);
+            for (at, key) in keys.iter().enumerate() {
+                let all = b"jkgGhl.,v[]cadnmt +\r\t\x08\x1bvvv..  MuU";
+                let code = match all[usize::from(*key) % all.len()] {
+                    b'\r' => KeyCode::Enter,
+                    b'\x1b' => KeyCode::Esc,
+                    b'\t' => KeyCode::Tab,
+                    8 => KeyCode::PageDown,
+                    letter => KeyCode::Char(char::from(letter)),
+                };
+                let tasks = press(&mut app, code);
+                let runs = tasks.iter().any(|task| matches!(task, Task::Run(_) | Task::RunOnTerminal(_)));
+                proptest::prop_assert!(!runs || code == KeyCode::Char('a'));
+                let (columns, rows) = sizes[at % sizes.len()];
+                frame(&mut app, columns, rows);
+            }
+        }
+    }
+}
