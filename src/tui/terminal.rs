@@ -176,6 +176,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     fn a_panic_gives_the_terminal_back_before_it_is_printed() {
         let test = std::env::current_exe().expect("this program");
         let line = format!(

@@ -84,7 +84,7 @@ fn a_mark_belongs_to_one_diff_and_survives_a_restart() {
     look("1 of 1 reviewed", "\r", "review.md, reviewed");
     // A mark is for what was shown. Another change of the file is not reviewed.
     let path = "root/.claude/commands/review.md";
-    place.write(path, &place.read(path).replace("Line 40.", "forty"));
+    place.write(path, place.read(path).replace("Line 40.", "forty"));
     look("0 of 1 reviewed", "", "Deploy");
 }
 

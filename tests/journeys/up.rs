@@ -223,7 +223,11 @@ fn a_connection_that_was_there_stays() {
     let mut add = command(&ground, &[]);
     add = {
         let mut other = Command::new(add.get_program());
-        add.get_envs().for_each(|(name, value)| drop(value.map(|value| other.env(name, value))));
+        for (name, value) in add.get_envs() {
+            if let Some(value) = value {
+                other.env(name, value);
+            }
+        }
         other.current_dir(ground.root()).args(["client", "add", "codex"]);
         other
     };

@@ -92,8 +92,11 @@ pub fn stored(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     (waiting, problems)
 }
 
+/// Reads the items of one kind.
+pub type Source = fn(&Context) -> Result<Vec<Waiting>>;
+
 /// Reads sources of items, and returns their items and the messages of those that failed.
-pub fn collect(context: &Context, sources: &[fn(&Context) -> Result<Vec<Waiting>>]) -> (Vec<Waiting>, Vec<String>) {
+pub fn collect(context: &Context, sources: &[Source]) -> (Vec<Waiting>, Vec<String>) {
     let mut problems = Vec::new();
     let mut waiting = Vec::new();
     for source in sources {
