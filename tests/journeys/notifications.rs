@@ -29,8 +29,9 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(80);
 
 /// What the shell has also, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 19] = [
+const ELSEWHERE: [(&[&str], &str); 20] = [
     (&["up"], "imports and deploys; the steps for these hear of it"),
+    (&["ask"], "needs an agent; no list shows it"),
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
@@ -299,6 +300,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["workflow", "restore", "keep_note", "1"],
         vec!["workflow", "unexpose", "keep_note"],
         vec!["command", "run", "mcpkg:prompt:create", "--arg", "name=by_run", "--arg", "content=x", "--yes"],
+        vec!["draft", "infer", "RUN"],
         vec!["workflow", "policy", "deny"],
         vec!["workflow", "env", "set", "REGION", "eu"],
         vec!["workflow", "env", "unset", "REGION"],
@@ -334,6 +336,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         let word = |word: &&str| match *word {
             "SNAPSHOT" => newest(),
             "DRAFT" => draft(),
+            "RUN" => ground.scratch.json(&["workflow", "runs"])["runs"][0]["run"].as_str().expect("an id").to_owned(),
             word => word.to_owned(),
         };
         let words: Vec<String> = step.iter().map(word).collect();

@@ -104,8 +104,7 @@ impl Operation for Describe {
     const TOOL: &'static str = "describe_workflow";
     const CLI: &'static [&'static str] = &["workflow", "describe"];
     const TITLE: &'static str = "List the parts of a workflow";
-    const ABOUT: &'static str =
-        "List a workflow's inputs and steps, with each argument that a step takes and its value";
+    const ABOUT: &'static str = "List a workflow's inputs, steps, arguments and values";
     const HELP: &'static str = "mcpkg ignores mistakes in the text; `mcpkg workflow validate` shows them. With --json, each part \
         includes its position and the JSON pointer that `mcpkg workflow set` takes.";
     const EXAMPLES: &'static [&'static str] =

@@ -28,7 +28,7 @@ impl Operation for History {
     const TOOL: &'static str = "workflow_history";
     const CLI: &'static [&'static str] = &["workflow", "history"];
     const TITLE: &'static str = "History of a workflow";
-    const ABOUT: &'static str = "Show the revisions of a workflow, newest first, even if the workflow was deleted";
+    const ABOUT: &'static str = "Show the revisions of a workflow, newest first";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow history app_with_db"];
     const ALIASES: &'static [&'static str] = &["log"];
     const EFFECT: Effect = Effect::Read;
@@ -87,8 +87,7 @@ impl Operation for Diff {
     const TOOL: &'static str = "workflow_diff";
     const CLI: &'static [&'static str] = &["workflow", "diff"];
     const TITLE: &'static str = "Compare revisions of a workflow";
-    const ABOUT: &'static str =
-        "Show the last change of a workflow, or the difference between two revisions, as a diff and as a summary";
+    const ABOUT: &'static str = "Show the last change of a workflow, or compare two revisions";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow diff app_with_db",
         "mcpkg workflow diff app_with_db 1 3",
