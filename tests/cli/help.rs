@@ -57,8 +57,8 @@ fn mcpkg_alone_is_one_screen() {
       Share                 import, export, sync, source
       Tools                 tool, registry, toolset
       Workspaces            workspace, worktree, flow, spec, build, builds, gate
-      Workflows             command, catalog, plugin, workflow, template, draft,
-                            consent, inbox
+      Workflows             ask, command, catalog, plugin, workflow, template,
+                            draft, consent, inbox
       Server and database   serve, access, limit, backup, restore, move, check,
                             compact, events, undo, prune
 
