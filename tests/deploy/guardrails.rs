@@ -1,6 +1,6 @@
 //! Every operation of the deploy group that writes: without a yes it is refused, and not a byte changes.
 
-use mcpkg_core::op::Effect;
+use mcpkg_core::op::{Effect, Shape};
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool, tool_refused, word};
@@ -48,6 +48,7 @@ fn shell(tool: &str, id: &str) -> Vec<String> {
         "enable_targets" => &["gemini"],
         "disable_targets" => &["vscode"],
         "accept_proposal" | "reject_proposal" => &["1"],
+        "up" => &["--agents", "claude-code"],
         other => panic!("{other} writes: say how it is called without a yes"),
     };
     words.iter().map(|word| (*word).to_owned()).collect()
@@ -69,8 +70,10 @@ fn in_a_shell_without_a_terminal_nothing_is_written_without_yes() {
             assert_ne!(entry.effect, Effect::Destroy, "{} asks for no yes", entry.tool);
             place.run(&words);
         } else {
-            let error = place.refused(&words, "E_CONFIRM_REQUIRED");
-            assert_eq!(error["details"]["reason_code"], "confirm_required", "{words:?}: {error:#}");
+            if entry.shape == Shape::Envelope {
+                let error = place.refused(&words, "E_CONFIRM_REQUIRED");
+                assert_eq!(error["details"]["reason_code"], "confirm_required", "{words:?}: {error:#}");
+            }
             let ran = place.run(&words);
             assert!(ran.status == 1 && ran.stderr.contains("--yes"), "{words:?}: {ran}");
         }

@@ -317,8 +317,15 @@ impl Builder {
             return Err(conflict(there, &new));
         }
         let is_command = |output: &Output| output.form == Form::CommandSkill;
-        // The file that has to go: a command, otherwise the one that did not come from this path.
-        if is_command(there) || (!is_command(&new) && new.is_at_home() && !there.is_at_home()) {
+        // The file that has to go: a command, otherwise the one that did not come from this path. Of two commands with the
+        // same name as a skill, it is the one that has another name itself.
+        let goes = match (is_command(there), is_command(&new)) {
+            (true, false) => true,
+            (true, true) => new.has_its_folders_name() && !there.has_its_folders_name(),
+            (false, true) => false,
+            (false, false) => new.is_at_home() && !there.is_at_home(),
+        };
+        if goes {
             std::mem::swap(there, &mut new);
         }
         if is_command(&new) {

@@ -128,6 +128,13 @@ impl Output {
         home.is_some_and(|home| self.path.ends_with(home))
     }
 
+    /// Whether the module's file has the name of the output's folder: `a.md` in `skills/a/SKILL.md`.
+    pub fn has_its_folders_name(&self) -> bool {
+        let folder = self.path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let file = self.parts.first().map_or("", |part| part.file.as_str());
+        file.strip_suffix(".md").unwrap_or(file) == folder
+    }
+
     /// Returns each module with each target that wants the file.
     pub fn uses(&self) -> impl Iterator<Item = (String, Target)> {
         let of = |part: &Part| self.targets.iter().map(|target| (part.module_id.clone(), *target)).collect::<Vec<_>>();

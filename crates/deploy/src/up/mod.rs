@@ -59,9 +59,9 @@ impl Operation for Up {
     const TOOL: &'static str = "up";
     const CLI: &'static [&'static str] = &["up"];
     const TITLE: &'static str = "Set up a folder";
-    const ABOUT: &'static str =
-        "Set up a folder for all your agents: import its rules and skills, deploy them, and connect the agents";
-    const HELP: &'static str = "mcpkg shows on one screen what the folder contains, what would be written for each \
+    const ABOUT: &'static str = "Set up a folder for all your agents, with one question";
+    const HELP: &'static str = "mcpkg imports what the folder holds for agents, deploys it for every agent, and connects the \
+        agents. It shows on one screen what the folder contains, what would be written for each \
         agent, and which agents would be connected. Then it asks once. Before your answer, nothing is written.\n\n\
         The content goes into a project that is named after the folder and bound to it. Your own files stay as they \
         are: at most, a block is added. Files that you changed since a deploy are left alone.\n\n\
