@@ -46,7 +46,8 @@ impl Action {
         Self { key: 'n', label: "note", does: Does::Note }
     }
 
-    /// Returns whether the action changes something. A read-only console does not offer such actions.
+    /// Returns whether the action changes stored data or files, or may do so because this build does not have the
+    /// operation. A read-only console does not offer such actions.
     pub fn changes(&self, domains: Domains) -> bool {
         match &self.does {
             Does::Call(invocation) => invocation.entry(domains).is_none_or(|entry| !entry.effect.reads()),
@@ -100,13 +101,13 @@ impl Invocation {
         self
     }
 
-    /// Asks this question before the call runs.
+    /// Makes [`Invocation::run`] ask this question first.
     #[must_use]
     pub fn asking(self, question: impl Into<String>) -> Self {
         Self { question: Some(question.into()), ..self }
     }
 
-    /// Requires the user to type `name` before the call runs.
+    /// Makes the console ask the user to type `name` first. [`Invocation::run`] itself does not check the name.
     #[must_use]
     pub fn destroying(self, name: impl Into<String>) -> Self {
         Self { destroys: Some(name.into()), ..self }
@@ -130,12 +131,13 @@ impl Invocation {
         Ok((entry, parsed.map_err(|error| Error::new(Code::InvalidArgument, first_line(&error)))?))
     }
 
-    /// Runs the operation with `--dry-run`, so that it changes nothing. The trail does not record it.
+    /// Runs the operation with `--dry-run`, so that it changes nothing. The audit trail (`events`) does not record it.
     pub fn preview(&self, context: &Context) -> Result<Reply> {
         self.clone().flag("--dry-run").call(context)?.1.preview(context)
     }
 
-    /// Runs the operation. It asks its questions through the context, as in the shell.
+    /// Runs the operation. Asks its question through the context: [`Invocation::question`] or, for an operation that
+    /// destroys something, that operation's own.
     pub fn run(&self, context: &Context) -> Result<Reply> {
         let (entry, call) = self.call(context)?;
         match &self.question {
@@ -161,7 +163,7 @@ impl Invocation {
         format!("mcpkg {} {}", self.words, words.join(" ")).trim_end().to_owned()
     }
 
-    /// Returns the options and arguments that follow the command.
+    /// Returns the options and arguments that follow the words of the command.
     fn words_after(&self) -> Vec<String> {
         let dashes = self.positional.iter().any(|value| value.starts_with('-')).then(|| "--".to_owned());
         self.options.iter().cloned().chain(dashes).chain(self.positional.iter().cloned()).collect()

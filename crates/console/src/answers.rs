@@ -1,4 +1,5 @@
-//! The answers to a request that only reads: yes once, or yes to all reads of the same catalog for some hours.
+//! The possible approvals of a consent request that only reads: for this request, or for all reads of the same catalog
+//! by the same agent during the next 4 hours.
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::place::Place;
 use crate::screen::{List, Row, Screen, Span, Tone};
 use crate::time::until;
 
-/// How long the second answer lasts, in hours.
+/// How long an approval of all reads of a catalog lasts, in hours.
 const HOURS: i64 = 4;
 
 pub fn screen(context: &Context, id: &str) -> Result<Screen> {
@@ -45,8 +46,8 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     })
 }
 
-/// Returns the catalog of the command that a request runs: `shop:apps:list` -> `shop`, unless the catalog has another
-/// name than its prefix.
+/// Returns the name of the catalog of the command that a request runs: for `shop:apps:list`, the catalog with prefix
+/// `shop`. If several prefixes fit, the longest wins.
 fn catalog(context: &Context, data: &Value) -> Result<Option<String>> {
     let Some(command) = data["inputs"]["arguments"]["command"].as_str() else { return Ok(None) };
     let catalogs = Invocation::new("catalog list").read(context)?;

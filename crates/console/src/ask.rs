@@ -1,4 +1,4 @@
-//! Asks the user's agent for a workflow: a form for `mcpkg ask`, and rows for what the agent does.
+//! The panel in which you ask your agent for a workflow: a form for `mcpkg ask`, and rows for what the agent does.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::time::exact;
 /// The words of the command.
 pub const WORDS: &str = "ask";
 
-/// Returns the form. `about` is the workflow or draft to change.
+/// Returns the form. `about` is the workflow or draft to change; without it, the agent makes a new workflow.
 pub fn screen(context: &Context, about: Option<&Text>) -> Result<Screen> {
     let mut form = Form::of(context, WORDS)?;
     let installed = installed(context);
@@ -50,8 +50,8 @@ fn installed(context: &Context) -> Vec<String> {
     can.map(|agent| text(agent, "agent").to_owned()).collect()
 }
 
-/// Returns the rows of what the agent did, such as `12:48:03  search_commands: 665 bytes`. `first` is the number of the
-/// first row.
+/// Returns a row for each line that the agent reported, such as `12:48:03  search_commands: 665 bytes`. The ids of the
+/// rows are numbers that start at `first`.
 pub fn reported(reply: &Reply, first: usize, now: Millis) -> Vec<Row> {
     let lines = rows(&reply.data, "progress").iter().flat_map(|item| lines(item, now));
     lines.enumerate().map(|(at, row)| Row { id: (first + at).to_string(), ..row }).collect()

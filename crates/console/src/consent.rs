@@ -59,7 +59,7 @@ pub fn approval(id: &str) -> Invocation {
     Invocation::new("consent approve").with(id)
 }
 
-/// Returns the actions for a request that is pending, or approved but not used yet.
+/// Returns the actions for a request that is pending, or approved but not used yet. Other requests have none.
 pub fn actions(data: &Value) -> Vec<Action> {
     let id = text(data, "id");
     let deny = Action::call('d', "deny", Invocation::new("consent deny").with(id));
@@ -80,7 +80,7 @@ pub fn actions(data: &Value) -> Vec<Action> {
     }
 }
 
-/// Returns what the request would do, such as `Run shop:apps:delete`, and its effect.
+/// Returns what the request would do, such as `Run shop:apps:delete`, and the word and tone of its [`effect`].
 pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     let summary = text(data, "summary");
     let effects = texts(data, "effects").join("\n");
@@ -94,12 +94,13 @@ pub fn summary(data: &Value) -> (String, (&'static str, Tone)) {
     (what.to_owned(), effect(word))
 }
 
-/// Returns the word to type to approve a destructive request: the last text argument, or else the name of the command.
+/// Returns the word to type to approve a destructive request: the last part of the request's path if it is an argument,
+/// otherwise the name of the command, or of the operation if the request runs no command.
 fn name_to_type(data: &Value) -> String {
     let arguments = &data["inputs"]["arguments"];
     let address = texts(data, "effects").first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
     let last = address.rsplit('/').next().unwrap_or_default();
-    // Only an argument of the path: an agent chooses the order of the others, and could choose the shortest.
+    // Arguments outside of the path do not count: the agent chooses their order, and could put a short one last.
     let is_argument = arguments["with"].as_object().is_some_and(|with| with.values().any(|value| value == last));
     let name = Some(last).filter(|last| is_argument && !last.is_empty()).or_else(|| arguments["command"].as_str());
     let name = name.unwrap_or(text(data, "operation"));

@@ -1,5 +1,5 @@
-//! Reads fields of the JSON data that operations return. A missing field reads as an empty value, so a screen shows the
-//! fields that are there.
+//! Reads fields of the JSON data that operations return. A missing field reads as an empty value, `0` or `None`, so a
+//! screen shows the fields that are there.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! The screens of a planned deploy: its files by file, agent or module, and what each agent loads in a session.
+//! The screens of a planned deploy: the files that it changes, grouped by agent or module if you like, and what each
+//! agent loads in a session.
 
 use std::path::Path;
 
@@ -16,21 +17,22 @@ use crate::reviewed::is_reviewed;
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
 use crate::sessions;
 
-/// A file that a deploy would write or delete.
+/// A file that a deploy would write or delete. Some need `--adopt` (see [`Change::is_changed_on_disk`]).
 pub struct Change {
     pub path: String,
-    /// The path below the deploy root.
+    /// The path below the deploy root; the full path if the change has no text diff.
     pub shown: String,
     pub op: String,
     reason: String,
     pub agents: Vec<String>,
     pub modules: Vec<String>,
-    /// Whether the file on disk differs from what mcpkg wrote. A deploy replaces such a file only with `--adopt`.
+    /// Whether the file on disk is not what mcpkg wrote there: somebody changed it, or mcpkg never wrote it. A deploy
+    /// replaces such a file only with `--adopt`.
     pub is_changed_on_disk: bool,
     unified: String,
 }
 
-/// Returns what a deploy would change.
+/// Returns the files that a deploy would change, from `mcpkg diff`.
 pub fn changes(context: &Context) -> Result<Vec<Change>> {
     let data = Invocation::new("diff").read(context)?;
     let change = |found: &Value| {
@@ -57,7 +59,7 @@ pub fn counted(changes: &[Change]) -> String {
     format!("{} create, {} update, {} delete", of("create"), of("update"), of("delete"))
 }
 
-/// The order of the files: alone, below each agent that reads them, or below each module that they are made of.
+/// How the files are grouped: not at all, by agent that reads a file, or by module that a file is made from.
 const VIEWS: &[&str] = &["by file", "by agent", "by module"];
 
 pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen> {
@@ -118,7 +120,7 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
                 .map(|change| row(group, change)),
         );
     }
-    // Without groups, or for a file that belongs to none.
+    // All files in the view `by file`; otherwise the files that belong to no group.
     list.extend(changes.iter().filter(|change| names(change).is_empty()).map(|change| row("", change)));
     list.extend(sessions::rows(context)?);
     let list = List {
@@ -145,8 +147,8 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
 }
 
 impl Choice {
-    /// Returns the choice with one file toggled. A file that was changed on disk is adopted or skipped; any other file
-    /// is included or excluded.
+    /// Returns the choice with one file toggled: in or out of `adopted` for a file that is changed on disk, in or out of
+    /// `out` for any other file.
     fn with(&self, change: &Change) -> Self {
         let mut choice = self.clone();
         let list = if change.is_changed_on_disk { &mut choice.adopted } else { &mut choice.out };

@@ -20,13 +20,13 @@ const NEW: &str = "workflow: new_workflow\ninputs: {}\nsteps: []\n";
 pub struct Document {
     pub origin: Text,
     pub name: String,
-    /// The agent that proposed it; empty if the text is the user's own.
+    /// The agent that proposed the draft; empty for a workflow.
     pub by: String,
     /// The text as it was opened, or as it was stored last.
     pub text: String,
-    /// The text of the saved workflow that the edited one will replace.
+    /// The text of the saved workflow that saving replaces; empty if there is none.
     pub saved: String,
-    /// The revision of that workflow; 0 if there is none.
+    /// The revision of `saved`; 0 if there is no saved workflow.
     pub revision: u64,
     pub findings: Vec<Finding>,
     pub fields: Fields,
@@ -38,9 +38,9 @@ pub struct Document {
 #[derive(Debug)]
 pub enum Saved {
     Done(Box<Reply>),
-    /// Somebody else saved in the meantime. Nothing was changed.
+    /// Somebody else saved in the meantime. The workflow was not changed.
     Overtaken(Versions),
-    /// `is_stored` tells whether the draft has the text, although the workflow does not.
+    /// With `is_stored`, the draft has the new text, but the workflow was not saved.
     Failed {
         error: Error,
         is_stored: bool,
@@ -83,7 +83,7 @@ impl Document {
             Text::Empty => ("new_workflow".to_owned(), String::new(), NEW.to_owned(), None),
         };
         let findings = validated(context, &text)?;
-        // A text that is no workflow has no form.
+        // A text that is not a workflow has no form.
         let fields = Fields::read(context, &text).unwrap_or_default();
         let (saved, revision) = match origin {
             Text::Empty => (String::new(), 0),
@@ -102,7 +102,7 @@ impl Document {
             return Saved::Overtaken(versions);
         }
         let mut is_stored = false;
-        // Whoever changes the name in the text makes a new workflow.
+        // If you change the name in the text, saving creates a new workflow (revision 0).
         let described = action::read(context, "workflow describe", json!({ "yaml": written })).unwrap_or_default();
         let (name, revision) = match text(&described, "workflow") {
             name if name.is_empty() || name == self.name => (self.name.as_str(), self.revision),
@@ -139,7 +139,7 @@ impl Document {
         }
     }
 
-    /// Returns the draft's text, if somebody else edited the draft after it was opened.
+    /// Returns the opened and the present text of the draft, if somebody else edited the draft after it was opened.
     fn edited_elsewhere(&self, context: &Context, written: &str) -> Option<Versions> {
         let Text::Draft(id) = &self.origin else { return None };
         let data = Invocation::new("draft show").with(id).read(context).ok()?;
@@ -154,7 +154,7 @@ impl Document {
         })
     }
 
-    /// Takes note of a text that was saved.
+    /// Records that `written` was saved.
     pub fn keep(&mut self, written: String, reply: &Reply) {
         let data = rows(&reply.data, "workflows").first().unwrap_or(&reply.data);
         (self.name, self.revision) = (text(data, "name").to_owned(), number(data, "revision"));
@@ -163,7 +163,8 @@ impl Document {
         self.meanwhile = None;
     }
 
-    /// Takes the other side's version as the one to replace. Its text is then in the diff that saving shows.
+    /// Lets the next save replace the other side's version. For a workflow, the diff before saving then starts from that
+    /// version.
     pub fn follow(&mut self, versions: &Versions) {
         if versions.of_draft {
             self.text.clone_from(&versions.theirs);
@@ -175,7 +176,7 @@ impl Document {
     }
 }
 
-/// A workflow that somebody changed while another text was made from its earlier revision.
+/// The two sides of a conflict: what you began with, and what somebody else saved in the meantime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versions {
     /// The name of the workflow.
@@ -184,30 +185,31 @@ pub struct Versions {
     pub base: String,
     /// The text that is saved now.
     pub theirs: String,
-    /// The revision of that text; 0 if the workflow was deleted.
+    /// The revision of the workflow; 0 if it was deleted.
     pub revision: u64,
-    /// Who saved it; empty if that is unknown.
+    /// Who saved `theirs`; empty if that is unknown.
     pub by: String,
-    /// Whether the draft was edited, and not its workflow.
+    /// Whether `theirs` is the text of the draft, which somebody edited, instead of the workflow's.
     pub of_draft: bool,
 }
 
 impl Versions {
-    /// Compares a workflow with one of its earlier revisions.
+    /// Reads the revision `base` of a workflow, and its newest one. Revision 0 has an empty text.
     fn since(context: &Context, name: &str, base: u64) -> Result<Self> {
         let (theirs, revision) = saved(context, name, None)?;
         let base = if base == 0 { String::new() } else { saved(context, name, Some(base))?.0 };
         Ok(Self { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
     }
 
-    /// Returns a text with the changes of both sides. `None` if they changed the same lines.
+    /// Merges `yours` with `theirs`. Returns `None` if both changed the same lines.
     pub fn merged(&self, yours: &str) -> Option<String> {
         let merged = merge::merge(self.base.as_bytes(), self.theirs.as_bytes(), yours.as_bytes())?;
         String::from_utf8(merged).ok()
     }
 }
 
-/// Returns the other side's version, if an error says that the workflow is not at the revision that was shown.
+/// Returns both sides if the error says that the workflow is no longer at the revision `shown`. `base` is the text of
+/// that revision.
 fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &str) -> Option<Versions> {
     let is_changed = matches!(error.code(), Code::ImportConflict | Code::DraftStale);
     let now = error.details().filter(|_| is_changed)?["revision"].as_u64()?;
@@ -216,7 +218,8 @@ fn overtaken(context: &Context, error: &Error, name: &str, shown: u64, base: &st
     Some(Versions { name: name.to_owned(), base, theirs, revision, by: by(context, name), of_draft: false })
 }
 
-/// Returns the text and the revision of a saved workflow; an empty text and 0 if there is none.
+/// Returns the text and the number of a revision of a saved workflow, by default the newest; an empty text and 0 if
+/// there is none.
 fn saved(context: &Context, name: &str, revision: Option<u64>) -> Result<(String, u64)> {
     let show = Invocation::new("workflow show").with(name);
     let show = revision.into_iter().fold(show, |show, revision| show.option("--revision", &revision.to_string()));

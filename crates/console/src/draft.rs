@@ -38,7 +38,7 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     Ok(Screen::text(title, lines).with(actions(&data)))
 }
 
-/// Returns the actions for a draft that is not decided yet.
+/// Returns the actions for a draft that is open or stale. Other drafts have none.
 pub fn actions(data: &Value) -> Vec<Action> {
     let (id, name) = (text(data, "id"), text(data, "workflow"));
     if !matches!(text(data, "state"), "open" | "stale") {
@@ -58,7 +58,8 @@ pub fn actions(data: &Value) -> Vec<Action> {
     ]
 }
 
-/// Shows what a draft would change in the saved workflow. If the workflow changed since, shows all three texts.
+/// Shows what a draft would change in the saved workflow. If the draft is stale, because the workflow changed after the
+/// draft was made, shows three texts: the revision that the draft is based on, the workflow now, and the draft.
 pub fn diff(context: &Context, id: &str, out: &[usize]) -> Result<Screen> {
     let draft = Invocation::new("draft show").with(id).read(context)?;
     let (name, written) = (text(&draft, "workflow"), text(&draft, "yaml"));

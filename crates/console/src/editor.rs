@@ -1,4 +1,5 @@
-//! The panes of the editor: findings, the plan, and the diff that saving would make.
+//! The content of the editor's lower pane: findings, the plan, the diff that saving would make, and the two sides of a
+//! conflict.
 
 use serde_json::{Value, json};
 
@@ -90,7 +91,7 @@ fn planned(data: &Value) -> Vec<Line> {
     lines
 }
 
-/// Shows a value of a plan: a template that has no value yet without its braces.
+/// Formats a value of a plan: `${{ inputs.name }}` -> `inputs.name`, anything else as JSON.
 fn words(value: &Value) -> String {
     let inside = value.as_str().and_then(|text| text.strip_prefix("${{")?.strip_suffix("}}"));
     inside.filter(|inside| !inside.contains("}}")).map_or_else(|| value.to_string(), |inside| inside.trim().to_owned())
@@ -108,7 +109,8 @@ fn unified(before: &str, after: &str, name: &str, side: &str) -> Vec<Line> {
     }
 }
 
-/// Returns what saving would change in meaning, such as `step 'add_pg': with.plan changed: "small" -> "large"`.
+/// Returns what saving would change in meaning, such as `step 'add_pg': with.plan changed: "small" -> "large"`. Nothing
+/// for a new workflow.
 pub fn meaning(context: &Context, document: &Document, written: &str) -> Vec<Line> {
     if document.revision == 0 {
         return Vec::new();
@@ -122,7 +124,7 @@ pub fn meaning(context: &Context, document: &Document, written: &str) -> Vec<Lin
     lines
 }
 
-/// Shows what somebody saved while the text was edited, and what you changed since the same revision.
+/// Shows what somebody saved while you edited the text, what you changed, and the text that both sides began with.
 pub fn meanwhile(name: &str, versions: &Versions, written: &str) -> Vec<Line> {
     let who = if versions.by.is_empty() { "Somebody" } else { versions.by.as_str() };
     let what = match versions.revision {

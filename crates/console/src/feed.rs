@@ -17,7 +17,7 @@ const EVENTS: &str = "500";
 
 const VIEWS: &[&str] = &["by time", "by agent", "by session", "by item"];
 
-/// Shows the newest events. `marked` are the runs to make a workflow from.
+/// Shows the newest events. `marked` are the ids of the runs to make a workflow from.
 pub fn screen(context: &Context, view: usize, marked: &[String]) -> Result<Screen> {
     let data = Invocation::new("events").option("--limit", EVENTS).read(context)?;
     let mut events: Vec<&Value> = rows(&data, "events").iter().rev().collect();
@@ -62,7 +62,7 @@ pub fn screen(context: &Context, view: usize, marked: &[String]) -> Result<Scree
         is_narrow: false,
     };
     let propose = (!marked.is_empty()).then(|| {
-        // The ids of runs begin with their time, and a workflow has its steps in the order of the runs.
+        // The id of a run begins with its time, so the steps of the workflow are in the order of the runs.
         let mut runs = marked.to_vec();
         runs.sort_unstable();
         Action::call('P', "propose a workflow", runs.into_iter().fold(Invocation::new("draft infer"), Invocation::with))
@@ -70,7 +70,7 @@ pub fn screen(context: &Context, view: usize, marked: &[String]) -> Result<Scree
     Ok(Screen::list(title, list).views(VIEWS).with(propose))
 }
 
-/// Returns the run that an event is about. The event of a step has the step's id after the run's.
+/// Returns the id of the run that an event is about. The subject of a step's event is `RUN/STEP`.
 fn run(event: &Value) -> Option<&str> {
     let is_run = matches!(text(event, "kind"), "command.run" | "workflow.run");
     text(event, "subject").split('/').next().filter(|run| is_run && !run.is_empty())
@@ -122,7 +122,7 @@ fn subject(event: &Value) -> &str {
     }
 }
 
-/// Shows one event and, if possible, what it changed.
+/// Shows one event and, if possible, the item that it is about.
 pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     let after = (seq - 1).max(0).to_string();
     let data = Invocation::new("events").option("--after", &after).option("--limit", "1").read(context)?;
@@ -141,7 +141,8 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     Ok(Screen::text(format!("Feed > event {seq}"), lines))
 }
 
-/// Shows the event's item with the item's own `diff` or `show` command.
+/// Shows the event's item: the last change of a prompt, resource or workflow (`diff`), or a draft or consent request
+/// (`show`). Other events have no details.
 fn details(context: &Context, event: &Value) -> Vec<Line> {
     let (noun, _) = text(event, "kind").split_once('.').unwrap_or_default();
     let words = match noun {
@@ -156,7 +157,7 @@ fn details(context: &Context, event: &Value) -> Vec<Line> {
     lines
 }
 
-/// Shows the preview of `mcpkg undo --dry-run`. `space` excludes a change.
+/// Shows the preview of `mcpkg undo --dry-run`. In [`Undo::By`], `space` excludes a change.
 pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let (title, call) = match undo {
         Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
@@ -171,7 +172,7 @@ pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let found = call.preview(context)?;
     let data = found.data.clone();
     if rows(&data, "changes").is_empty() {
-        // Undoing a deploy is a rollback, which has its own preview.
+        // A deploy is undone by a rollback, whose preview has no `changes`.
         return Ok(Screen::text(title, reply::lines(&found)).with([Action::call('a', "undo", call)]));
     }
     let row = |change: &Value| {

@@ -37,9 +37,9 @@ pub struct Field {
     /// The JSON pointer of the value.
     pub pointer: String,
     pub name: String,
-    /// The type and the need, such as `text, needed`; for a step, its request.
+    /// What the row takes, such as `text, needed` or `eu | us, default`; for a step, its request.
     pub takes: String,
-    /// The value in words, such as `inputs.name`; for a step, its command.
+    /// The value in words, such as `inputs.name`; for a step, its command; for an input, its default.
     pub value: String,
     /// What the input, argument or step is for.
     pub about: String,
@@ -47,12 +47,12 @@ pub struct Field {
     pub effect: String,
     /// Whether the value can only be changed as text.
     pub is_text: bool,
-    /// The place of the key in the text, counted from 1; `None` if the text does not have the value.
+    /// The line and column of the key in the text, counted from 1; `None` if the text does not have the value.
     pub at: Option<(usize, usize)>,
 }
 
 impl Fields {
-    /// Describes a text. Mistakes in it do not matter.
+    /// Describes a text. A workflow with mistakes has a form too; a text that is not a workflow is an error.
     pub fn read(context: &Context, written: &str) -> Result<Self> {
         Ok(Self::of(&action::read(context, "workflow describe", json!({ "yaml": written }))?))
     }
@@ -82,8 +82,8 @@ impl Fields {
         Self { index: index.map(|(at, field)| (field.pointer.clone(), at)).collect(), rows: all }
     }
 
-    /// Returns the row at a place of the text: the last one that begins before it. Before the first value of a line, it is
-    /// that one.
+    /// Returns the row at a line and column of the text: the last row that begins at or before this position. To the left
+    /// of the first row that begins on the line, returns that row.
     pub fn at(&self, line: usize, column: usize) -> Option<&Field> {
         let places = || self.rows.iter().filter(|field| field.at.is_some());
         let first = places().filter(|field| field.at.is_some_and(|at| at.0 == line)).min_by_key(|field| field.at);
@@ -95,7 +95,7 @@ impl Fields {
         self.rows.get(*self.index.get(pointer)?)
     }
 
-    /// Returns the row that is `by` rows after another one. Headings do not count.
+    /// Returns the row that is `by` rows after the row `from`, or the first or last row. Headings do not count.
     pub fn step(&self, from: &str, by: isize) -> Option<&Field> {
         let rows: Vec<&Field> = self.rows.iter().filter(|field| field.kind != Kind::Heading).collect();
         let now = rows.iter().position(|field| field.pointer == from).unwrap_or(0);
@@ -110,7 +110,7 @@ impl Fields {
         own().find(|finding| finding.is_error).or_else(|| own().next())
     }
 
-    /// Returns the row that a pointer leads into: the innermost one.
+    /// Returns the innermost row that contains the value at a pointer.
     fn owner(&self, pointer: &str) -> Option<&Field> {
         let mut pointer = pointer;
         loop {
@@ -121,7 +121,7 @@ impl Fields {
         }
     }
 
-    /// Returns the pointer of the step that a pointer leads into.
+    /// Returns the pointer of the step that contains the value at a pointer: `/steps/0/with/name` -> `/steps/0`.
     pub fn step_of(pointer: &str) -> Option<String> {
         let mut parts = pointer.split('/').skip(1);
         match (parts.next(), parts.next()) {
@@ -181,12 +181,12 @@ impl Field {
         }
     }
 
-    /// Returns whether the text has the value.
+    /// Returns whether the text has the row's key.
     pub fn is_written(&self) -> bool {
         self.at.is_some()
     }
 
-    /// Returns the pointer that `workflow set` takes for the row's value.
+    /// Returns the pointer that `workflow set` takes for the row: for an input its default, for a step its command.
     pub fn target(&self) -> String {
         match self.kind {
             Kind::Input => format!("{}/default", self.pointer),

@@ -8,12 +8,12 @@ use crate::data::{count, rows, text, texts};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub code: String,
-    /// The JSON pointer of the value that it is about.
+    /// The JSON pointer of the value that the finding is about.
     pub pointer: String,
     pub is_error: bool,
     pub message: String,
     pub hint: String,
-    /// Explains a mismatch: the tags that the argument accepts and prefers, and the tags of the value.
+    /// Explains a mismatch: the tags that the argument accepts and prefers, and the tags of the value. Otherwise empty.
     pub why: String,
     /// Lines and columns are counted from 1.
     pub line: usize,
@@ -62,7 +62,7 @@ impl Finding {
 }
 
 impl Fix {
-    /// Reads an edit from the data of an operation: `text` and `span`.
+    /// Reads an edit from the fields `text` and `span` of an operation's data.
     pub fn of(data: &Value) -> Option<Self> {
         let place = |name: &str| data["span"][name].as_u64().and_then(|at| usize::try_from(at).ok());
         Some(Self {
@@ -104,7 +104,7 @@ pub fn all(data: &Value) -> Vec<Finding> {
     found
 }
 
-/// Returns `1 error, 4 warnings`.
+/// Returns a text such as `1 error, 4 warnings` or `no findings`.
 pub fn counts(errors: u64, warnings: u64) -> String {
     match (errors, warnings) {
         (0, 0) => "no findings".to_owned(),

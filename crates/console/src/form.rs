@@ -26,7 +26,7 @@ pub struct Field {
     pub values: Vec<String>,
     pub value: String,
     is_option: bool,
-    /// Whether it takes several values, which the user separates by blanks.
+    /// Whether the argument takes several values, separated by blanks and quoted as in a shell.
     takes_many: bool,
 }
 
@@ -65,7 +65,7 @@ impl Form {
             if field.is_flag {
                 return call.flag(&field.name);
             }
-            // A value with an open quote is one value.
+            // With an unclosed quote, the text cannot be split, so it is one value.
             let values = shlex::split(&field.value).filter(|_| field.takes_many);
             let values = values.unwrap_or_else(|| vec![field.value.clone()]);
             match field.is_option {

@@ -79,7 +79,7 @@ fn cells(context: &Context, item: &Waiting) -> Vec<String> {
     vec![item.shown_kind(), item.from.clone(), item.what.clone(), effect, until, item.show.clone()]
 }
 
-/// Returns the inbox screen, with what a survey of this machine found. `None` means that it is still running.
+/// Returns the inbox screen, with what a survey of this machine found. Pass `None` while the survey is still running.
 pub fn screen(context: &Context, survey: Option<&Survey>) -> Result<Screen> {
     let (mut waiting, mut problems) = stored(context);
     if let Some(survey) = survey {
@@ -134,7 +134,7 @@ fn row(item: Waiting, now: Millis) -> Row {
     }
 }
 
-/// Collects everything that waits, including what is found on this machine's disk.
+/// Collects everything that waits: what the database has, and what a survey of this machine finds.
 fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     let (mut waiting, mut problems) = stored(context);
     let survey = Survey::new(context);
