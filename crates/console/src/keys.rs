@@ -1,4 +1,4 @@
-//! The table of keys, from which the help screen and the documentation are generated.
+//! The tables of keys: their meanings, for the help screen and the documentation, and the words of the footer.
 
 use crate::screen::{Line, Screen, Tone};
 
@@ -50,7 +50,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
 ];
 
-/// The words that the footer may show for the key of an action. The words of one key mean the same: yes, no, back.
+/// The words that the footer may show for the key of an action, so that a key means much the same on every screen.
 pub const WORDS: &[(char, &[&str])] = &[
     ('\n', &["take"]),
     (' ', &["in or out"]),

@@ -50,5 +50,5 @@ use mcpkg_core::op::{Domain, Entry};
 
 const GROUP: &str = "console";
 
-/// The console's shell command, `mcpkg inbox`.
+/// The only operation of this crate, `mcpkg inbox`.
 pub const DOMAIN: Domain = Domain { name: "console", operations: &[&[Entry::of::<inbox::Inbox>()]], ..Domain::EMPTY };

@@ -1,4 +1,5 @@
-//! Lines of text, in spans with a tone. Text of agents and files is marked so that it cannot imitate the screen.
+//! Lines of text, which consist of spans with a tone. Text of agents, APIs and files is marked as quoted, so that it cannot
+//! imitate the console's own.
 
 use std::borrow::Cow;
 
@@ -29,8 +30,8 @@ pub enum Tone {
     Changed,
 }
 
-/// A piece of text in one tone. The constructor replaces hidden and control characters with visible marks, so that
-/// stored text cannot send escape sequences to the terminal or imitate the screen.
+/// A piece of text in one tone. [`Span::new`] replaces tabs with blanks, and hidden and control characters with visible
+/// marks, so that stored text cannot send escape sequences to the terminal or imitate the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     text: String,
@@ -61,7 +62,7 @@ pub struct Line {
     pub spans: Vec<Span>,
     /// Whether the text comes from an agent, an API, a repository or a file. Such lines are drawn behind a bar.
     pub is_quoted: bool,
-    /// Whether `.` and `,` jump to this line: a hunk, a finding, or a line with hidden characters.
+    /// Whether `.` and `,` jump to this line, such as the first line of a hunk, a finding, or hidden characters.
     pub is_stop: bool,
 }
 
@@ -78,7 +79,8 @@ impl Line {
         Self::default()
     }
 
-    /// Makes a line of text that comes from elsewhere. If it has hidden characters, `.` and `,` stop there.
+    /// Makes a line of text from an agent, an API, a repository or a file. `.` and `,` stop at the line if it has hidden
+    /// characters or tabs.
     pub fn quoted(text: &str) -> Self {
         let is_stop = matches!(marks::line(text), Cow::Owned(_));
         Self { is_quoted: true, is_stop, ..Self::plain(text) }
@@ -97,7 +99,7 @@ impl Line {
         self.spans.iter().map(Span::text).collect()
     }
 
-    /// Puts `[-` and `{+` around the words that a diff removes and adds, for screens that cannot emphasise them.
+    /// Encloses the words that a diff changes: `[-removed-]` and `{+added+}`. For screens that cannot emphasise words.
     #[must_use]
     pub fn with_words_marked(self) -> Self {
         let is_removed = self.spans.first().is_some_and(|span| span.text().starts_with('-'));

@@ -1,4 +1,5 @@
-//! Generic screens for all `list` operations. A new `list` operation appears here without further code.
+//! Generic screens for all `list` operations, and for `doctor` and `check`. A new `list` operation appears here without
+//! further code.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
@@ -19,7 +20,7 @@ fn listing(context: &Context) -> impl Iterator<Item = &'static Entry> {
     context.domains.operations().filter(lists).filter(|entry| matches!(entry.cli, [_, "list"] | [_, _, "list"]))
 }
 
-/// Returns the screen with all lists.
+/// Returns the screen `All`, from which each list opens.
 pub fn all(context: &Context) -> Result<Screen> {
     let row = |entry: &'static Entry| {
         let words = entry.cli.join(" ");
@@ -47,7 +48,8 @@ pub fn all(context: &Context) -> Result<Screen> {
     Ok(Screen::list("All", List { columns: &[], rows, empty: "", is_narrow: false }))
 }
 
-/// Shows the table that a `list` command prints. The first column is the name of the item.
+/// Shows the table that a command such as `tool list` prints. The first column must be the name of the item. A reply
+/// without a table is shown as text.
 pub fn list(context: &Context, words: &str) -> Result<Screen> {
     let found = Invocation::new(words).run(context)?;
     let title = format!("All > {}", words.trim_end_matches(" list"));

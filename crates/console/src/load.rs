@@ -1,4 +1,4 @@
-//! Builds the screen of a place from the data that operations return.
+//! Maps each [`Place`] to the function that builds its screen.
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;

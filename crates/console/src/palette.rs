@@ -1,4 +1,5 @@
-//! The palette: every screen, operation and item in one list, filtered while the user types.
+//! The palette: one list of the top-level screens, the prompts, resources and workflows, and all shell operations,
+//! filtered while the user types.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -83,7 +84,7 @@ fn item_row(noun: &str, name: &str, item: &Value) -> Row {
     }
 }
 
-/// Returns the rows that match the typed text, best matches first.
+/// Returns the rows that match the typed text, best matches first, at most `SHOWN`.
 pub fn matching<'a>(rows: &'a [Row], typed: &str) -> Vec<&'a Row> {
     if typed.trim().is_empty() {
         return rows.iter().take(SHOWN).collect();

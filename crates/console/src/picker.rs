@@ -10,30 +10,31 @@ use crate::data::{rows, text, texts};
 use crate::finding::Fix;
 use crate::screen::{Span, Tone};
 
-/// Where something is to be picked.
+/// The position in a workflow that something is picked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spot {
     /// The value at a JSON pointer.
     Pointer(String),
-    /// A line and a column, where somebody types.
+    /// The line and column of the cursor while the user types the text, counted from 1.
     Cursor(usize, usize),
 }
 
 /// What fits at a spot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picker {
-    /// What the place takes, such as `accepts app_id, app_name; prefers app_id`.
+    /// What the spot takes, such as `Pick app: accepts app_id, app_name; prefers app_id`.
     pub title: String,
-    /// The JSON pointer of the place.
+    /// The JSON pointer of the spot.
     pub pointer: String,
     pub rows: Vec<Pick>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pick {
-    /// The value in words, as `workflow set` takes it; for a provider, its id.
+    /// The value as `workflow set` takes it, such as `inputs.name`; for a provider, its id.
     pub value: String,
-    /// The name, the type, the tags, and a remark.
+    /// The name, the type, the tags, and a remark. For a provider: its name, nothing, the values that it still needs, and
+    /// its request.
     pub cells: [Span; 4],
     pub does: Does,
 }
@@ -46,13 +47,13 @@ pub enum Does {
     SetWithInput,
     /// Adds an input with this name.
     AddInput,
-    /// Calls the provider, and offers its values.
+    /// Calls a provider, a command or tool that lists the possible values, and then offers these values.
     Ask,
-    /// Writes into the text where somebody types.
+    /// Replaces what the user was typing in the text.
     Write(Fix),
 }
 
-/// Returns what fits at a spot. `words` narrow a list of commands.
+/// Returns what fits at a spot. `words` narrow a list of commands; they have no effect at a [`Spot::Cursor`].
 pub fn suggested(context: &Context, written: &str, spot: &Spot, words: &str) -> Result<Picker> {
     let arguments = match spot {
         Spot::Pointer(pointer) => json!({ "yaml": written, "pointer": pointer, "partial": words }),
@@ -79,7 +80,7 @@ pub fn of(data: &Value, spot: &Spot, words: &str) -> Picker {
         _ => title,
     };
     let place = |value: &Value| Fix::of(&json!({ "text": value["text"], "span": data["span"] }));
-    // Outputs without a tag that the argument accepts are many, and come after the providers.
+    // A workflow may have many outputs of steps without a tag that the argument accepts. They come after the providers.
     let accepted = texts(data, "accepts");
     let is_near = |value: &&Value| {
         let tags = texts(value, "tags");
@@ -164,7 +165,7 @@ impl Pick {
         Self { value: value.to_owned(), cells, does }
     }
 
-    /// Makes the row of a provider. It names the request that choosing the row sends.
+    /// Makes the row of a provider. The row names the request that choosing it sends, such as `asks GET HOST/apps`.
     fn provider(data: &Value) -> Self {
         let (id, request) = (text(data, "id"), text(data, "request"));
         let (value, name) = (text(&data["select"], "value_field"), text(&data["select"], "display_field"));
@@ -184,14 +185,14 @@ impl Pick {
         }
     }
 
-    /// Returns whether each word occurs in some cell. Case does not matter.
+    /// Returns whether each of the words occurs in some cell. Case does not matter.
     pub fn matches(&self, words: &str) -> bool {
         let words = words.to_lowercase();
         words.split_whitespace().all(|word| self.cells.iter().any(|cell| cell.text().to_lowercase().contains(word)))
     }
 }
 
-/// Whether a pointer leads to a command: that of a step, or of a step to add.
+/// Returns whether a pointer is that of a step's command, or of a step to add.
 pub fn takes_command(pointer: &str) -> bool {
     let parts: Vec<&str> = pointer.split('/').collect();
     matches!(parts.as_slice(), ["", "steps", "-"] | ["", "steps", _, "run"])

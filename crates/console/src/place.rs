@@ -13,14 +13,14 @@ pub enum Place {
     Deploy,
     /// A deploy of the chosen files.
     Chosen(Choice),
-    /// What each agent loads in a session, and what it cannot be told.
+    /// What each agent loads in a session, and the warnings of `mcpkg plan`.
     Sessions,
     Workflows,
-    /// An index of all `list` operations.
+    /// An index of all `list` operations, `doctor` and `check`.
     All,
     /// The consent request with this id.
     Consent(String),
-    /// The answers to the request with this id, which only reads.
+    /// The possible approvals of the consent request with this id, for a request that only reads.
     Answers(String),
     /// What a sync with the folder of the last sync would do.
     Sync,
@@ -35,16 +35,16 @@ pub enum Place {
     /// The difference between two revisions of an item: the noun of its commands, its name, and the revisions. Without
     /// revisions, its last change.
     ItemDiff(String, String, Option<(u64, u64)>),
-    /// The earlier revisions of an item: the noun of its commands, and its name.
+    /// All revisions of an item: the noun of its commands, and its name.
     History(String, String),
     /// The resource with this URI.
     Resource(String),
     Skill(String),
     /// The planned changes of the file with this path.
     File(String),
-    /// A change that was found in a deployed file, and the numbers of the hunks to leave out.
+    /// The proposed change with this id (`evolve show`), and the numbers of the hunks to leave out.
     Proposal(String, Vec<usize>),
-    /// The list of deploys that can be rolled back.
+    /// The list of deploys that a rollback can restore.
     Snapshots,
     /// What the deploy with this id changed.
     Snapshot(String),
@@ -52,19 +52,19 @@ pub enum Place {
     Workflow(String),
     /// The run with this id.
     Run(String),
-    /// The output of a `list` command, such as `tool list`.
+    /// The output of a command without arguments, such as `tool list` or `doctor`.
     List(String),
     /// The output of the command `NOUN show NAME`.
     Shown(String, String),
     /// The event with this number.
     Event(i64),
-    /// Asks the user's agent for a workflow, or to change this one.
+    /// Asks the user's agent for a new workflow, or to change this workflow or draft.
     Ask(Option<Text>),
     /// A form for the command with these words.
     Form(String),
     /// The preview of an undo.
     Undo(Undo),
-    /// The searchable list of every screen, operation and item.
+    /// The searchable list of the top-level screens, items and operations.
     Palette,
     Help,
     /// The output of an operation that ran. It cannot be loaded again.
@@ -93,8 +93,8 @@ pub enum Undo {
     },
 }
 
-/// The files that a deploy writes. Files are included unless they are in `out`. Files that the user changed on disk are
-/// skipped unless they are in `adopted`.
+/// The files that a deploy includes: files that are changed on disk only if `adopted` has their path, all others unless
+/// `out` has their path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
     pub out: Vec<String>,
@@ -112,8 +112,8 @@ pub const ROOTS: [(char, &str, Place); 6] = [
 ];
 
 impl Place {
-    /// Returns whether to reload the screen when the database changes. Editors and forms are never reloaded, so that
-    /// they keep what the user typed.
+    /// Returns whether to reload the screen when the database changes. Editors and forms are not, so that they keep what
+    /// the user typed. The palette, the help and printed output stay as well.
     pub fn is_live(&self) -> bool {
         let is_fixed = matches!(self, Place::Palette | Place::Help | Place::Printed);
         !is_fixed && !matches!(self, Place::Editor(_) | Place::Form(_) | Place::Ask(_))

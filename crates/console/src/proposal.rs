@@ -44,7 +44,7 @@ pub fn screen(context: &Context, id: &str, out: &[usize]) -> Result<Screen> {
     Ok(Screen::diff(title, diff).with(found).with(diff::review(unified)))
 }
 
-/// Returns the hunks to name in the command: none if all are taken.
+/// Returns the hunks for the option `--hunks`: none if all are chosen.
 pub fn hunks(diff: &Diff, chosen: &[usize]) -> Vec<usize> {
     if chosen.len() == diff.hunks() { Vec::new() } else { chosen.to_vec() }
 }

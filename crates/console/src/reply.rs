@@ -10,7 +10,8 @@ use crate::screen::{Line, Tone, quoted};
 /// The width of tables in a text: an 80-column terminal minus the bar of quoted lines.
 const WIDTH: u16 = 76;
 
-/// Returns the lines of a reply. They are quoted, because the text may come from an agent, an API or a file.
+/// Returns the lines of a reply: its body and its warnings. Sentences, texts, tables and diffs are quoted, because they may
+/// come from an agent, an API or a file.
 pub fn lines(reply: &Reply) -> Vec<Line> {
     let mut lines = Vec::new();
     push(&reply.body, &mut lines);
@@ -18,7 +19,7 @@ pub fn lines(reply: &Reply) -> Vec<Line> {
     lines
 }
 
-/// Returns one sentence that summarizes the reply, or `Done`.
+/// Returns the first sentence, or first line of text, of the reply; `Done` if it has only tables, diffs or media.
 pub fn sentence(reply: &Reply) -> String {
     fn first(body: &Body) -> Option<&str> {
         match body {
@@ -32,7 +33,6 @@ pub fn sentence(reply: &Reply) -> String {
     first(&reply.body).unwrap_or("Done").to_owned()
 }
 
-/// Returns the lines of a body.
 pub fn body(body: &Body) -> Vec<Line> {
     let mut lines = Vec::new();
     push(body, &mut lines);

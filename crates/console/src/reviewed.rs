@@ -1,4 +1,4 @@
-//! The marks "reviewed" of this user. A mark belongs to the exact diff that was shown, and only the console reads it.
+//! This user's marks "reviewed". A mark belongs to the exact diff that was shown, and only the console reads it.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use mcpkg_core::op::Context;
 
 use crate::diff::digest;
 
-/// How long a mark is kept, in milliseconds: 90 days.
+/// The age from which a mark is removed when the user makes another one, in milliseconds: 90 days.
 const KEPT: i64 = 90 * 24 * 3_600_000;
 
 /// Returns whether this user has marked a unified diff as reviewed.

@@ -10,7 +10,7 @@ pub use crate::line::{Line, Span, Tone, quoted};
 pub struct Row {
     /// Identifies the row. The selection stays on this id when other rows are added or removed.
     pub id: String,
-    /// One cell per column of the list.
+    /// At most one cell for each column of the list.
     pub cells: Vec<Span>,
     /// The place that enter opens. Its screen is also the row's preview.
     pub look: Option<Place>,
@@ -38,7 +38,7 @@ pub struct List {
     pub rows: Vec<Row>,
     /// The text of an empty list. It explains what belongs here, and which key adds something.
     pub empty: &'static str,
-    /// Whether the rows are short. If so, the preview moves beside the list at 80 columns; otherwise at 100.
+    /// Whether the rows are short. If so, the preview is beside the list from 80 columns on; otherwise from 100.
     pub is_narrow: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What each agent has of a prompt, skill or resource: the files it was deployed to, and their state.
+//! What each agent has of a prompt, skill or resource: the deployed files, and the state of each file.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub fn module(context: &Context, id: &str) -> Vec<Line> {
         Ok(data) => data,
         Err(error) => return reply::error(&error),
     };
-    // Without a folder to deploy to, nothing is known about the files, but where they are.
+    // If the changes cannot be read, for example without a folder to deploy to, all deployed files are shown as current.
     let changes = deploy::changes(context).unwrap_or_default();
     let bytes = rows(&data, "files").iter().map(|file| number(file, "size")).sum();
     let size = count(bytes, "byte");

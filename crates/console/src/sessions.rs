@@ -1,4 +1,5 @@
-//! What each agent loads in every session, before and after a deploy, and what an agent cannot be told.
+//! What each agent loads in every session, before and after a deploy, and the warnings of `mcpkg plan`: what an agent's
+//! files cannot express.
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::data::{count, number, rows as listed, text};
 use crate::place::Place;
 use crate::screen::{Line, Row, Screen, Span, Tone};
 
-/// The amounts of one agent.
+/// What one agent loads in a session, in bytes before and after the deploy, and in tokens.
 struct Session {
     agent: String,
     now: u64,
@@ -18,7 +19,7 @@ struct Session {
     tokens: u64,
     /// The files that the agent loads whole, with their sizes.
     files: Vec<(String, u64)>,
-    /// What it lists by name and description, such as `2 skills`.
+    /// What the agent loads only by name and description, such as `2 skills`.
     listed: String,
 }
 
@@ -43,7 +44,7 @@ fn sessions(plan: &Value, status: &Value) -> Vec<Session> {
     listed(plan, "budget").iter().map(session).collect()
 }
 
-/// Returns the rows below a plan: one for each agent, and one for what cannot be told.
+/// Returns the rows for the end of the deploy screen: one for each agent, and one for the warnings of the plan.
 pub fn rows(context: &Context) -> Result<Vec<Row>> {
     let (plan, status) = (Invocation::new("plan").run(context)?, Invocation::new("status").read(context)?);
     let untold = plan.warnings.len() as u64;

@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
 use crate::time::until;
 
-/// Lists the deploys that a rollback can restore, and last the state before all of them.
+/// Lists the deploys that a rollback can restore and, as the last row, the state before the first deploy.
 pub fn screen(context: &Context) -> Result<Screen> {
     let data = Invocation::new("snapshot list").read(context)?;
     let now = context.clock.now();

@@ -1,6 +1,7 @@
 //! What a look at this machine finds: deployed files that changed, a synced folder that differs, and problems.
 //!
-//! It takes longer than reading the database, so the console does it in a thread of its own when the inbox opens.
+//! A survey takes longer than reading the database, so the console makes it in a thread of its own: when the inbox opens,
+//! and for the deployed files also after each commit.
 
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at everything.
+    /// Looks at the deployed files, the synced folder and the problems that `mcpkg doctor` finds.
     pub fn new(context: &Context) -> Self {
         let (files, mut problems) = collect(context, &[files]);
         let (others, more) = collect(context, &[sync, checks]);
@@ -32,7 +33,7 @@ impl Survey {
         Self { files, others, problems }
     }
 
-    /// Looks at the deployed files again, after a commit that may have changed what to deploy.
+    /// Looks at the deployed files again, after a commit that may have changed what to deploy. Replaces all problems.
     #[must_use]
     pub fn of_files(self, context: &Context) -> Self {
         let (files, problems) = collect(context, &[files]);

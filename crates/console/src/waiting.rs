@@ -23,10 +23,11 @@ const FAILED: Millis = 24 * 3_600_000;
 pub struct Waiting {
     /// `ask`, `run`, `draft`, `change`, `drift`, `behind`, `sync` or `check`.
     pub kind: &'static str,
-    /// The number of equal requests that the item stands for; its commands decide on the first of them.
+    /// The number of equal requests that the item stands for. Its commands decide on the one that expires first.
     #[serde(skip_serializing_if = "is_one")]
     pub count: u64,
-    /// The source: an actor of the trail, `disk` or `project`.
+    /// The source: an actor as in the audit trail (`events`), `disk`, `project`, `folder`, `doctor`, or the origin of a
+    /// proposed change.
     pub from: String,
     pub what: String,
     /// The effect of a request: `reads`, `writes` or `destroys`.
@@ -49,7 +50,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Returns an item of this machine, such as a changed file, with the commands that show it and act on it.
+    /// Returns an item of this machine, such as a changed file. `commands` are the one that shows it and the one that acts
+    /// on it.
     pub fn here(kind: &'static str, from: &str, what: String, look: Place, commands: [Invocation; 2]) -> Self {
         Self {
             kind,
@@ -92,10 +94,10 @@ pub fn stored(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     (waiting, problems)
 }
 
-/// Reads the items of one kind.
+/// Reads the items of one source, such as all drafts.
 pub type Source = fn(&Context) -> Result<Vec<Waiting>>;
 
-/// Reads sources of items, and returns their items and the messages of those that failed.
+/// Reads several sources. Returns all items, and a message for each source that failed.
 pub fn collect(context: &Context, sources: &[Source]) -> (Vec<Waiting>, Vec<String>) {
     let mut problems = Vec::new();
     let mut waiting = Vec::new();
@@ -120,7 +122,7 @@ fn requests(context: &Context) -> Result<Vec<Waiting>> {
         let asked_by = text(request, "asked_by");
         let actions = consent::actions(request);
         let mut commands = commands(&actions);
-        // On the screen, `a` on a read first offers two answers.
+        // On the screen, `a` on a request that only reads opens `Place::Answers` instead of running a command.
         if actions.iter().any(|action| matches!(action.does, crate::Does::Open(Place::Answers(_)))) {
             commands.insert(0, consent::approval(id).command());
         }

@@ -1,7 +1,7 @@
-//! Diffs: the changed hunks of a text, with marked words, and the unchanged lines between them, which can be unfolded.
+//! Diffs: hunks of changed lines, with marked words, and folds of the unchanged lines between the hunks.
 //!
-//! Every screen that compares texts uses this: two texts as a unified diff or side by side, and three texts as base,
-//! yours and theirs.
+//! Every screen that compares texts uses this module: for two texts, as a unified diff or side by side, and for three
+//! texts, as base, yours and theirs.
 
 mod parse;
 mod rows;
@@ -19,10 +19,10 @@ pub use parse::parse;
 pub use rows::{Shown, View};
 pub use three::three;
 
-/// The compared texts.
+/// A comparison of two or three texts.
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
-    /// A heading for each compared text: two or three.
+    /// A heading for each compared text; empty if a parsed diff does not name its texts.
     pub sides: Vec<String>,
     /// Remarks above the diff, such as a warning.
     pub head: Vec<Line>,
@@ -33,29 +33,30 @@ pub struct Diff {
 enum Part {
     /// A line that is not part of a hunk, such as the name of a file.
     Note(Line),
-    /// Unchanged lines, hidden until they are unfolded.
+    /// Unchanged lines, hidden until the user unfolds them.
     Fold(Vec<Row>),
     Hunk(Hunk),
 }
 
 #[derive(Clone, Debug)]
 struct Hunk {
-    /// The line numbers, such as `@@ -3,3 +3,3 @@`.
+    /// The place of the hunk, such as `@@ -3,3 +3,3 @@` or, for three texts, `from line 3`.
     head: String,
-    /// For the old and the new text: the first line, counted from 1, and the number of lines. Not used for three texts.
+    /// For the old and the new text: the number of the first line, counted from 1, and the number of lines. Zeros for
+    /// three texts.
     ranges: [(usize, usize); 2],
     rows: Vec<Row>,
-    /// Whether accepting takes this hunk; `None` if hunks cannot be chosen.
+    /// Whether `a` (approve or accept) includes this hunk; `None` if hunks cannot be chosen.
     is_in: Option<bool>,
     actions: Vec<Action>,
 }
 
-/// A line of each text, side by side.
+/// One line of each text, next to each other; `None` where a text has no such line.
 #[derive(Clone, Debug)]
 struct Row {
     cells: Vec<Option<Cell>>,
     is_same: bool,
-    /// A remark instead of cells.
+    /// A remark instead of cells, such as `\ No newline at end of file`.
     note: Option<Line>,
 }
 
@@ -92,7 +93,7 @@ fn has_hidden(text: &str) -> bool {
 }
 
 impl Diff {
-    /// Returns the diff of two complete texts. All unchanged lines can be unfolded.
+    /// Returns the diff of two complete texts. The unchanged lines outside of hunks are folds.
     pub fn of(old: &str, new: &str, sides: [String; 2]) -> Self {
         let unified = mcpkg_base::diff::unified(old, new, "", "");
         Self { sides: sides.into(), ..parse(&unified).with_text(new, 1) }
@@ -108,12 +109,11 @@ impl Diff {
         Self { head, ..self }
     }
 
-    /// Returns the number of hunks.
     pub fn hunks(&self) -> usize {
         self.parts.iter().filter(|part| matches!(part, Part::Hunk(_))).count()
     }
 
-    /// Returns the actions of a hunk, which are numbered from 1.
+    /// Returns the actions of the hunk with this number, counted from 1.
     pub fn actions(&self, hunk: usize) -> &[Action] {
         let mut hunks = self.parts.iter().filter_map(|part| match part {
             Part::Hunk(hunk) => Some(hunk),
@@ -122,8 +122,8 @@ impl Diff {
         hunk.checked_sub(1).and_then(|at| hunks.nth(at)).map_or(&[], |hunk| &hunk.actions)
     }
 
-    /// Lets the user choose hunks. `out` are the numbers of the excluded hunks, and `place` returns the same screen with
-    /// other ones excluded.
+    /// Lets the user choose hunks. `out` has the numbers of the excluded hunks, and `place` returns the place of the same
+    /// screen for other excluded hunks.
     #[must_use]
     pub fn choosing(mut self, out: &[usize], place: impl Fn(Vec<usize>) -> Place) -> Self {
         let hunks = self.parts.iter_mut().filter_map(|part| match part {
@@ -148,13 +148,13 @@ impl Diff {
     }
 }
 
-/// Returns the hash of a unified diff, by which this user's mark "reviewed" finds it again. A change of either text
-/// changes the hash.
+/// Returns the hash that identifies a unified diff among the user's marks ([`crate::reviewed`]). If the diff changes,
+/// so does the hash.
 pub fn digest(unified: &str) -> String {
     sha256::hex(unified.as_bytes())
 }
 
-/// Returns the action that marks a diff as reviewed, or takes the mark back.
+/// Returns the action that marks a diff as reviewed, or takes the mark back. An empty diff has none.
 pub fn review(unified: &str) -> Option<Action> {
     (!unified.is_empty()).then(|| Action { key: 'm', label: "reviewed", does: Does::Review(digest(unified)) })
 }
@@ -164,7 +164,7 @@ pub fn titled(title: String, is_reviewed: bool) -> String {
     if is_reviewed { title + ", reviewed" } else { title }
 }
 
-/// Returns the lines of a unified diff that is part of a longer text.
+/// Returns a unified diff as lines, for a screen that shows it within other text.
 pub fn lines(unified: &str) -> Vec<Line> {
     parse(unified).lines()
 }

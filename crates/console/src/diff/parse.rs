@@ -5,10 +5,11 @@ use similar::{ChangeTag, TextDiff};
 use super::{Cell, Diff, Hunk, Part, Row, has_hidden};
 use crate::line::{Line, Span, Tone};
 
-/// Two lines are compared word by word if at least this part of them is equal.
+/// Two lines are compared word by word if more than this part of their words is equal.
 const SIMILAR: f32 = 0.4;
 
-/// Returns a unified diff of one or several files. Words that differ in a replaced line have [`Tone::Changed`].
+/// Parses a unified diff of one or several files. In a replaced line that is similar to the old one, the words that
+/// differ have [`Tone::Changed`].
 pub fn parse(unified: &str) -> Diff {
     let mut diff = Diff::default();
     let mut lines = unified.lines().peekable();
@@ -38,7 +39,8 @@ pub fn parse(unified: &str) -> Diff {
                         match next.chars().next() {
                             Some('-') if added.is_empty() && at.0 + removed.len() < end.0 => removed.push(more),
                             Some('+') if at.1 + added.len() < end.1 => added.push(more),
-                            // It is shown after the lines, which would otherwise not be pairs.
+                            // `\ No newline at end of file` of the old text would separate removed from added lines, so
+                            // that they would not be paired. Show it after both.
                             Some('\\') if added.is_empty() => end_note = Some(*next),
                             _ => break,
                         }
@@ -63,7 +65,8 @@ pub fn parse(unified: &str) -> Diff {
     diff
 }
 
-/// Adds a line before a hunk. The names of the first file's sides become headings of the columns too.
+/// Adds a line outside of hunks, such as `--- a/x`. The first two names of files also become the headings of the
+/// columns.
 fn name(diff: &mut Diff, line: &str) {
     let side = line.strip_prefix("--- ").or(line.strip_prefix("+++ "));
     match side {
@@ -75,8 +78,8 @@ fn name(diff: &mut Diff, line: &str) {
     }
 }
 
-/// Parses the first line of a hunk: for each side the first line's number, and how many lines it has. A side without
-/// lines names the line before it: `@@ -0,0 +1,2 @@` -> (1, 0) and (1, 2).
+/// Parses the first line of a hunk: for each side, the number of its first line and the number of lines. A side without
+/// lines has the number of the line before the hunk, so add one: `@@ -0,0 +1,2 @@` -> (1, 0) and (1, 2).
 fn ranges(line: &str) -> Option<((usize, usize), (usize, usize))> {
     let mut sides = line.strip_prefix("@@ -")?.split(' ');
     let range = |side: &str| {
@@ -109,7 +112,7 @@ fn pairs(removed: &[&str], added: &[&str], (old, new): (usize, usize)) -> Vec<Ro
     (0..removed.len().max(added.len())).map(row).collect()
 }
 
-/// Returns both lines as spans. If the lines are similar, the words that differ are marked.
+/// Returns both lines as spans. If the lines are similar, the words that differ have [`Tone::Changed`].
 pub(super) fn words(old: &str, new: &str) -> (Vec<Span>, Vec<Span>) {
     let diff = TextDiff::from_words(old, new);
     if diff.ratio() <= SIMILAR {
@@ -130,9 +133,9 @@ pub(super) fn words(old: &str, new: &str) -> (Vec<Span>, Vec<Span>) {
 }
 
 impl Diff {
-    /// Adds the unchanged lines between the hunks, so that they can be unfolded. `text` is the complete old text (side
-    /// 0) or new text (side 1). If it is not the text of this diff, because it was read at another moment, nothing is
-    /// added.
+    /// Adds the unchanged lines between the hunks as folds. `text` is the complete old text (side 0) or new text (side
+    /// 1). Adds nothing if the unchanged lines of the hunks are not at their places in `text`: it was then read at another
+    /// moment.
     #[must_use]
     pub fn with_text(mut self, text: &str, side: usize) -> Self {
         let text: Vec<&str> = text.lines().collect();
@@ -157,7 +160,7 @@ impl Diff {
 }
 
 impl Hunk {
-    /// Returns whether the unchanged lines of the hunk are those of a text.
+    /// Returns whether `text` has the unchanged lines of the hunk at the same line numbers.
     fn is_of(&self, text: &[&str], side: usize) -> bool {
         self.rows.iter().filter(|row| row.is_same).all(|row| {
             let Some(Some(cell)) = row.cells.get(side) else { return false };
@@ -167,7 +170,7 @@ impl Hunk {
     }
 }
 
-/// Returns this many unchanged lines, which have the numbers `next` in both texts.
+/// Returns a fold of `count` unchanged lines. `next` has the number of the first of them in each text.
 fn fold(text: &[&str], next: [usize; 2], side: usize, count: usize) -> Option<Part> {
     let row = |at: usize| Some(Row::same(&next.map(|number| number + at), text.get(next[side] - 1 + at)?));
     let rows: Vec<Row> = (0..count).filter_map(row).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Cell, Diff, Hunk, Part, Row};
 use crate::line::{Line, Span, Tone};
 
-/// What the names of three texts mean, in the order of their columns.
+/// The labels of three texts, in the order of their columns.
 const THREE: [&str; 3] = ["base", "yours", "theirs"];
 
 /// How to show a diff.
@@ -22,9 +22,9 @@ pub struct View {
 pub struct Shown {
     /// One line for the whole width, or one for each column.
     pub cells: Vec<Option<Line>>,
-    /// The number of the hunk that the row belongs to, counted from 1.
+    /// The number of the hunk that the row belongs to, counted from 1; `None` outside of hunks.
     pub hunk: Option<usize>,
-    /// The fold that enter opens here.
+    /// The number of the fold that enter opens here, counted from 0.
     pub fold: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ impl Shown {
         Self { cells: vec![Some(line)], hunk: None, fold: None }
     }
 
-    /// Returns whether `.` stops here: at a hunk, or at hidden characters.
+    /// Returns whether `.` and `,` stop here: at the first row of a hunk, or at hidden characters.
     pub fn is_stop(&self) -> bool {
         self.cells.iter().flatten().any(|line| line.is_stop)
     }
@@ -55,7 +55,7 @@ impl Diff {
         let (mut number, mut folds) = (0, 0);
         for part in &self.parts {
             match part {
-                // The headings of the columns name a single file already.
+                // If there is only one file, the headings of the columns show its names already.
                 Part::Note(_) if view.is_split && notes <= 2 => {}
                 Part::Note(line) => rows.push(Shown::whole(line.clone())),
                 Part::Fold(lines) => {
@@ -79,7 +79,7 @@ impl Diff {
         rows
     }
 
-    /// Returns the lines of the unified diff, with all folds closed.
+    /// Returns the lines of the diff without columns, with all folds closed.
     pub fn lines(&self) -> Vec<Line> {
         self.rows(&View::default()).into_iter().filter_map(|row| row.cells.into_iter().flatten().next()).collect()
     }
@@ -125,7 +125,8 @@ fn columns(row: &Row) -> Shown {
     Shown { cells: row.cells.iter().enumerate().map(cell).collect(), hunk: None, fold: None }
 }
 
-/// Returns changed lines of each text in turn: all removed lines, then all added ones.
+/// Returns the lines of alike rows without columns: each unchanged line once, or the changed lines of the first text, then
+/// of the next one.
 fn one_below_the_other(rows: &[Row], sides: usize) -> Vec<Line> {
     if rows[0].is_same {
         let last = |row: &Row| row.cells.iter().flatten().last().map(|cell| line(&sign(sides, None), cell, true));
@@ -139,7 +140,7 @@ fn one_below_the_other(rows: &[Row], sides: usize) -> Vec<Line> {
     (0..sides).flat_map(of_side).collect()
 }
 
-/// Returns what stands before a line: `-` or `+`, or the name of one of three texts.
+/// Returns what stands before a line: `-`, `+`, a label of [`THREE`], or blanks before an unchanged line.
 fn sign(sides: usize, side: Option<usize>) -> String {
     match (sides, side) {
         (3, Some(side)) => format!("{:<6}", THREE[side]),

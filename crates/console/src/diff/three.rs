@@ -1,4 +1,4 @@
-//! Compares three texts: a base, and two texts that were made of it.
+//! Compares three texts: a base, and two texts that were made from it.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ use crate::line::{Span, Tone};
 /// The number of unchanged lines around a change.
 const AROUND: usize = 3;
 
-/// Returns the base, yours and theirs in three columns. Lines that differ from the base are marked.
+/// Returns the comparison of three texts. Lines that differ from the base are marked. `sides` has a heading for each
+/// text.
 pub fn three(base: &str, yours: &str, theirs: &str, sides: [String; 3]) -> Diff {
     let lines: Vec<&str> = base.lines().collect();
     let [yours, theirs] = [Side::new(base, yours, lines.len()), Side::new(base, theirs, lines.len())];
@@ -83,7 +84,7 @@ impl Side {
     }
 }
 
-/// Groups rows into hunks, and the unchanged lines between them into folds.
+/// Groups changed rows, with [`AROUND`] unchanged rows before and after, into hunks, and all other rows into folds.
 fn parts(rows: Vec<Row>) -> Vec<Part> {
     let is_near = |at: usize| {
         let near = at.saturating_sub(AROUND)..rows.len().min(at + AROUND + 1);
