@@ -38,7 +38,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     let store = Store::open(&globals::resolved(&globals.database()?)?)?;
     let mut context = Context::shell(crate::DOMAINS, store, globals.selection());
     let is_read_only = matches.get_flag("read-only");
-    // An operation that has the terminal to itself, such as an editor, asks as in the shell.
+    // An operation that has the terminal to itself, such as `prompt edit`, asks as in the shell.
     context.ask = output.asker(false, &context.cancelled);
     context.line = output.line_reader(&context.cancelled);
     context.confirmation = Confirmation::Ask;

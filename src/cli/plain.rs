@@ -1,7 +1,7 @@
 //! `mcpkg console --plain`: prints screens as plain lines and never redraws, for screen readers and simple terminals.
 //!
-//! A number opens a row. A letter does the same as the letter's key in the console. With a number, such as `d 2`, the letter acts
-//! on that row.
+//! A number opens a row. A letter does the same as the letter's key in the console. With a number, such as `d 2`, the
+//! letter acts on that row. Editors, forms and notes are not available here.
 
 use std::io::stdin;
 
@@ -207,7 +207,8 @@ impl Plain<'_> {
         }
     }
 
-    /// Prints the keys of the screen and of its rows. Without `short`, also lists the screens to go to and the key that leaves.
+    /// Prints the keys of the screen and of its first row. Without `short`, also lists the screens to go to and the key
+    /// that leaves.
     fn keys(&self, screen: &Screen, short: Option<usize>) -> Result<()> {
         let mut keys: Vec<String> =
             screen.actions.iter().map(|action| format!("{} {}", action.key, action.label)).collect();

@@ -45,7 +45,7 @@ pub struct App {
     pub asking: Option<Asking>,
     /// Questions of other operations, to show after the current one.
     later: VecDeque<Question>,
-    /// Closed panels whose agent is still running.
+    /// Closed [`Place::Ask`] panels whose agent is still running.
     pub(super) aside: Vec<Level>,
     pub message: Option<(Tone, String)>,
     /// The note to send with the next approval or denial.
@@ -54,7 +54,7 @@ pub struct App {
     pub waiting: Option<usize>,
     /// The number of events since the feed was last shown.
     pub unseen: usize,
-    /// `LOST`, `RESTORED` or empty.
+    /// The state of the database: `LOST`, `RESTORED`, or empty if all is well.
     pub state: &'static str,
     /// The number of running operations.
     pub running: usize,
@@ -158,14 +158,14 @@ impl App {
         tasks
     }
 
-    /// Returns the tasks that load the first screen.
+    /// Returns the tasks that load the first screen and start a survey of this machine.
     pub fn start(&mut self) -> Vec<Task> {
         let mut tasks = vec![Task::Survey(true)];
         self.load(&mut tasks);
         tasks
     }
 
-    /// Opens a place on top of the stack.
+    /// Opens a place on top of the stack. One of [`ROOTS`] opens its own stack instead.
     pub fn open(&mut self, place: Place, tasks: &mut Vec<Task>) {
         if let Some(root) = ROOTS.iter().position(|(_, _, known)| *known == place) {
             return self.go(root, tasks);
@@ -180,7 +180,7 @@ impl App {
         self.load(tasks);
     }
 
-    /// Switches to a root and its stack. If it is already the current root, closes the screens above its first one.
+    /// Switches to the stack of a root. If the root is already the current one, closes all screens but its first.
     pub fn go(&mut self, root: usize, tasks: &mut Vec<Task>) {
         match root == self.root {
             true => {
@@ -211,11 +211,11 @@ impl App {
         }
     }
 
-    /// Loads the top screen again. Its old content stays visible until the new one is loaded.
+    /// Loads the top screen again, unless it is one that does not change ([`Place::is_live`]). The old content stays visible
+    /// until the new content is loaded.
     pub fn load(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level();
         if !level.place.is_live() && level.shown.screen().is_some() {
-            // What the user typed or was shown stays.
             return;
         }
         let generation = self.next();
@@ -245,7 +245,7 @@ impl App {
         }
     }
 
-    /// Loads the screen, its preview and the inbox again after the database changed.
+    /// Loads the screen, its preview and the inbox again, after the database or a mark changed.
     fn reload(&mut self, tasks: &mut Vec<Task>) {
         if self.level().place.is_live() {
             let previewed = self.level().previewed.clone();
@@ -261,7 +261,7 @@ impl App {
         }
     }
 
-    /// Loads the inbox, which the header counts on every screen.
+    /// Loads the inbox, since the header shows the number of its items on every screen.
     fn load_inbox(&mut self, tasks: &mut Vec<Task>) {
         let generation = self.next();
         self.stacks[0][0].wanted = generation;
@@ -280,7 +280,7 @@ impl App {
         {
             self.waiting = Some(list.rows.iter().filter(|row| row.look.is_some()).count());
         }
-        // While the database is away, what was read before stays.
+        // While the database cannot be read, keep the content that was loaded before.
         let is_lost = self.state == "LOST";
         let levels = self.stacks.iter_mut().flatten();
         for level in levels {
@@ -316,7 +316,7 @@ impl App {
         }
     }
 
-    /// Runs an operation. A read-only console refuses operations that change something.
+    /// Runs an operation. Refuses it while the database cannot be read, and refuses changes in a read-only console.
     pub fn run(&mut self, invocation: Invocation, tasks: &mut Vec<Task>) {
         let reads = invocation.entry(self.domains).is_some_and(|entry| entry.effect.reads());
         if self.is_read_only && !reads {
@@ -342,7 +342,7 @@ impl App {
         self.running = self.running.saturating_sub(1);
         let is_ask = self.agent_ended(invocation, result);
         match result {
-            // The panel shows the rest.
+            // The panel has shown the agent's reports already.
             Ok(found) if is_ask => self.say(Tone::Good, &reply::sentence(found)),
             Ok(found) if invocation.words == "draft infer" => self.inferred(found, tasks),
             Ok(found) => {
@@ -369,10 +369,11 @@ impl App {
         }
     }
 
-    /// Opens the draft that was made from runs. The notes about it are on the screen below.
+    /// Opens the draft that `draft infer` made from the marked runs. The notes about the draft are on the screen below it
+    /// in the stack.
     fn inferred(&mut self, found: &Reply, tasks: &mut Vec<Task>) {
         if !matches!(self.level().place, Place::Marked(_)) {
-            // The user has gone elsewhere, and finds the draft in the inbox.
+            // The user has gone elsewhere. The draft is in the inbox.
             return self.say(Tone::Good, &reply::sentence(found));
         }
         self.level_mut().place = Place::Feed;
@@ -390,7 +391,7 @@ impl App {
         self.message = Some((tone, text.to_owned()));
     }
 
-    /// Runs the action that the screen or the selected row has for a key. Returns false if there is none.
+    /// Runs the action for a key (see [`Level::actions`]). Returns false if there is none.
     pub fn act(&mut self, key: char, tasks: &mut Vec<Task>) -> bool {
         let Some(action) = self.level().actions().into_iter().find(|action| action.key == key).cloned() else {
             return false;

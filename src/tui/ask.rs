@@ -14,7 +14,7 @@ use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Error;
 
 impl App {
-    /// Handles a key of the panel. Returns false if the key is not one of the panel's.
+    /// Handles a key of the panel. Returns false if the top screen is not a panel, or the panel does not use the key.
     pub(super) fn ask_key(&mut self, key: KeyCode, tasks: &mut Vec<Task>) -> bool {
         if !matches!(self.level().place, Place::Ask(_)) {
             return false;
@@ -61,7 +61,7 @@ impl App {
         tasks.push(Task::Follow(invocation, cancelled));
     }
 
-    /// Shows what the agent has done. If the user still looks at the panel, a new draft opens.
+    /// Adds what the agent has done to its panel. If that includes a draft and the panel is still on top, opens the draft.
     pub(super) fn reported(&mut self, invocation: &Invocation, reply: &Reply, now: Millis, tasks: &mut Vec<Task>) {
         let is_here = self.level().is_of(invocation);
         let Some(level) = self.panel(invocation) else { return };
@@ -74,7 +74,7 @@ impl App {
         }
     }
 
-    /// Notes that the agent has ended. Returns whether the invocation was one of a panel.
+    /// Records in the panel that its agent has ended. Returns false if no panel has started the invocation.
     pub(super) fn agent_ended(&mut self, invocation: &Invocation, result: Result<&Reply, &Error>) -> bool {
         let Some(level) = self.panel(invocation) else { return false };
         level.asked = None;
@@ -95,7 +95,7 @@ impl App {
         self.stacks.iter_mut().flatten().chain(&mut self.aside).find(|level| level.is_of(invocation))
     }
 
-    /// Puts a closed panel aside while its agent runs, so that it can be opened again.
+    /// Keeps a closed panel while its agent runs, so that it can be opened again. Drops any other level.
     pub(super) fn put_aside(&mut self, level: Level) {
         if level.asked.is_some() {
             self.say(Tone::Plain, "The agent is still running; @ shows it again");
@@ -117,7 +117,7 @@ impl App {
     }
 }
 
-/// Returns the panel for the text of an editor.
+/// Returns the place of the panel for the text of an editor; `None` if `place` is not an editor.
 pub(super) fn about(place: &Place) -> Option<Place> {
     match place {
         Place::Editor(Text::Empty) => Some(Place::Ask(None)),

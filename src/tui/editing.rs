@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    /// Starts typing: the text, or the value of the form's selected row.
+    /// Starts typing: into the value of the form's selected row or, if the form cannot edit that value, into the text.
     fn edit_row(&mut self) {
         let Some(editor) = self.open_editor() else { return };
         let field = editor.field().filter(|_| editor.half == Half::Form);
@@ -116,14 +116,13 @@ impl App {
                 self.typing = Typing::Value;
             }
             None => {
-                // A form cannot show this value, so it is edited as text.
                 editor.half = Half::Yaml;
                 self.typing = Typing::Editor;
             }
         }
     }
 
-    /// Opens the picker for the selected value.
+    /// Opens the picker for the selected step or argument. Starts typing for anything else.
     fn pick_row(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = self.open_editor() else { return };
         let Some(field) = editor.field() else { return self.edit_row() };
@@ -140,7 +139,8 @@ impl App {
         }
     }
 
-    /// Removes the selected argument, or starts to type its value if it has none.
+    /// Removes the selected argument or other field from the text, or starts to type its value if the text does not have
+    /// it. Steps and inputs cannot be removed this way.
     fn in_or_out(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = self.open_editor() else { return };
         let Some(field) = editor.field().filter(|_| editor.half == Half::Form) else { return };
@@ -167,7 +167,7 @@ impl App {
         editor.requests += 1;
         let number = editor.requests;
         match &mut editor.lower {
-            // While typing, the last answer stays until the next one is there.
+            // A picker that is already open keeps its rows until the next answer is there.
             Lower::Picker(picking) => (picking.wanted, picking.marked) = (number, 0),
             lower => {
                 let spot = Some(spot.clone());
@@ -182,13 +182,13 @@ impl App {
         tasks.push(Task::Work(editor.version(), editor.text(), Work::Suggest { spot, words, number }));
     }
 
-    /// Opens the picker for a command, whose words are typed at once.
+    /// Opens the picker for a command, and starts typing the words that narrow it.
     fn search(&mut self, pointer: &str, tasks: &mut Vec<Task>) {
         self.pick(Spot::Pointer(pointer.to_owned()), false, tasks);
         self.typing = Typing::Pick;
     }
 
-    /// Changes the words that narrow the picker.
+    /// Changes the words that narrow the picker. A search for commands is then sent again.
     pub(super) fn narrow(&mut self, change: impl FnOnce(&mut String), tasks: &mut Vec<Task>) {
         let Some(editor) = self.open_editor() else { return };
         let Lower::Picker(picking) = &mut editor.lower else { return };
@@ -199,7 +199,7 @@ impl App {
         }
     }
 
-    /// Closes the picker. Returns whether typing goes on, because the picker was opened while typing.
+    /// Closes the picker. Returns whether typing the text goes on: the picker was opened while typing it.
     pub(super) fn close_picker(&mut self) -> bool {
         let is_typing = self.typing == Typing::Editor;
         let Some(editor) = self.open_editor() else { return false };
@@ -379,7 +379,8 @@ impl App {
         }
     }
 
-    /// Fixes the finding at the cursor, or moves to the next error.
+    /// Fixes the finding at the cursor. Without a finding or fix there, moves to the next error (or warning, if there are
+    /// no errors).
     fn fix(&mut self, tasks: &mut Vec<Task>) {
         let Some(editor) = self.open_editor() else { return };
         match editor.finding().map(|(_, finding)| finding.fix.is_some()) {
@@ -392,7 +393,7 @@ impl App {
         }
     }
 
-    /// Shows the diff that saving would make. `y` then saves.
+    /// Shows the diff that saving would make. `y` then saves. A draft is saved at once.
     fn review(&mut self, tasks: &mut Vec<Task>) {
         if self.is_read_only {
             return self.say(Tone::Warning, READ_ONLY);
@@ -445,7 +446,7 @@ fn scrolled(editor: &mut Editor, key: KeyEvent, page: isize) -> bool {
     true
 }
 
-/// Ctrl-Space, which some terminals send as a null character.
+/// Returns whether a key is Ctrl-Space, which some terminals send as a null character.
 fn is_blank_control(key: KeyEvent) -> bool {
     is_control(key, ' ') || key.code == KeyCode::Null
 }

@@ -25,11 +25,11 @@ pub enum Lower {
     Meanwhile(Box<Versions>),
 }
 
-/// An open picker.
+/// An open picker: a [`Picker`] from a worker, and what the user has typed and marked in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picking {
     pub spot: Option<Spot>,
-    /// What it offers; `None` until it is loaded.
+    /// The offered rows; `None` until they are loaded.
     pub picker: Option<Picker>,
     /// Words that narrow the list.
     pub words: String,
@@ -39,12 +39,12 @@ pub struct Picking {
     pub wanted: u64,
     /// The number of the request that `picker` answers.
     pub shown: u64,
-    /// Whether the only row is taken at once.
+    /// Whether to take a row at once if it is the only one.
     pub completes: bool,
 }
 
 impl Picking {
-    /// Returns the rows that match the words. A list of commands is searched by the operation.
+    /// Returns the rows that match the words. In a list of commands, `workflow suggest` has already searched for the words.
     pub fn rows(&self) -> Vec<&Pick> {
         let Some(picker) = &self.picker else { return Vec::new() };
         let all = picker.rows.iter();
@@ -54,7 +54,7 @@ impl Picking {
         }
     }
 
-    /// Returns whether the words are sent to the operation.
+    /// Returns whether the words are sent to `workflow suggest`, which searches the commands.
     pub fn is_search(&self) -> bool {
         matches!(&self.spot, Some(Spot::Pointer(pointer)) if picker::takes_command(pointer))
     }
@@ -80,16 +80,17 @@ pub struct Editor {
     pub plan: Vec<Line>,
     pub lower: Lower,
     pub half: Half,
-    /// The pointer of the form's selected row. The cursor of the text is at the same value, if the text has it.
+    /// The pointer of the form's selected row. The cursor of the text is at the same value; if the text does not have the
+    /// value, at its step.
     pub chosen: String,
     /// The value that is typed into the form.
     pub words: String,
     pub id: u64,
-    /// Counts edits. Answers about an older version are dropped.
+    /// Counts edits. The number is part of the [`Version`], so that most results for an older text are dropped.
     edits: u64,
     /// Whether the findings are those of the current text.
     pub is_checked: bool,
-    /// Whether the plan stands beside the text, so that it has to follow it. Drawing a frame sets it.
+    /// Whether the plan is always visible, so that each edit needs a new plan. Drawing a frame sets it.
     pub has_plan: bool,
     /// The first visible line of the text.
     pub top: usize,
@@ -108,7 +109,7 @@ pub struct Editor {
 
 impl Editor {
     pub fn new(document: Document) -> Self {
-        // Names the editor in messages, which may come after the user has gone elsewhere.
+        // Each editor has an id, since results may arrive after the user has opened another editor.
         static IDS: AtomicU64 = AtomicU64::new(0);
         let lower = document.meanwhile.clone().map_or(Lower::Findings, |versions| Lower::Meanwhile(Box::new(versions)));
         let has_one = document.text.matches('\n').count() == document.text.matches("\r\n").count();
@@ -193,7 +194,7 @@ impl Editor {
         true
     }
 
-    /// Replaces the whole text, in one step of undo. The cursor stays where it is.
+    /// Replaces the whole text, in one step of undo. The cursor stays at its line and column.
     pub fn replace(&mut self, text: &str) -> bool {
         let before = self.position();
         self.buffer = buffer(text, self.newline);
@@ -201,7 +202,7 @@ impl Editor {
         self.touched(before)
     }
 
-    /// Notes the state of the buffer after a change.
+    /// Records the edit after the buffer changed. Returns whether the text is different.
     fn touched(&mut self, before: Cursor) -> bool {
         let text = self.buffer.lines().join("\n");
         if text == self.current {
@@ -252,11 +253,12 @@ impl Editor {
         }
     }
 
-    /// Takes the form of the current text. The selected row stays, if it is still there.
+    /// Takes the form of the current text. Selects the row `wanted`, if there is one. Otherwise the selected row stays, if
+    /// it is still there.
     pub fn take_fields(&mut self, fields: Fields) {
         self.fields = fields;
         if let Some(wanted) = self.wanted.take() {
-            // The pointer of a default or a command belongs to its input or step.
+            // The pointer may be that of a default or a command, whose row has the pointer of the input or step above it.
             let above = wanted.rsplit_once('/').map_or("", |(above, _)| above);
             let found = self.fields.get(&wanted).or_else(|| self.fields.get(above));
             if let Some((pointer, at)) = found.map(|field| (field.pointer.clone(), field.at)) {
@@ -288,7 +290,7 @@ impl Editor {
         }
     }
 
-    /// Selects a row. If the text does not have its value, the cursor goes to its step.
+    /// Selects a row, and moves the cursor to its value `at` or, if the text does not have the value, to its step.
     pub fn choose(&mut self, pointer: &str, at: Option<Cursor>) {
         let step = Fields::step_of(pointer).and_then(|step| self.fields.get(&step)?.at);
         if let Some((line, column)) = at.or(step) {
@@ -297,7 +299,8 @@ impl Editor {
         pointer.clone_into(&mut self.chosen);
     }
 
-    /// Returns the finding at the cursor, or else the first one on its line, with its index.
+    /// Returns a finding and its index: in the form, that of the selected row; in the text, the one at the cursor or else
+    /// the first one on the cursor's line.
     pub fn finding(&self) -> Option<(usize, &Finding)> {
         if self.half == Half::Form {
             let found = self.field().and_then(|field| self.fields.finding(field, &self.findings))?;
@@ -311,8 +314,8 @@ impl Editor {
         Some((found, &self.findings[found]))
     }
 
-    /// Moves the cursor to the next or previous finding, and wraps around at the end of the text. With `errors_first`,
-    /// it skips warnings as long as there are errors.
+    /// Moves the cursor to the next or previous finding, and wraps around at the ends of the text. With `errors_first`,
+    /// skips warnings as long as there are errors.
     pub fn go_to_finding(&mut self, forward: bool, errors_first: bool) {
         let only_errors = errors_first && self.findings.iter().any(|finding| finding.is_error);
         let mut places: Vec<(usize, usize, &str)> = self
@@ -330,7 +333,7 @@ impl Editor {
         };
         if let Some((line, column, pointer)) = next.map(|next| (next.0, next.1, next.2.to_owned())) {
             self.jump(line, column);
-            // A missing value is found at the place of its step.
+            // The finding of a missing value is at its step in the text, but has a row of its own in the form.
             if self.fields.get(&pointer).is_some() {
                 self.chosen = pointer;
             }

@@ -1,6 +1,6 @@
-//! The edits of a text, so that each can be undone in one step.
+//! The history of a text: undoes and redoes its edits one by one.
 
-/// A place in the text: line and column, counted from 0.
+/// A line and column of the text, counted from 0.
 pub type Cursor = (usize, usize);
 
 /// A replaced part of the text.
@@ -20,7 +20,7 @@ pub struct History {
 }
 
 impl History {
-    /// Records that a text became another one. Letters that are typed one after the other are one edit.
+    /// Records that a text became another one. Letters, digits and `_` that are typed one after the other are one edit.
     pub fn record(&mut self, (old, before): (&str, Cursor), (new, after): (&str, Cursor)) {
         self.undone.clear();
         let edit = Edit::between((old, before), (new, after));

@@ -35,7 +35,7 @@ impl App {
         self.screen_key(key, tasks);
     }
 
-    /// Handles a key while a question is shown. Only `y`, or the typed name, means yes.
+    /// Handles a key while a question is shown. Only `y` means yes; some questions need a typed name or a line instead.
     fn answer(&mut self, key: KeyEvent, at: Instant) {
         let page = self.page.max(1);
         let Some(asking) = &mut self.asking else { return };
@@ -55,7 +55,7 @@ impl App {
         if !asking.takes(at) {
             return;
         }
-        // These two mean no at once, also to a question that was not read to its end.
+        // Esc and Ctrl-C mean no at once, even if the user has not read the question to its end.
         if key.code == KeyCode::Esc || is_control(key, 'c') {
             return self.refuse();
         }
@@ -97,7 +97,7 @@ impl App {
         self.answered();
     }
 
-    /// Handles a key that is typed into a filter, a note, a field or the editor.
+    /// Handles a key that is typed as text, into the target that `typing` names. Esc stops typing.
     fn type_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if key.code == KeyCode::Esc {
             if self.close_picker() {
@@ -147,7 +147,7 @@ impl App {
         self.look(tasks);
     }
 
-    /// Selects a row that the filter leaves. In the palette it is the best match.
+    /// Selects the first row if the filter has hidden the selected one. In the palette, always selects the best match.
     fn filtered(&mut self, tasks: &mut Vec<Task>) {
         let level = self.level_mut();
         if level.place == Place::Palette || level.selected_row().is_none() {
@@ -204,7 +204,7 @@ impl App {
         }
     }
 
-    /// Handles a key that works on every screen.
+    /// Handles a key outside of questions, typing and the editor.
     fn screen_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if is_control(key, 'p') {
             return self.open(Place::Palette, tasks);
@@ -290,7 +290,7 @@ impl App {
         let at = self.level().field;
         let Some(field) = self.form().and_then(|form| form.fields.get_mut(at)) else { return };
         let next = field.values.iter().position(|value| *value == field.value).map_or(0, |now| now + 1);
-        // A field that may be empty is empty after its last value.
+        // After its last value, a field is empty.
         field.value = match field.is_flag {
             true if field.value.is_empty() => "on".to_owned(),
             true => String::new(),

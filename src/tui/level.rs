@@ -55,7 +55,7 @@ pub struct Level {
     pub editor: Option<Box<Editor>>,
     /// The run of the user's agent that a panel has started.
     pub asked: Option<Asked>,
-    /// What that agent has done. The rows that open a draft can be selected after the fields of the form.
+    /// What the agent of the panel has done. Rows that open a draft can be selected, after the fields of the form.
     pub reports: Vec<Row>,
     /// The selected field of a form.
     pub field: usize,
@@ -87,7 +87,8 @@ impl Level {
         }
     }
 
-    /// Shows a loaded screen. An open editor keeps its text; a new one needs the plan of its text.
+    /// Shows a loaded screen. An editor that is already open keeps its text. For a new editor, returns the task that checks
+    /// and plans its text.
     pub fn take(&mut self, screen: Box<Screen>) -> Option<Task> {
         let mut task = None;
         if let (Body::Editor(document), None) = (&screen.body, &self.editor) {
@@ -107,7 +108,7 @@ impl Level {
         task
     }
 
-    /// Returns the rows that match the filter.
+    /// Returns the rows of the list that match the filter; in the palette, best matches first.
     pub fn rows(&self) -> Vec<&Row> {
         let Some(Screen { body: Body::List(list), .. }) = self.shown.screen() else { return Vec::new() };
         if self.place == Place::Palette {
@@ -170,7 +171,7 @@ impl Level {
         self.asked.as_ref().is_some_and(|asked| asked.invocation == *invocation)
     }
 
-    /// Returns the place to preview for the selected row.
+    /// Returns the place to preview for the selected row. The palette has no preview.
     pub fn look(&self) -> Option<&Place> {
         match self.place {
             Place::Palette => None,
@@ -178,8 +179,8 @@ impl Level {
         }
     }
 
-    /// Returns the actions of the selected row, the screen and the preview. If several use the same key, the first of
-    /// these wins.
+    /// Returns the actions of the selected row, the hunk at the cursor, the screen and the preview, in this order. If
+    /// several have the same key, only the first one counts. Leaves out actions that open this same place.
     pub fn actions(&self) -> Vec<&Action> {
         let mut actions: Vec<&Action> = self.selected_row().map(|row| row.actions.iter().collect()).unwrap_or_default();
         if let Some(Screen { body: Body::Diff(diff), .. }) = self.shown.screen() {
@@ -196,7 +197,7 @@ impl Level {
         actions
     }
 
-    /// Returns the lines that can be scrolled: those of the text, or else those of the preview.
+    /// Returns the lines that can be scrolled: those of the text or error on the screen, or else those of the preview.
     pub fn lines(&self) -> &[Line] {
         match (&self.shown, &self.preview) {
             (Shown::Screen(screen), preview) => match (&screen.body, preview) {
@@ -213,7 +214,7 @@ impl Level {
         }
     }
 
-    /// Returns the diff of the screen, or else the one of the preview.
+    /// Returns the diff on the screen or, for a list, in its preview.
     pub fn shown_diff(&self) -> Option<&Diff> {
         let screen = match self.shown.screen()? {
             Screen { body: Body::List(_), .. } => self.preview.screen()?,
@@ -230,7 +231,7 @@ impl Level {
         matches!(self.shown.screen(), Some(Screen { body: Body::Diff(_), .. }))
     }
 
-    /// Returns the number of the hunk at the cursor of the diff.
+    /// Returns the number of the hunk at or before the cursor of the diff; 1 if there is none.
     pub fn hunk(&self) -> usize {
         let rows = self.shown_diff().map(|diff| diff.rows(&self.diff)).unwrap_or_default();
         let end = rows.len().min(self.scroll + 1);

@@ -24,7 +24,7 @@ pub enum Message {
     Loaded(Ticket, Result<Box<Screen>>),
     /// A survey of this machine ended, so the inbox has to be loaded again.
     Surveyed,
-    /// This many events were committed, by this or another process.
+    /// This or another process committed this many events.
     Changed(usize),
     /// The database was replaced by a backup.
     Restored,
@@ -34,40 +34,40 @@ pub enum Message {
     Asked(Question),
     /// A progress message of a running operation.
     Progress(String),
-    /// A part of the answer of an operation that is still running, and when it came.
+    /// A part of the answer of an operation that is still running, and the time of this part.
     Reported(Invocation, Box<Reply>, Millis),
     Done(Invocation, Result<Box<Reply>>),
     /// The result of work on a version of an edited text.
     Edited(Version, Edited),
-    /// Whether a diff is marked as reviewed now.
+    /// The result of [`Task::Review`]: whether the diff is marked as reviewed now.
     Reviewed(Result<bool>),
     /// The console must end: the process got a signal, or the terminal is gone.
     Ended,
 }
 
-/// A version of the text of one editor.
+/// Identifies the text of an editor after a number of edits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     pub editor: u64,
     pub number: u64,
 }
 
-/// What work on a text gave.
+/// The result of work on the text of an editor.
 pub enum Edited {
     Checked(Result<Vec<Finding>>),
     Described(Fields),
     Planned(Vec<Line>),
     /// A value was set: its pointer, and the new text.
     Set(String, Result<String>),
-    /// What fits at a place, for the request with this number.
+    /// What fits at a spot, or the values of a provider: the answer to the request with this number.
     Picked(u64, Result<Picker>),
     /// What saving would change in meaning.
     Meant(Vec<Line>),
-    /// The text, and what became of it.
+    /// The text that was to be saved, and the outcome.
     Saved(String, Saved),
 }
 
-/// Work on an edited text.
+/// Work on an edited text. Each has its result in [`Edited`].
 pub enum Work {
     /// Sets the value at a pointer, or removes it.
     Set {
@@ -75,7 +75,7 @@ pub enum Work {
         value: Option<String>,
         new_input: bool,
     },
-    /// Looks for what fits at a spot. The number names the request.
+    /// Looks for what fits at a spot. `number` identifies the request.
     Suggest {
         spot: Spot,
         words: String,
@@ -109,10 +109,10 @@ pub struct Question {
     pub answer: Sender<Option<String>>,
 }
 
-/// Work for a worker thread or, if it needs the terminal, for the main loop.
+/// Work for a worker thread or, if it needs the terminal or ends the console, for the main loop.
 pub enum Task {
     Load(Ticket),
-    /// Looks for changed files on this machine, and with `true` also for other findings.
+    /// Surveys this machine: with `true` everything, with `false` only the deployed files if there was a survey before.
     Survey(bool),
     Run(Invocation),
     /// Runs an operation that reports while it runs, until the token is cancelled.

@@ -1,7 +1,8 @@
 //! The console in a terminal: draws the screens of `mcpkg-console` and turns keys into their actions.
 //!
 //! The main thread owns the state and the terminal. It waits for a message, updates the state and draws a frame. Other
-//! threads read keys, load screens, run operations and watch the database.
+//! threads read keys, load screens, run operations and watch the database. Only operations that need the terminal, such
+//! as `prompt edit`, run on the main thread.
 
 mod app;
 mod ask;
@@ -34,7 +35,7 @@ pub struct Options {
     pub is_ascii: bool,
 }
 
-/// How long to collect messages before drawing, so that a burst of changes is drawn once.
+/// How long to collect messages before drawing, at most, so that a burst of changes is drawn once.
 const FRAME: Duration = Duration::from_millis(16);
 
 /// Shows the console until the user leaves it.
@@ -63,8 +64,8 @@ pub fn run(context: Context, options: &Options) -> Result<()> {
         app.drawn(Instant::now());
         let Ok(message) = messages.recv() else { return Ok(()) };
         tasks.extend(app.update(message));
-        // Handle messages that arrive within one frame time before the next draw. Stop at a question: it must be drawn
-        // before keys can answer it.
+        // Handle more messages before the next draw, until none arrives for 2 ms or a message leads to a task. Stop at a
+        // question: it must be drawn before keys can answer it.
         let until = Instant::now() + FRAME;
         while app.asking.is_none() && tasks.is_empty() {
             match messages.recv_timeout(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(2))) {

@@ -8,7 +8,7 @@ pub struct Asking {
     pub question: message::Question,
     pub typed: String,
     pub scroll: usize,
-    /// Whether the last line was visible.
+    /// Whether the last line of the question was visible.
     pub is_read: bool,
     /// When the question was first drawn. Keys that were pressed earlier do not answer it.
     pub drawn: Option<Instant>,
@@ -20,7 +20,7 @@ impl Asking {
         Self { question, typed: String::new(), scroll: 0, is_read, drawn: None }
     }
 
-    /// Returns whether the answer is a typed line instead of a single key.
+    /// Returns whether the answer is typed, as a name or a line, instead of a single key.
     pub fn is_typed(&self) -> bool {
         self.question.name.is_some() || self.question.is_line
     }

@@ -12,7 +12,8 @@ use super::editor::Lower;
 use super::message::{Edited, Task, Version, failed};
 
 impl App {
-    /// Takes the result of work on a text. A result for an older version of the text is dropped.
+    /// Takes the result of work on a text. A result for an older version of the text is dropped, except for errors of
+    /// [`Edited::Set`], for [`Edited::Picked`], which has its own number, and for [`Edited::Saved`].
     pub(super) fn worked(&mut self, version: Version, result: Edited, tasks: &mut Vec<Task>) {
         if let Edited::Saved(text, saved) = result {
             return self.saved(version, text, saved, tasks);
@@ -75,7 +76,7 @@ impl App {
         }
     }
 
-    /// Notes what became of a saved text. The user may have typed more, or gone elsewhere, in the meantime.
+    /// Takes the outcome of saving a text. The user may have typed more, or gone elsewhere, in the meantime.
     fn saved(&mut self, version: Version, text: String, saved: Saved, tasks: &mut Vec<Task>) {
         self.running = self.running.saturating_sub(1);
         let levels = self.stacks.iter_mut().flatten();

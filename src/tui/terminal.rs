@@ -20,7 +20,7 @@ use super::app::App;
 use super::draw;
 use super::message::Message;
 
-/// How often the key thread checks whether another program uses the terminal.
+/// How often, at least, the key thread checks whether another program uses the terminal.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The maximum length of a copied text in base64. Terminals ignore longer ones.
@@ -28,13 +28,13 @@ const COPIED: usize = 74_994;
 
 pub struct Terminal {
     inner: ratatui::Terminal<CrosstermBackend<Stdout>>,
-    /// Set while another program, such as an editor, uses the terminal. The key thread must not take its keys.
+    /// Set while another program, such as an editor, uses the terminal. The key thread must then read no keys.
     is_aside: Arc<AtomicBool>,
 }
 
 impl Terminal {
-    /// Takes over the terminal, and starts to read keys. A panic of this thread restores the terminal before it prints
-    /// its message. A panic of a worker becomes an error on the screen, so it prints nothing.
+    /// Takes over the terminal, and starts to read keys. If the calling thread panics, the terminal is restored before the
+    /// message is printed. A panic of any other thread is only logged: workers show it as an error on the screen.
     pub fn open(messages: &Sender<Message>) -> Result<Self> {
         enter().map_err(failed)?;
         let (hook, main) = (std::panic::take_hook(), thread::current().id());
@@ -96,7 +96,7 @@ impl Terminal {
         self.aside(mcpkg_base::process::stop_self)
     }
 
-    /// Asks the terminal to put a text on the clipboard (OSC 52).
+    /// Asks the terminal to put a text on the clipboard (OSC 52). Does nothing if the text is longer than [`COPIED`].
     pub fn copy(&mut self, text: &str) {
         let encoded = base64::engine::general_purpose::STANDARD.encode(text);
         if encoded.len() <= COPIED {
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs in a process and a terminal of its own, below.
+    /// The next test runs this one in a process and a terminal of its own.
     #[test]
     #[ignore = "it takes over the terminal; another test starts it in one of its own"]
     fn takes_the_terminal_and_panics() {

@@ -16,15 +16,15 @@ use mcpkg_store::watch::{Change, Watch};
 
 use super::message::{Edited, Message, Question, Task, Ticket, Version, Work};
 
-/// How often to check for commits of other processes.
+/// How often to check for commits.
 const WATCH: Duration = Duration::from_millis(100);
 
-/// How long to wait before the next try if the database cannot be read.
+/// How long to wait before the next try if the database cannot be watched.
 const AWAY: Duration = Duration::from_secs(1);
 
 pub struct Workers {
     context: Context,
-    /// The context of an operation that has the terminal to itself. It asks as in the shell.
+    /// The context of operations that have the terminal to themselves. Their questions are asked as in the shell.
     pub aside: Context,
     messages: Sender<Message>,
     loads: Sender<Ticket>,
@@ -34,7 +34,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts the threads that load screens, check texts and watch the database.
+    /// Starts the threads that load screens, survey this machine, check texts and watch the database.
     pub fn start(context: Context, messages: &Sender<Message>) -> Self {
         let aside = context.clone();
         let quiet = Context { progress: Arc::new(|_, _, _| {}), say: Arc::new(|_| {}), ..context.clone() };
@@ -49,7 +49,7 @@ impl Workers {
         thread::spawn(move || {
             for ticket in tickets {
                 let screen = unless_panicked(|| match ticket.place {
-                    // The database is read at once, and the rest appears when the survey has found it.
+                    // Items from the database appear at once, those of the survey when it has ended.
                     Place::Inbox => inbox::screen(&reader, known(&survey).as_ref()),
                     _ => mcpkg_console::load(&ticket.place, &reader, ticket.view),
                 });
@@ -69,7 +69,7 @@ impl Workers {
                 }
             }
         });
-        // The form and the plan take longer, and must not delay the findings.
+        // The form and the plan have a thread of their own: they take longer, and must not delay the findings.
         let (reader, sender) = (quiet.clone(), messages.clone());
         thread::spawn(move || {
             while let Some((version, text, has_plan)) = newest(&described) {
@@ -165,7 +165,7 @@ fn known(survey: &Mutex<Option<Survey>>) -> Option<Survey> {
     survey.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Makes the surveys that are wanted, one at a time. Several that queued up are one.
+/// Makes the surveys that are wanted, one at a time. Requests that queued up are answered by one survey.
 fn look_around(context: &Context, wanted: &Receiver<bool>, survey: &Mutex<Option<Survey>>, messages: &Sender<Message>) {
     while let Ok(first) = wanted.recv() {
         let is_whole = wanted.try_iter().fold(first, |one, other| one || other);
@@ -218,8 +218,8 @@ fn asking(mut context: Context, messages: &Sender<Message>, name: Option<&String
     context
 }
 
-/// Sends a message for each commit, of this or another process, until the console ends. Also reports that the database
-/// cannot be read, and that it can be read again.
+/// Watches the database until the console ends. Sends a message when this or another process has committed events, when a
+/// backup was restored, when the database cannot be read, and when it can be read again.
 fn watch(context: &Context, messages: &Sender<Message>) {
     let mut is_lost = false;
     loop {
@@ -236,8 +236,8 @@ fn watch(context: &Context, messages: &Sender<Message>) {
     }
 }
 
-/// Follows a watch until its connection fails. Returns `None` when the console has ended. A file that was moved away
-/// keeps its watch, which notices when it is back.
+/// Follows a watch until its connection fails. Returns `None` when the console has ended. If the database file is moved
+/// away, the watch goes on, and reports when the file is back.
 fn follow(context: &Context, mut watch: Watch, is_lost: &mut bool, messages: &Sender<Message>) -> Option<()> {
     loop {
         if !watch.wait(WATCH) {

@@ -24,7 +24,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &Level, form: &Form, is_typing: bool, 
             lines.push(Line::from(Drawn::styled(format!("    {}{values}", field.about), style(Tone::Dim))));
         }
     }
-    // A long request leaves at least half of the panel for what the agent does.
+    // The fields leave at least half of the panel to the agent's reports, however long the request is.
     let most = if reports.is_empty() { area.height } else { area.height / 2 };
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(most);
     let [fields, rule, below] =
@@ -56,8 +56,8 @@ fn field(form: &Form, at: usize, is_selected: bool, is_typing: bool, width: u16,
     pieces.into_iter().enumerate().map(line).collect()
 }
 
-/// Draws what the agent did, with the newest line or the selected draft visible. It is behind a bar, since it is the
-/// agent's own text.
+/// Draws what the agent did, scrolled to the selected draft or else to the newest line. The rows are behind a bar, since
+/// they contain the agent's own text.
 fn rows(frame: &mut Frame<'_>, reports: &[Row], marked: Option<usize>, area: Rect, is_ascii: bool) -> usize {
     let mut opening = 0;
     let mut at_marked = None;

@@ -18,7 +18,7 @@ pub fn draw(frame: &mut Frame<'_>, diff: &Diff, level: &Level, has_cursor: bool,
     let rows = diff.rows(&level.diff);
     let cursor = level.scroll.min(rows.len().saturating_sub(1));
     let drawn = |row: &Shown| drawn(row, area.width, is_ascii);
-    // Half of the screen shows what is before the cursor. Long lines take several rows.
+    // At most half of the screen shows rows before the cursor. A long line takes several of them.
     let (mut first, mut above) = (cursor, 0);
     while let Some(row) = first.checked_sub(1).map(|at| &rows[at]).filter(|_| has_cursor || cursor > 0) {
         above += drawn(row).len();
@@ -43,7 +43,7 @@ pub fn draw(frame: &mut Frame<'_>, diff: &Diff, level: &Level, has_cursor: bool,
     height
 }
 
-/// Replaces the first blank of a row by the sign of the cursor.
+/// Replaces the first blank of a row with `>`, the sign of the cursor.
 fn mark(lines: &mut [Line<'static>]) {
     let Some(first) = lines.first_mut() else { return };
     if let Some(span) = first.spans.first_mut() {
@@ -53,7 +53,7 @@ fn mark(lines: &mut [Line<'static>]) {
     first.spans.insert(0, Drawn::styled(">", Style::new().add_modifier(Modifier::BOLD)));
 }
 
-/// Returns the rows of the terminal for a row of the diff.
+/// Returns the screen rows of one row of the diff.
 fn drawn(row: &Shown, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
     if let [cell] = &row.cells[..] {
         return cell.as_ref().map(|line| wrapped(line, width, is_ascii)).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::tui::app::App;
 use crate::tui::level::Shown;
 use crate::tui::message::{Message, Task};
 
-/// Returns a proposal of three hunks, as its screen shows it, and without hunk 2 if it was taken out.
+/// Returns the screen of a proposal with three hunks. `out` has the numbers of the excluded hunks.
 fn proposal(out: &[usize]) -> Screen {
     let old: String = (1..=60).map(|line| format!("Line {line} of the prompt.\n")).collect();
     let new = old
@@ -62,7 +62,7 @@ fn keys_go_through_stops_folds_and_hunks() {
     press(&mut app, KeyCode::Char('.'));
     let text = frame(&mut app, 80, 24);
     assert!(text.contains("hunk 2 of 3") && text.lines().any(|line| line.starts_with(">IN   hunk 2")), "{text}");
-    // In or out is a new place of the same screen.
+    // Space takes the hunk out: it replaces the place with one that excludes the hunk.
     press(&mut app, KeyCode::Char(' '));
     assert_eq!(app.level().place, Place::Proposal("7".to_owned(), vec![2]));
     app.level_mut().shown = Shown::Screen(Box::new(proposal(&[2])));

@@ -17,7 +17,7 @@ use crate::tui::level::Level;
 /// The width of the signs and line numbers.
 const GUTTER: u16 = 9;
 
-/// From this width on, the text, the form and the plan stand side by side.
+/// From this width on, the form is beside the text, and the plan beside the findings.
 const THREE: u16 = 120;
 
 /// Below this size, a picker or a diff takes the whole screen.
@@ -52,7 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, typing: &Typin
         false if editor.half == Half::Form => fields::draw(frame, editor, upper, *typing == Typing::Value, is_ascii),
         false => buffer(frame, editor, upper, *typing == Typing::Editor),
     }
-    // The plan stands beside the findings, but a diff needs the width.
+    // The plan is beside the findings or the picker, but a diff needs the whole width.
     match is_wide && matches!(editor.lower, Lower::Findings | Lower::Picker(_)) {
         true => {
             let [left, right] = columns(frame, below, is_ascii);
@@ -76,7 +76,7 @@ pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Returns the number of findings for the title, such as `1 error, 4 warnings`.
+/// Returns the number of findings for the title, such as `1 error, 4 warnings`, or `checking...`.
 pub fn counts(editor: &Editor) -> String {
     let (errors, warnings) = editor.counts();
     match editor.is_checked {
@@ -195,7 +195,7 @@ fn findings(frame: &mut Frame<'_>, editor: &Editor, area: Rect, is_ascii: bool) 
     if lines.is_empty() {
         lines.push(Told::of(Tone::Good, "No findings."));
     }
-    // The help of the selected row comes after what is wrong.
+    // The help of the selected row is shown only if there is no finding at the cursor.
     let about = editor.field().map(|field| field.about.as_str()).filter(|about| !about.is_empty());
     if let (None, Some(about)) = (here, about) {
         lines.push(Told::quoted(about));

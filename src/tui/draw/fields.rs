@@ -138,7 +138,8 @@ pub fn picker(frame: &mut Frame<'_>, picking: &Picking, area: Rect, is_ascii: bo
         }
         lines.push(Line::from(spans));
     }
-    // What a provider asks has to be read before it is chosen.
+    // The user must see the whole request of a provider before choosing it. If the marked row is too narrow for its
+    // remark, the last row repeats it.
     if let Some(detail) = detail.filter(|detail| is_cut && !detail.text().is_empty()) {
         lines.truncate(height.max(2));
         lines.push(Line::from(Drawn::styled(cut(&format!(" {}", detail.text()), width, is_ascii), style(detail.tone))));

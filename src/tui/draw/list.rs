@@ -84,7 +84,8 @@ pub fn rows(
     height
 }
 
-/// Draws each row in two screen rows: first its kind, source and time, then the rest.
+/// Draws each row in two screen rows: first its first two cells and its last one (in the inbox: kind, source and time),
+/// then the cells in between.
 fn in_two(frame: &mut Frame<'_>, rows: &[&Row], marked: Option<usize>, area: Rect, is_ascii: bool) -> usize {
     let height = usize::from(area.height / 2).max(1);
     let first = marked.unwrap_or(0).saturating_sub(height / 2).min(rows.len().saturating_sub(height));

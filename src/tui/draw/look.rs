@@ -19,7 +19,7 @@ pub fn style(tone: Tone) -> Style {
     }
 }
 
-/// Truncates a text to a width, with an ellipsis.
+/// Truncates a text that is wider than `width`, with an ellipsis.
 pub fn cut(text: &str, width: usize, is_ascii: bool) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Draws a frame: two header rows, the body, and two footer rows.
+//! Draws a frame: two header rows, the body, and two footer rows. A small terminal has one header and one footer row.
 
 mod ask;
 mod diff;
@@ -155,7 +155,8 @@ fn question_line(asking: &super::question::Asking) -> Line<'static> {
     }
 }
 
-/// Returns the line of keys: at most five for this screen, then the keys that lead to all others.
+/// Returns the line of keys: at most five of this screen and, if there is room, the filter, help and palette keys. While
+/// the user types, returns the keys that end or help typing.
 fn keys(app: &App, width: usize) -> Line<'static> {
     let typing = |text: &str| {
         Line::from(vec![

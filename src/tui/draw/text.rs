@@ -35,9 +35,8 @@ pub fn height(lines: &[Told], width: u16, is_ascii: bool) -> usize {
     lines.iter().map(|line| wrapped(line, width, is_ascii).len()).sum()
 }
 
-/// Wraps a line at the width. Other lines break between words, but quoted lines break at exactly the width, so that no
-/// blanks are lost. Each row of a quoted line starts with the bar, so that quoted text cannot imitate the console's
-/// own.
+/// Wraps a line at the width: between words or, in a quoted line, at exactly the width, so that no blanks are lost. Each
+/// row of a quoted line starts with a bar, so that quoted text cannot imitate the console's own text.
 pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'static>> {
     let marked;
     let line = match marks_words(is_ascii) && line.spans.iter().any(|span| span.tone == Tone::Changed) {
@@ -74,12 +73,13 @@ pub(super) fn wrapped(line: &Told, width: u16, is_ascii: bool) -> Vec<Line<'stat
     }
 }
 
-/// Returns whether words that differ get signs, because a reversed word alone may not be seen.
+/// Returns whether changed words are enclosed in signs ([`Told::with_words_marked`]), because reversed words alone may not
+/// be seen.
 fn marks_words(is_ascii: bool) -> bool {
     is_ascii || Colored::ansi_color_disabled_memoized()
 }
 
-/// Returns the end of the row that starts at `from`. With `between_words`, it is after the last word that fits.
+/// Returns the end of the row that starts at `from`. With `between_words`, the end is after the last word that fits.
 fn row_end(cells: &[(char, Tone)], from: usize, room: usize, between_words: bool) -> usize {
     let mut used = 0;
     for (at, (c, _)) in cells.iter().enumerate().skip(from) {
