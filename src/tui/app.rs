@@ -62,7 +62,7 @@ pub struct App {
     pub page: usize,
     generation: u64,
     has_mouse: bool,
-    /// Whether the next Ctrl-C leaves and discards unsaved text.
+    /// Whether the next Ctrl-C leaves, although there is unsaved text or an agent is running.
     pub(super) is_leaving: bool,
 }
 

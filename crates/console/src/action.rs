@@ -7,7 +7,7 @@ use mcpkg_core::op::{Body, Call, Context, Domains, Effect, Entry, Reply};
 
 use crate::place::Place;
 
-/// A key that a screen or a row offers, and its effect.
+/// A key that a screen or a row offers, and what it does.
 #[derive(Clone, Debug)]
 pub struct Action {
     pub key: char,
@@ -56,14 +56,15 @@ impl Action {
     }
 }
 
-/// A call of one operation, stored as its command line: `c` copies exactly the command that runs.
+/// A call of one operation, stored as its command line so that `c` can copy it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     /// The words of the command, such as `consent approve`.
     pub words: String,
     options: Vec<String>,
     positional: Vec<String>,
-    /// The question to ask before the call runs, for operations that do not ask one themselves.
+    /// The question to ask before the call runs. For an operation that destroys something, it replaces the operation's own
+    /// question.
     pub question: Option<String>,
     /// The name that you must type to confirm, because the call destroys something.
     pub destroys: Option<String>,

@@ -13,7 +13,7 @@ use crate::place::{Place, Text};
 use crate::screen::{Body, Row, Screen, Span, Tone};
 use crate::time::exact;
 
-/// The words of the command.
+/// The words of the command that the panel runs.
 pub const WORDS: &str = "ask";
 
 /// Returns the form. `about` is the workflow or draft to change; without it, the agent makes a new workflow.

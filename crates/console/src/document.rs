@@ -58,7 +58,8 @@ pub fn validated(context: &Context, written: &str) -> Result<Vec<Finding>> {
     }
 }
 
-/// Changes a value with `workflow set`, or removes it if there is no new value. Returns the new text.
+/// Changes a value with `workflow set`, or removes it if there is no new value. With `new_input`, also adds the input
+/// that the value names. Returns the new text.
 pub fn set(context: &Context, written: &str, pointer: &str, value: Option<&str>, new_input: bool) -> Result<String> {
     let mut arguments = json!({ "yaml": written, "pointer": pointer, "new_input": new_input });
     match value {

@@ -50,7 +50,7 @@ fn can_deploy(context: &Context) -> bool {
     matches!(root, Ok(Some(_)))
 }
 
-/// Returns the files that were changed on disk after a deploy, and one item for all files that a deploy would change.
+/// Returns an item for each file that is changed on disk, and one for all files that a deploy would change.
 fn files(context: &Context) -> Result<Vec<Waiting>> {
     // Before the first deploy, or without a folder to deploy to, no file can be out of date.
     let deployed = Invocation::new("snapshot list").read(context);

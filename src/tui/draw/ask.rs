@@ -12,7 +12,7 @@ use super::look::style;
 use super::text;
 use crate::tui::level::Level;
 
-/// Draws the panel. Returns the height of a page.
+/// Draws the panel. Returns the height of a page in rows.
 pub fn draw(frame: &mut Frame<'_>, level: &Level, form: &Form, is_typing: bool, area: Rect, is_ascii: bool) -> usize {
     let (selected, reports) = (level.field, &level.reports);
     let mut lines: Vec<Line<'static>> = Vec::new();

@@ -20,7 +20,7 @@ const GUTTER: u16 = 9;
 /// From this width on, the form is beside the text, and the plan beside the findings.
 const THREE: u16 = 120;
 
-/// Below this size, a picker or a diff takes the whole screen.
+/// Below this size, a picker, a diff or a conflict takes the whole body of the screen.
 const SMALL: (u16, u16) = (60, 14);
 
 /// Draws the editor of a level. Returns the height of a page in rows.

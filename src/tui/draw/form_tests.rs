@@ -61,7 +61,7 @@ pub(super) fn planned() -> App {
     app
 }
 
-/// Opens the picker for the region of the form, with its rows.
+/// Opens the picker for the argument `region`, and sends it rows.
 fn picks(app: &mut App) {
     press(app, KeyCode::Char('v'));
     let tasks = press(app, KeyCode::Enter);

@@ -21,7 +21,7 @@ pub fn parse(unified: &str) -> Diff {
         let mut hunk =
             Hunk { head: line.to_owned(), ranges: [old, new], rows: Vec::new(), is_in: None, actions: Vec::new() };
         let (mut at, end) = ((old.0, new.0), (old.0 + old.1, new.0 + new.1));
-        // The counts say where the hunk ends: a removed line may look like the name of the next file.
+        // The counts say where the hunk ends: a removed line may look like the name of the next file, such as `--- a/x`.
         while at.0 < end.0 || at.1 < end.1 {
             let Some(line) = lines.next() else { break };
             let text = line.get(1..).unwrap_or_default();
