@@ -353,7 +353,7 @@ impl App {
             KeyCode::Tab => {
                 let before = editor.buffer.lines()[line - 1].chars().take(column - 1).collect::<String>();
                 match before.trim_matches([' ', '-']).is_empty() {
-                    // At the beginning of a line it indents, as YAML does.
+                    // At the beginning of a line, Tab indents. YAML allows no tabs, so insert blanks.
                     true => self.edited(|editor| editor.insert("  "), tasks),
                     false => self.pick(Spot::Cursor(line, column), true, tasks),
                 }

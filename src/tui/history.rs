@@ -5,7 +5,7 @@ pub type Cursor = (usize, usize);
 
 /// A replaced part of the text.
 struct Edit {
-    /// The byte where it begins.
+    /// The byte offset of the part in the text.
     at: usize,
     removed: String,
     inserted: String,

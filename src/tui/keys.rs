@@ -1,4 +1,5 @@
-//! Handles keys. A question gets a key first, then the text that is being typed, then the screen.
+//! Handles keys. Ctrl-Z always suspends. Any other key goes to the question if there is one, else to the text that is
+//! being typed, else to the editor and the screen.
 
 use std::time::Instant;
 

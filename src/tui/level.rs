@@ -28,7 +28,7 @@ impl Shown {
     }
 }
 
-/// A run of the user's agent.
+/// A run of the user's agent that has not ended.
 pub struct Asked {
     pub invocation: Invocation,
     pub cancelled: CancellationToken,
@@ -57,7 +57,7 @@ pub struct Level {
     pub asked: Option<Asked>,
     /// What the agent of the panel has done. Rows that open a draft can be selected, after the fields of the form.
     pub reports: Vec<Row>,
-    /// The selected field of a form.
+    /// The index of the selected field of a form. In a panel, higher numbers select the reports that open a draft.
     pub field: usize,
     /// The generation of the latest load. Results of earlier loads are dropped.
     pub wanted: u64,

@@ -81,7 +81,7 @@ impl Terminal {
     /// Gives the terminal to `work`, such as an editor, and takes it back afterwards.
     pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
         self.is_aside.store(true, Ordering::SeqCst);
-        // The key thread may still be in `poll`. Wait until it returns, or it would take a key from `work`.
+        // The key thread may still be in `poll`, and would take a key from `work`. Wait until `poll` has returned.
         thread::sleep(LOOK);
         leave();
         let done = work();

@@ -91,7 +91,7 @@ impl Workers {
         Self { context, aside, messages: messages.clone(), loads, checks, forms, surveys }
     }
 
-    /// Passes a task to a worker thread.
+    /// Passes a task to a worker thread. Ignores the tasks of the main loop.
     pub fn take(&self, task: Task) {
         match task {
             Task::Load(ticket) => drop(self.loads.send(ticket)),

@@ -1,4 +1,4 @@
-//! The screens of a planned deploy: the files that it changes, grouped by agent or module if you like, and what each
+//! The screens of a planned deploy: the files that it changes, as a list or grouped by agent or module, and what each
 //! agent loads in a session.
 
 use std::path::Path;

@@ -271,7 +271,7 @@ fn a_key_fixes_the_mistake_and_u_takes_that_back() {
     let before = text(&app);
     let tasks = press(&mut app, KeyCode::Char('f'));
     assert!(text(&app).contains("inputs.region }}") && matches!(tasks[..], [Task::Check(..)]));
-    // The fix is one step, although it may replace much.
+    // One step of undo takes back the whole fix.
     press(&mut app, KeyCode::Char('u'));
     assert_eq!(text(&app), before);
     // Letters are commands until `e` starts typing.
