@@ -30,6 +30,7 @@ pub struct Terminal {
     inner: ratatui::Terminal<CrosstermBackend<Stdout>>,
     /// Set while another program, such as an editor, uses the terminal. The key thread must then read no keys.
     is_aside: Arc<AtomicBool>,
+    has_mouse: bool,
 }
 
 impl Terminal {
@@ -53,7 +54,7 @@ impl Terminal {
         if let Ok(mut signals) = signal_hook::iterator::Signals::new(mcpkg_base::process::ending()) {
             thread::spawn(move || signals.forever().next().map(|_| drop(sender.send(Message::Ended))));
         }
-        Ok(Self { inner, is_aside })
+        Ok(Self { inner, is_aside, has_mouse: false })
     }
 
     pub fn draw(&mut self, app: &mut App) -> Result<()> {
@@ -63,6 +64,7 @@ impl Terminal {
 
     /// Redraws everything, after the size or the mouse mode changed.
     pub fn refresh(&mut self, has_mouse: bool) -> Result<()> {
+        self.has_mouse = has_mouse;
         match has_mouse {
             true => execute!(stdout(), EnableMouseCapture),
             false => execute!(stdout(), DisableMouseCapture),
@@ -86,6 +88,9 @@ impl Terminal {
         leave();
         let done = work();
         enter().map_err(failed)?;
+        if self.has_mouse {
+            execute!(stdout(), EnableMouseCapture).map_err(failed)?;
+        }
         self.is_aside.store(false, Ordering::SeqCst);
         self.clear().map_err(failed)?;
         Ok(done)

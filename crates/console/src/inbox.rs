@@ -84,7 +84,7 @@ pub fn screen(context: &Context, survey: Option<&Survey>) -> Result<Screen> {
     let (mut waiting, mut problems) = stored(context);
     if let Some(survey) = survey {
         waiting.extend(survey.items().cloned());
-        problems.extend(survey.problems.iter().cloned());
+        problems.extend(survey.problems().cloned());
     }
     let now = context.clock.now();
     let first = waiting.iter().filter_map(|item| item.until).min();
@@ -139,6 +139,6 @@ fn waiting(context: &Context) -> (Vec<Waiting>, Vec<String>) {
     let (mut waiting, mut problems) = stored(context);
     let survey = Survey::new(context);
     waiting.extend(survey.items().cloned());
-    problems.extend(survey.problems);
+    problems.extend(survey.problems().cloned());
     (waiting, problems)
 }

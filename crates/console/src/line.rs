@@ -82,7 +82,8 @@ impl Line {
     /// Makes a line of text from an agent, an API, a repository or a file. `.` and `,` stop at the line if it has hidden
     /// characters or tabs.
     pub fn quoted(text: &str) -> Self {
-        let is_stop = matches!(marks::line(text), Cow::Owned(_));
+        // A tab is drawn as blanks, and hides nothing.
+        let is_stop = matches!(marks::line(&text.replace('\t', " ")), Cow::Owned(_));
         Self { is_quoted: true, is_stop, ..Self::plain(text) }
     }
 

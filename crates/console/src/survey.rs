@@ -21,23 +21,28 @@ use crate::waiting::{Waiting, collect, commands};
 pub struct Survey {
     files: Vec<Waiting>,
     others: Vec<Waiting>,
-    pub problems: Vec<String>,
+    problems_of_files: Vec<String>,
+    other_problems: Vec<String>,
 }
 
 impl Survey {
     /// Looks at the deployed files, the synced folder and the problems that `mcpkg doctor` finds.
     pub fn new(context: &Context) -> Self {
-        let (files, mut problems) = collect(context, &[files]);
-        let (others, more) = collect(context, &[sync, checks]);
-        problems.extend(more);
-        Self { files, others, problems }
+        let (files, problems_of_files) = collect(context, &[files]);
+        let (others, other_problems) = collect(context, &[sync, checks]);
+        Self { files, others, problems_of_files, other_problems }
     }
 
-    /// Looks at the deployed files again, after a commit that may have changed what to deploy. Replaces all problems.
+    /// Looks at the deployed files again, after a commit that may have changed what to deploy.
     #[must_use]
     pub fn of_files(self, context: &Context) -> Self {
-        let (files, problems) = collect(context, &[files]);
-        Self { files, problems, ..self }
+        let (files, problems_of_files) = collect(context, &[files]);
+        Self { files, problems_of_files, ..self }
+    }
+
+    /// Returns the messages of what could not be read.
+    pub fn problems(&self) -> impl Iterator<Item = &String> {
+        self.problems_of_files.iter().chain(&self.other_problems)
     }
 
     pub fn items(&self) -> impl Iterator<Item = &Waiting> {
