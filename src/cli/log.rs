@@ -32,10 +32,10 @@ impl Write for Log {
     }
 }
 
-/// The log target of audited calls.
+/// The log target of events about tool calls.
 const AUDIT: &str = "mcpkg::audit";
 
-/// Writes each audited call to a file, as a line of JSON. `mcpkg ask` follows the calls of its agent there.
+/// Writes each audited tool call to a file, as a line of JSON. `mcpkg ask` reads the file to follow the calls of its agent.
 struct Calls(Mutex<File>);
 
 impl Calls {
@@ -54,13 +54,13 @@ impl<S: tracing::Subscriber> Layer<S> for Calls {
         event.record(&mut fields);
         let line = redact(&Value::Object(fields.0).to_string()) + "\n";
         if let Ok(mut file) = self.0.lock() {
-            // The call itself has succeeded, whether or not somebody can follow it.
+            // Ignore a failure: the call has already ended, and its outcome does not depend on this file.
             let _ = file.write_all(line.as_bytes());
         }
     }
 }
 
-/// The fields of an event.
+/// Collects the fields of an event.
 struct Fields(Map<String, Value>);
 
 impl Visit for Fields {
@@ -77,9 +77,9 @@ impl Visit for Fields {
     }
 }
 
-/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp stays at info or above,
-/// because at debug it formats whole results. A server that runs as smctl (contract 003) also reads
-/// `SMCTL_LOG`. Audited calls are also written to the file `calls`.
+/// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp never logs below info, because
+/// at debug it formats whole results. A server that runs as smctl (contract 003) reads `SMCTL_LOG` if `MCPKG_LOG` is not
+/// set. If `calls` names a file, audited calls are also written there.
 pub(super) fn log(verbose: u8, identity: Identity, calls: Option<&Path>) -> Result<()> {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;

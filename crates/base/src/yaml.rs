@@ -23,10 +23,10 @@ pub fn options(aliased: usize) -> Options {
 /// The reason why a text cannot be read.
 #[derive(Debug)]
 pub struct Malformed {
-    /// The parser's message, without the position and the excerpt that it adds.
+    /// The parser's message, without the position and the excerpt.
     pub why: String,
     pub at: Option<Location>,
-    /// If a value is not a variant of its enum: the value, and the variants.
+    /// The value and the variants of its enum, if the text cannot be read because the value is not one of them.
     pub unknown: Option<(String, Vec<&'static str>)>,
 }
 

@@ -33,30 +33,30 @@ pub struct Describe {
 /// A value that a form can show: an input, an argument, or another field of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct Field {
-    /// JSON pointer for `mcpkg workflow set`.
+    /// The JSON pointer for `mcpkg workflow set`.
     pointer: String,
     name: String,
-    /// The accepted types; empty if the command has no such argument.
+    /// The accepted types; empty for a field that is neither an input nor an argument of the command.
     r#type: String,
     needed: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<Value>,
-    /// The default of an argument or an input, in words.
+    /// The default of an argument or an input, as [`words_of`] writes it, or a description of its origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     about: Option<String>,
-    /// The value in words, if there is one.
+    /// The value as [`words_of`] writes it, or the size of a mapping or list.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
-    /// Whether the value can only be changed as text.
+    /// Whether a form cannot edit the value: it is a mapping, a list, or a text of several lines.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_text: bool,
     #[serde(flatten)]
     at: At,
 }
 
-/// Where a part is in the text, if it is there: the place of its key.
+/// The position of a part in the text: where its key starts, and the line on which it ends. Empty if it is not in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 struct At {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ struct DescribedStep {
     id: String,
     /// The command as the text names it.
     run: String,
-    /// The command's id, if it is known.
+    /// The command's id, if the command is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ struct DescribedStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     arguments: Vec<Field>,
-    /// The other fields that the text has, such as `if`.
+    /// The other fields that the text has, such as `if`, but not `id`, `run` and `with`.
     fields: Vec<Field>,
     #[serde(flatten)]
     at: At,
@@ -178,7 +178,7 @@ impl DescribedStep {
         let known = spec.into_iter().flat_map(argument::all);
         let mut arguments: Vec<Field> =
             known.map(|argument| Field::argument(&with, &argument, step.with.get(argument.name), places)).collect();
-        // Arguments that the command does not have are mistakes, and have to be seen to be removed.
+        // Also list arguments that the command does not have: they are mistakes, and a person has to see them to remove them.
         let is_known = |name: &String| spec.is_some_and(|spec| argument::named(spec, name).is_some());
         let others = step.with.iter().filter(|(name, _)| !is_known(name));
         arguments.extend(others.map(|(name, value)| Field::written(&with, name, Some(value), places)));
@@ -231,7 +231,7 @@ impl Field {
         }
     }
 
-    /// Returns a field of the text without knowing what it takes.
+    /// Returns a field as it is in the text, without its type, allowed values and default.
     fn written(above: &str, name: &str, value: Option<&Value>, places: &Places) -> Self {
         let pointer = below(above, name);
         let is_text = match value {
@@ -256,13 +256,13 @@ impl At {
         let Some(place) = places.get(pointer) else { return Self::default() };
         let key = place.key.unwrap_or(place.value);
         let end = place.value.end_line.max(key.line);
-        // A block ends at the beginning of the line after it.
+        // The end of a block is the start of the next line.
         let end = if place.value.end_column == 1 && end > key.line { end - 1 } else { end };
         Self { line: Some(key.line), column: Some(key.column), end_line: Some(end) }
     }
 }
 
-/// Returns the default of an input in words.
+/// Returns the default of an input for people.
 fn default(input: &Input) -> Option<String> {
     let default = input.default.as_ref()?;
     let value = default.value.as_ref().map(shown).unwrap_or_default();
@@ -275,7 +275,7 @@ fn default(input: &Input) -> Option<String> {
     })
 }
 
-/// Shows a value in words. A mapping or a list is only counted.
+/// Returns a value as [`words_of`] writes it. For a mapping or a list, returns only its size.
 fn shown(value: &Value) -> String {
     match value {
         Value::Object(map) => plural::count(map.len(), "field"),

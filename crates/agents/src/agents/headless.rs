@@ -5,15 +5,15 @@ use serde_json::Value;
 /// How an agent runs a single prompt.
 #[derive(Debug)]
 pub struct Headless {
-    /// The arguments of every run.
+    /// The arguments of every run, apart from those that attach the server.
     pub args: &'static [&'static str],
-    /// The variables that are set in addition to the user's own.
+    /// Environment variables that are set in addition to the user's own.
     pub variables: &'static [(&'static str, &'static str)],
-    /// How the agent gets mcpkg's server for one run, without a change to the user's configuration.
+    /// How to attach mcpkg's server for one run, without changing the user's configuration.
     pub attach: Attach,
-    /// What else the agent may use, for the question that a person answers.
+    /// What the agent may use apart from the server. The question that a person approves shows this text.
     pub also: &'static str,
-    /// Reads a line of the output.
+    /// Returns what a line of the output says. Returns nothing for an unknown line.
     pub read: fn(&Value) -> Vec<Said>,
 }
 
@@ -23,7 +23,7 @@ pub enum Attach {
     /// Through a file in the folder that the agent runs in.
     File {
         name: &'static str,
-        /// Returns the file's content for the entry of [`start`](super::agent::Client::start).
+        /// Returns the file's content. Takes the server's entry, as [`start`](super::agent::Client::start) returns it.
         content: fn(Value) -> Value,
     },
     /// Through arguments.
@@ -42,8 +42,8 @@ pub enum Said {
 }
 
 impl Headless {
-    /// Returns the arguments, and the file that the folder of the run needs. `start` is the agent's own, and the server is
-    /// started by `program` and `args`.
+    /// Returns the arguments, and the name and content of the file that the folder of the run needs. `start` is the agent's
+    /// [`Client::start`](super::agent::Client::start). `program` and `args` start the server.
     pub fn line(
         &self,
         start: fn(&str, &[String]) -> Value,
@@ -60,12 +60,12 @@ impl Headless {
     }
 }
 
-/// Returns a text that is not blank.
+/// Returns a text, unless it is blank.
 pub fn text(value: &Value) -> Option<Said> {
     value.as_str().filter(|text| !text.trim().is_empty()).map(|text| Said::Text(text.to_owned()))
 }
 
-/// Like [`text`], for an error.
+/// Returns an error. If the value is not a string, the error says that the agent gave no reason.
 pub fn error(value: &Value) -> Vec<Said> {
     vec![Said::Error(value.as_str().unwrap_or("it did not say why").to_owned())]
 }

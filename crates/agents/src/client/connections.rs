@@ -1,4 +1,5 @@
-//! The connections that `mcpkg up` makes in a folder: mcpkg's entries in the users' files of the installed agents.
+//! Adds and removes mcpkg's entries in the agents' user-wide files of MCP servers. `mcpkg up` calls such an entry a
+//! connection, and records the folder for which it was made.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use crate::agents::{self, Agent};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Identity};
 
-/// An agent's file of MCP servers, and whether mcpkg is in it.
+/// An agent's user-wide file of MCP servers, and whether mcpkg is in it.
 pub struct Connection {
     pub agent: &'static Agent,
     pub file: PathBuf,
@@ -23,7 +24,7 @@ pub struct Connection {
 pub enum State {
     Missing,
     Connected,
-    /// mcpkg's entry cannot be added, for this reason.
+    /// The file cannot be read, or another entry has the name: the reason for a person.
     Blocked(String),
 }
 
@@ -33,7 +34,7 @@ pub fn installed() -> Result<Vec<&'static Agent>> {
     Ok(agents::ALL.iter().copied().filter(|agent| is_installed(agent, &homes)).collect())
 }
 
-/// Looks whether an agent is connected, without writing anything.
+/// Returns whether an agent is connected. Writes nothing.
 pub fn look(context: &Context, agent: &'static Agent) -> Result<Connection> {
     let config = ConfigFile::find(context, agent, Scope::User, None)?;
     let file = config.path.clone();
@@ -50,7 +51,8 @@ pub fn look(context: &Context, agent: &'static Agent) -> Result<Connection> {
 
 /// Connects an agent, and records that this was done for a folder.
 pub fn connect(context: &Context, agent: &'static Agent, folder: &Path) -> Result<()> {
-    // Only an entry for a project's folder names a project. The agent starts mcpkg in the folder that it works in.
+    // A user-wide entry must not name a project: the agent starts mcpkg in the folder that it works in, and the folder
+    // selects the project.
     let mut context = context.clone();
     context.selection.named = None;
     let fields = Wanted::start(&context, Scope::User, Identity::default())?.entry(agent)?;
@@ -62,11 +64,11 @@ pub fn connect(context: &Context, agent: &'static Agent, folder: &Path) -> Resul
     Ok(())
 }
 
-/// Returns the agents that [`connect`] connected for a folder, with their files.
+/// Returns the agents that [`connect`] connected for a folder and that still have the entry.
 pub fn made_in(context: &Context, folder: &Path) -> Result<Vec<Connection>> {
     let mut found = Vec::new();
     for agent in agents::ALL {
-        // A file that cannot be read is left alone.
+        // Skip files that cannot be read.
         let Ok(standing) = standing(context, agent) else { continue };
         let is_made = standing.record.as_ref().is_some_and(|record| record.made_in.as_deref() == Some(folder));
         if is_made && standing.is_ours() {

@@ -1,4 +1,4 @@
-//! Runs the stages `read` and `place` of an import, and holds their result.
+//! Runs the stages [`read`] and [`place`] of an import.
 
 use super::account::Account;
 use super::merge::write::{Content, Plan};
@@ -14,7 +14,7 @@ use mcpkg_base::error::Result;
 use mcpkg_base::{hex, sha256};
 use mcpkg_store::links::Link;
 
-/// Everything that an import takes from the files, before it is compared with the project.
+/// What an import takes from the files. It is not compared with the project yet.
 pub struct Gathered {
     pub items: Vec<Item>,
     pub servers: Vec<ServerInFile>,
@@ -32,7 +32,7 @@ impl Gathered {
         if !placed.clashes.is_empty() {
             return Err(place::clashing(&placed.clashes));
         }
-        // Files of single agents may contain secrets, so their original bytes must not be stored.
+        // Files that belong to only one agent may contain secrets, so their original bytes must not be stored.
         let file_at = |path: &str| {
             let at = files.binary_search_by(|(file, _)| file.relative.as_str().cmp(path)).ok()?;
             let (file, to) = &files[at];
@@ -44,7 +44,7 @@ impl Gathered {
         Ok(Self { items: placed.items, servers: placed.servers, account, links, contents })
     }
 
-    /// Counts by kind what a merge changes in the project, or everything without a plan.
+    /// Counts by kind what a merge changes in the project. Without a plan, counts everything that was gathered.
     pub fn groups(&self, plan: Option<&Plan>) -> Vec<Group> {
         let is_written = |at: usize| plan.is_none_or(|plan| plan.actions[at].is_written());
         let items = self.items.iter().enumerate().filter(|(at, _)| is_written(*at)).map(|(_, item)| item);
@@ -58,7 +58,7 @@ impl Gathered {
         groups
     }
 
-    /// Returns the SHA-256 of everything that was gathered.
+    /// Returns the SHA-256 of the gathered items and servers.
     pub fn digest(&self) -> Result<String> {
         let mut digest = sha256::Hasher::new();
         for item in &self.items {

@@ -1,4 +1,4 @@
-//! A module of a project as it is stored: which items contain its files, before their content is read.
+//! A module of a project before its content is read: which stored items contain its files.
 
 use crate::module::Kind;
 use crate::targets::Target;
@@ -74,7 +74,7 @@ impl Item {
 }
 
 impl StoredModule {
-    /// Whether the resource is a module only because a row of the project says so.
+    /// Whether the module is a resource that became a module only by its settings ([`StoredModule::row`]), not by its URI.
     pub fn is_added(&self) -> bool {
         match self.parts.first().map(|part| &part.source) {
             Some(Item::Resource(resource)) => {
@@ -95,7 +95,7 @@ impl StoredModule {
         }
     }
 
-    /// Returns the module's targets. Empty means all targets.
+    /// Returns the module's targets, without unknown names. Empty means all targets.
     pub fn targets(&self) -> Vec<Target> {
         self.row.targets.iter().filter_map(|name| Target::named(name)).collect()
     }

@@ -1,4 +1,4 @@
-//! Does what the screen showed.
+//! Does what the screen of `mcpkg up` showed.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use mcpkg_content::source;
 use mcpkg_core::op::{Confirmation, Context};
 use mcpkg_store::{Store, deploys};
 
-/// What was done.
+/// What [`apply`] did.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) snapshot: Option<Uuid>,
@@ -29,10 +29,11 @@ pub(super) struct Done {
     pub(super) warnings: Vec<String>,
 }
 
-/// Imports, deploys and connects. Without a person, files that let agents run something are left out.
+/// Imports the folder, deploys, and connects the agents. Without a person, files that let agents run something are left
+/// out. An agent that cannot be connected is only a warning.
 ///
 /// # Errors
-/// `E_PLAN_CHANGED` if the folder or the project has changed since the screen was shown.
+/// `E_PLAN_CHANGED` if the folder, the source or the plan has changed since the screen was shown.
 pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person: bool) -> Result<Done> {
     let mut context = context.clone();
     if let Some(database) = context.stands_for.take() {
@@ -50,7 +51,7 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person:
         adding.ask = Arc::new(move |_, question| if question == shown { Ok(()) } else { Err(changed_meanwhile()) });
         source::add(source, &wish.only, &adding)?;
     }
-    // Another deploy must not come between the import and this one.
+    // No other deploy may run between this import and this deploy.
     let right = apply::begin(&context)?;
     gathered.content(false, Update::IfNewer).write(&context, &wish.folder.to_string_lossy())?;
     let prepared = Prepared::again(&context, &wish.choice(), Checkouts::default())?;

@@ -1,4 +1,4 @@
-//! Finds what `mcpkg up` would do, on a copy of the database.
+//! Works out what `mcpkg up` would do, on a copy of the database.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -30,23 +30,23 @@ use mcpkg_store::blobs::NewContent;
 use mcpkg_store::deploys::{self, Deployed, Image};
 use mcpkg_store::{Store, projects};
 
-/// What `mcpkg up` found, and would do.
+/// What `mcpkg up` found, and what it would do.
 pub(super) struct Found {
     pub(super) gathered: Gathered,
     /// What the import changes in the project, by kind.
     pub(super) groups: Vec<Group>,
     imports_nothing: bool,
-    /// Whether the project has no content, and gets none.
+    /// Whether the project has no content, even after the import.
     is_empty: bool,
     pub(super) offer: Option<Offer>,
     pub(super) prepared: Prepared,
-    /// What each agent loads in a session, before and after.
+    /// What each agent loads in a session, before and after the deploy.
     pub(super) budgets: Vec<(Budget, Budget)>,
     pub(super) connections: Vec<Connection>,
     pub(super) home: Option<Home>,
 }
 
-/// What a source would add.
+/// The question that a person has to answer before a source is added.
 pub(super) struct Offer {
     pub(super) body: Option<Body>,
     pub(super) question: String,
@@ -56,7 +56,7 @@ pub(super) struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Write,
-    /// It lets agents run something, so a person has to agree.
+    /// The change lets agents run something, so a person has to agree.
     Person,
     /// The user changed the file since it was deployed, so it is left alone.
     Edited,
@@ -75,7 +75,7 @@ impl Verdict {
     }
 }
 
-/// Whether a change only adds a block to a file of the user's.
+/// Whether a change only adds a block to a file that the user wrote.
 pub(super) fn adds_block(change: &Change) -> bool {
     let has_block = change.before.bytes().is_none_or(|bytes| sections::find(bytes).is_some());
     change.block
@@ -129,7 +129,7 @@ impl Found {
         self.changes(Verdict::Person).flat_map(|change| code::of(std::slice::from_ref(change))).collect()
     }
 
-    /// Returns the agents to connect.
+    /// Returns the agents to connect: those without an entry for mcpkg that can get one.
     pub(super) fn to_connect(&self) -> impl Iterator<Item = &Connection> {
         self.connections.iter().filter(|connection| matches!(connection.state, State::Missing))
     }
@@ -139,8 +139,7 @@ impl Found {
         self.is_empty && self.plan().changes.is_empty()
     }
 
-    /// Whether there is nothing to do. Files that are left alone do not count, and neither do files that need a person if
-    /// there is none.
+    /// Whether there is nothing to do. Ignores files that are left alone and, without a person, files that need one.
     pub(super) fn is_quiet(&self, has_person: bool) -> bool {
         let claims = |change: &RowChange| matches!(change, RowChange::Claim(..));
         self.imports_nothing
@@ -156,7 +155,7 @@ impl Found {
 fn copied(context: &Context, scratch: &Path) -> Result<Context> {
     let approved = Approved::below(scratch.join("approved"));
     let progress = Arc::clone(&context.progress);
-    // Nothing is imported or written yet.
+    // The steps report progress as an import and a deploy, but here they change only the copy.
     let context =
         &Context { progress: Arc::new(move |_, done, total| progress("Looking", done, total)), ..context.clone() };
     if context.stands_for.is_some() {
@@ -169,7 +168,8 @@ fn copied(context: &Context, scratch: &Path) -> Result<Context> {
     Ok(Context { store: Store::open(&file)?, stands_for, approved, ..context.clone() })
 }
 
-/// Adds the source to the copy. Returns `None` if the project has it already.
+/// Adds the source to the copy, and catches the question that a person would be asked. Returns `None` if the project has
+/// the source already.
 fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
     let asked = Arc::new(Mutex::new(None));
     let mut adding = copy.clone();
@@ -188,7 +188,7 @@ fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
     Ok(asked.map(|(body, question)| Offer { body: Some(body), question }))
 }
 
-/// Reads the files of the folder.
+/// Reads the files of the folder that an import would take.
 pub(super) fn gather(context: &Context, wish: &Wish) -> Result<Gathered> {
     let choice = recognise::Choice { only: &wish.only, ..recognise::Choice::default() };
     let found = find::find(std::slice::from_ref(&wish.folder), false, context)?;
@@ -197,7 +197,7 @@ pub(super) fn gather(context: &Context, wish: &Wish) -> Result<Gathered> {
     Gathered::of(recognised, Secrets::default())
 }
 
-/// Leaves out what deploys wrote: whole files, and blocks and entries in the user's files.
+/// Leaves out what deploys wrote in the folder: whole files, and blocks and entries in the user's files.
 fn leave_out_deployed(context: &Context, wish: &Wish, recognised: &mut Recognised) -> Result<()> {
     let place = match Site::find(context, &wish.choice()) {
         Ok(site) => site.place,
@@ -229,7 +229,8 @@ fn leave_out_deployed(context: &Context, wish: &Wish, recognised: &mut Recognise
     })
 }
 
-/// Returns a hash of what a plan writes. The project's id is not in it: the copy's project may have another one.
+/// Returns a hash of what a plan writes to files. It omits the project's id: a new project has one id in the copy and
+/// another in the database.
 pub(super) fn digest(plan: &Plan) -> String {
     let mut digest = sha256::Hasher::new();
     let sha = |sha: Option<&sha256::Sha>| sha.map_or(String::new(), |sha| hex::encode(sha));

@@ -1,4 +1,5 @@
-//! Counts what the user's own agents' folders hold. It is not imported, because agents load it in every folder.
+//! Counts the content of the agents' folders in the home folder. `mcpkg up` does not import this content, because agents
+//! load it in every folder.
 
 use std::path::PathBuf;
 
@@ -14,11 +15,11 @@ use mcpkg_core::op::Context;
 
 pub(super) struct Home {
     pub(super) groups: Vec<Group>,
-    /// The command that imports it.
+    /// The command that imports this content.
     pub(super) command: String,
 }
 
-/// Counts what is in the agents' folders. Returns `None` if there is nothing, or if it cannot be read.
+/// Counts the content of the agents' folders. Returns `None` if they have none, or cannot be read.
 pub(super) fn find(context: &Context, wish: &Wish) -> Option<Home> {
     let homes = Homes::find().ok()?;
     let paths = places(&homes, wish);

@@ -2,8 +2,8 @@
 //!
 //! [`wish`] decides what the command is about: the folder, the project and the agents. [`find`] imports the folder into a
 //! copy of the database and plans the deploy there, so that nothing is written before the question. [`show`] makes the
-//! screen. After the answer, [`apply`] does the same with the database itself, and refuses if the plan is another one.
-//! [`undo`] takes it back.
+//! screen. After the answer, [`apply`] imports into the database itself, deploys, and connects the agents. It refuses if
+//! the plan is no longer the one on the screen. [`undo`] implements `mcpkg up --undo`.
 
 mod apply;
 mod find;
@@ -88,7 +88,7 @@ impl Operation for Up {
         self.what.as_deref().map(mcpkg_base::redact::redact).unwrap_or_default()
     }
 
-    /// Nothing is written before the answer, so the database is made only after it.
+    /// Nothing is written before the person answers, so a missing database is created only after the answer.
     fn missing_database(&self) -> MissingDatabase {
         MissingDatabase::StandIn
     }
@@ -111,7 +111,7 @@ impl Operation for Up {
             return Ok(show::nothing(context, &wish));
         }
         let data = show::data(&wish, &found);
-        // Without a person, what only a person can allow is left out.
+        // With --yes nobody can allow what agents would run, so files that need this permission are left out.
         let is_by_person = context.confirmation == Confirmation::Ask;
         if found.is_quiet(is_by_person || self.dry_run) {
             return Ok(show::quiet(&wish, &found, data));

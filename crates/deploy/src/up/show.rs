@@ -1,4 +1,4 @@
-//! Makes the screen of `mcpkg up`, and its replies.
+//! Makes the screen of `mcpkg up`, the question, and the replies.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,16 +23,19 @@ use mcpkg_core::op::{Body, Context, Reply};
 /// The columns of the screen.
 const WIDTH: usize = 78;
 
-/// The most lines of a list. What agents would run is always listed in full.
+/// The most kinds of content that are listed.
 const MANY: usize = 6;
 
-/// The most agents that are listed with what they get, those that are listed with their files, and those that the question
-/// names.
+/// The most agents that are listed with what would be written for them.
 const AGENTS: usize = 8;
+
+/// The most agents that are listed as to be connected.
 const CONNECTIONS: usize = 5;
+
+/// The most agents that a sentence names. If there are more, it only counts them.
 const NAMED: usize = 6;
 
-/// The most reasons why agents do not get something. Each takes two lines.
+/// The most reasons that are listed for what agents do not get. Each takes two lines.
 const REASONS: usize = 2;
 
 /// Collects the lines of the screen.
@@ -60,7 +63,7 @@ impl Screen {
         self.lines.push(line);
     }
 
-    /// Adds rows of two columns, and counts the rows that are too many.
+    /// Adds rows of two columns. If there are more than `most`, the last line counts the others.
     fn rows(&mut self, rows: &[(String, String)], most: usize, more: &str) {
         let shown = if rows.len() > most { most - 1 } else { rows.len() };
         let width = rows.iter().map(|(first, _)| first.chars().count()).max().unwrap_or_default();
@@ -72,7 +75,7 @@ impl Screen {
         }
     }
 
-    /// Shows a path below the folder or the home folder in short.
+    /// Returns a path relative to the folder, or as `~/...`, if it is below one of them.
     fn path(&self, path: &Path) -> String {
         if let Ok(rest) = path.strip_prefix(&self.folder) {
             return rest.display().to_string();
@@ -88,7 +91,7 @@ impl Screen {
     }
 }
 
-/// Returns what a person reads before the question. Takes the source's offer out of `found`.
+/// Returns what a person reads before the question. Takes the body of the source's offer out of `found`.
 pub(super) fn screen(wish: &Wish, found: &mut Found) -> Body {
     let offer = found.offer.as_mut().and_then(|offer| offer.body.take());
     let home = disk::home().ok();
@@ -164,7 +167,7 @@ fn files(screen: &mut Screen, found: &Found) {
     }
 }
 
-/// Returns what an agent gets: its files, and what it loads in a session.
+/// Returns the row of an agent: its title, then how many files it gets and how much it loads in a session.
 fn agent_row(before: &Budget, after: &Budget, planned: &[&Change]) -> (String, String) {
     let target = after.target();
     let count = planned.iter().filter(|change| change.targets.iter().any(|name| name == target.name())).count();
@@ -177,7 +180,7 @@ fn agent_row(before: &Budget, after: &Budget, planned: &[&Change]) -> (String, S
     (target.facts().title.to_owned(), format!("{files:>8}, {loads}"))
 }
 
-/// Returns what agents do not get, and why.
+/// Returns what agents do not get, and why. Skips broken modules, which warnings report.
 fn unsupported(found: &Found) -> Vec<(String, &'static str)> {
     let mut by_agent: BTreeMap<(Reason, &str), Vec<&str>> = BTreeMap::new();
     for left in found.plan().desired.left_out.iter().filter(|left| left.reason != Reason::Broken) {
@@ -203,13 +206,13 @@ fn programs(screen: &mut Screen, found: &Found) {
     screen.heading("Agents will run this, so look at it:");
     for (what, titles, paths) in grouped(&runs) {
         let paths = plural::first(paths.into_iter().map(|path| screen.path(Path::new(path))), 3);
-        // Not cut: a person agrees to exactly this.
+        // Never cut these lines: a person agrees to exactly this.
         screen.lines.push(format!("  {what}"));
         screen.lines.push(format!("    {titles}: {paths}"));
     }
 }
 
-/// Groups what agents run, with the agents and the files.
+/// Groups what agents would run: each program with the titles of the agents and the paths of the files.
 fn grouped(runs: &[Code]) -> Vec<(&str, String, Vec<&str>)> {
     let mut groups: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
     for code in runs {
@@ -264,7 +267,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Returns the facts of the screen for programs.
+/// Returns what the screen shows as JSON.
 pub(super) fn data(wish: &Wish, found: &Found) -> Value {
     let group = |group: &Group| json!({ "kind": group.noun, "count": group.count, "example": group.example });
     let groups = |groups: &[Group]| groups.iter().map(group).collect::<Value>();
@@ -303,7 +306,7 @@ pub(super) fn data(wish: &Wish, found: &Found) -> Value {
     })
 }
 
-/// Returns the reply for a folder without anything for agents.
+/// Returns the reply if neither the folder nor the project has anything for agents.
 pub(super) fn nothing(context: &Context, wish: &Wish) -> Reply {
     let folder = wish.folder.display();
     let sentence = format!("Found nothing for agents in {folder}, so there is nothing to set up");
@@ -322,7 +325,7 @@ pub(super) fn nothing(context: &Context, wish: &Wish) -> Reply {
     if context.database().exists() { reply } else { reply.hint("no database was created") }
 }
 
-/// Returns the reply if there is nothing to do, or nothing without a person.
+/// Returns the reply if there is nothing to do, or if the rest needs a person and there is none.
 pub(super) fn quiet(wish: &Wish, found: &Found, data: Value) -> Reply {
     let agents = plural::count(found.budgets.len(), "agent");
     let read = if found.budgets.len() == 1 { "reads" } else { "read" };
@@ -331,7 +334,7 @@ pub(super) fn quiet(wish: &Wish, found: &Found, data: Value) -> Reply {
     without_person(reply, found)
 }
 
-/// Adds what was left out because only a person can allow it.
+/// Adds warnings about what was left out because only a person can allow it. The command then exits with status 3.
 fn without_person(mut reply: Reply, found: &Found) -> Reply {
     let runs = found.runs();
     if runs.is_empty() {
@@ -372,7 +375,7 @@ pub(super) fn done(wish: &Wish, found: &Found, done: Done, is_by_person: bool, m
     reply.hint(format!("to undo all of it: `mcpkg up --undo{}`", here(wish)))
 }
 
-/// Returns the folder as an argument.
+/// Returns the folder as an argument, or nothing if it is the working directory.
 fn here(wish: &Wish) -> String {
     let is_here = std::env::current_dir().is_ok_and(|here| here == wish.folder);
     if is_here { String::new() } else { format!(" {}", quote(&wish.folder.to_string_lossy())) }

@@ -1,4 +1,5 @@
-//! `mcpkg up --undo`: restores the folder's files, and removes the connections that were made for it.
+//! `mcpkg up --undo`: restores the files that were deployed to the folder, and disconnects the agents that `mcpkg up`
+//! connected there.
 
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ pub(super) fn undo(context: &Context, what: Option<&str>, dry_run: bool) -> Resu
     (context.ask)(Body::Several(screen), &format!("Take back what was set up in {}?", folder.display()))?;
     let mut warnings = Vec::new();
     if !planned.changes.is_empty() || !planned.row_changes.is_empty() {
-        // The question has been answered for all of it.
+        // The person has just agreed to all of this, so the rollback must not ask again.
         context.ask = Arc::new(|_, _| Ok(()));
         let rolled_back = Rollback::to_pristine(choice).run(&context)?;
         data["snapshot_id"] = rolled_back.data["event_snapshot_id"].clone();

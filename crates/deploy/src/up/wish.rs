@@ -16,13 +16,13 @@ use mcpkg_store::projects::{self, Selection};
 pub(super) struct Wish {
     /// The folder to set up, with links resolved.
     pub(super) folder: PathBuf,
-    /// The repository whose content to add.
+    /// The repository to add as a source.
     pub(super) source: Option<String>,
     /// The name of the project.
     pub(super) project: String,
     /// Whether the project still has to be created.
     pub(super) is_new: bool,
-    /// Whether the folder is bound to the project.
+    /// Whether the folder is already bound to the project.
     is_bound: bool,
     pub(super) agents: Vec<&'static Agent>,
     pub(super) only: Vec<String>,
@@ -68,7 +68,7 @@ impl Wish {
         Choice { targets, root: Some(self.folder.clone()), ..Choice::default() }
     }
 
-    /// Returns the agents that read files of a project.
+    /// Returns the agents to deploy to: those that read more than MCP servers.
     pub(super) fn deployed(&self) -> impl Iterator<Item = &'static Agent> + '_ {
         self.agents.iter().copied().filter(|agent| !agent.servers_only)
     }
@@ -88,7 +88,7 @@ impl Wish {
     }
 }
 
-/// Returns the folder to set up, and the repository to add.
+/// Returns the folder to set up, and the repository to add. `what` is the one or the other.
 pub(super) fn folder(context: &Context, what: Option<&str>) -> Result<(PathBuf, Option<String>)> {
     let home = disk::home()?;
     let home = home.canonicalize().unwrap_or(home);
@@ -121,8 +121,8 @@ pub(super) fn folder(context: &Context, what: Option<&str>) -> Result<(PathBuf, 
     Ok((folder, source))
 }
 
-/// Returns the folder around the working directory: the nearest one that is bound to a project, else the git repository,
-/// else the working directory.
+/// Returns the folder around the working directory: the nearest one that is bound to a project, otherwise the top of the
+/// git repository, otherwise the working directory. Ignores bindings and repositories of the home folder or a folder above it.
 fn around(context: &Context, home: &Path) -> Result<PathBuf> {
     let started = PathBuf::from(&context.selection.directory);
     if context.selection.directory.is_empty() {
@@ -143,7 +143,7 @@ fn around(context: &Context, home: &Path) -> Result<PathBuf> {
     Ok(bound.or_else(top).unwrap_or(started))
 }
 
-/// Returns a folder in the form of bindings.
+/// Returns a folder as bindings store it.
 pub(super) fn stored(folder: &Path) -> Result<String> {
     Selection::folder(folder)
         .ok_or_else(|| Error::new(Code::InvalidArgument, format!("The path `{}` is not valid UTF-8", folder.display())))
@@ -173,8 +173,8 @@ fn exists(db: &Db<'_>, name: &str) -> Result<bool> {
     }
 }
 
-/// Returns the project for a folder that has none, and whether it has to be created. An existing project with the folder's
-/// name is used if it is not another folder's.
+/// Returns the project for a folder that is not bound to one, and whether the project has to be created. An existing project
+/// with the folder's name is used if no folder is bound to it. Otherwise the name gets a number: `shop-2`.
 fn free_name(db: &Db<'_>, folder: &Path) -> Result<(String, bool)> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let letter = |c: char| if u8::try_from(c).is_ok_and(is_name_byte) { c } else { '-' };

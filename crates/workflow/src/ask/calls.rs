@@ -1,4 +1,4 @@
-//! Follows the calls of the attached server, which it writes to a file.
+//! Follows the calls of the attached server: the server writes each call to a file, as a line of JSON.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 /// The most bytes to read at once.
 const PIECE: u64 = 1 << 20;
 
-/// A call of a tool.
+/// A call of one of the tools of the attached server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Call {
     pub tool: String,
@@ -47,7 +47,7 @@ impl Call {
     }
 }
 
-/// The file of a run's calls, read up to some line.
+/// The file of a run's calls. `read` bytes of it have been read.
 pub struct Calls {
     path: PathBuf,
     read: u64,
@@ -58,7 +58,8 @@ impl Calls {
         Self { path, read: 0 }
     }
 
-    /// Returns the calls since the last time. A line that is not complete yet comes with the next ones.
+    /// Returns the calls since the last time. A line that is still incomplete is returned by a later call. Lines that are
+    /// not calls are skipped.
     pub fn next(&mut self) -> Vec<Call> {
         // The server creates the file when the agent starts it.
         let Ok(mut file) = file::open(&self.path) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What `mcpkg ask` would run, and a person's approval of it.
+//! Builds the command line that `mcpkg ask` runs, and the question with which a person approves it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::CONTRACT;
 /// The file in a run's folder to which the attached server writes a line about each call.
 pub const CALLS: &str = "calls.jsonl";
 
-/// Stands for the temporary folder of a run in what a person approves.
+/// A placeholder for the temporary folder of a run, so that an approval covers every run.
 const FOLDER: &str = "FOLDER";
 
 /// An agent that runs on a request, with mcpkg attached.
@@ -32,7 +32,7 @@ pub struct Launch {
     pub project: String,
     /// The program and the arguments that start the attached server.
     server: (String, Vec<String>),
-    /// The same command for a person to run at a terminal.
+    /// The `mcpkg ask` command, for a person to repeat at a terminal.
     again: String,
 }
 
@@ -58,7 +58,7 @@ impl Launch {
         Ok(Self { agent, headless, program, project, server: client::assistant(context)?, again })
     }
 
-    /// Returns the arguments, and the file to write, for a run in `folder`.
+    /// Returns the agent's arguments for a run in `folder`, and the name and content of the file that it needs there.
     fn line(&self, folder: &Path) -> (Vec<String>, Option<(&'static str, String)>) {
         let (program, args) = &self.server;
         let calls = ["--calls".to_owned(), folder.join(CALLS).to_string_lossy().into_owned()];
@@ -66,7 +66,7 @@ impl Launch {
         self.headless.line(self.agent.client.start, program, &args)
     }
 
-    /// Returns the program to start in `folder`, after writing the file that it needs there.
+    /// Writes the file that the agent needs in `folder`, if any, and returns the program to start there.
     pub fn prepared(&self, folder: &Path) -> Result<Program> {
         let (args, file) = self.line(folder);
         if let Some((name, text)) = file {
@@ -77,7 +77,7 @@ impl Launch {
             disk::write_unsynced(&path, text.as_bytes(), 0o600)?;
         }
         let program = Program::new(&self.program).args(args).folder(folder).environment(Environment::Inherited);
-        // OpenCode works in the folder that this variable names, and reads only its configuration from the other one.
+        // OpenCode works in the folder that PWD names. From the real working directory, it reads only its configuration.
         let program = program.variable("PWD", folder).without("OLDPWD");
         Ok(self.headless.variables.iter().fold(program, |program, (name, value)| program.variable(name, value)))
     }
@@ -90,7 +90,7 @@ impl Launch {
     }
 }
 
-/// Returns the error for an agent that is not installed.
+/// Returns the error if the named agent is not installed, or without a name, if no agent is.
 fn missing(name: Option<&str>, text: &str) -> Error {
     let installed = able().find(|(agent, _)| client::on_path(agent.client.program).is_some());
     let wanted = name.and_then(|name| agents::named(name).ok());

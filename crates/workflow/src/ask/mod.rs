@@ -1,7 +1,8 @@
 //! `mcpkg ask`: runs the user's own agent on one request, with mcpkg's server attached for this run only.
 //!
-//! mcpkg starts the agent without a screen, in an empty folder, after a person has approved what runs. The attached server
-//! writes a line about each call to a file, which `ask` follows: this works the same for every agent.
+//! A person approves the agent's command line once. mcpkg then starts the agent without a screen, in an empty temporary
+//! folder. The attached server writes a line about each call to a file, and `ask` follows this file: that works for every
+//! agent.
 
 mod calls;
 mod launch;

@@ -1,4 +1,4 @@
-//! Reads what the agent prints: lines of JSON, which mcpkg takes as text from somebody else.
+//! Reads what the agent prints: lines of JSON. mcpkg does not trust them, because the agent decides what it prints.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,10 +11,10 @@ use mcpkg_agents::agents::headless::{Headless, Said};
 /// The most bytes of one line. A longer line is dropped.
 const LINE: u64 = 4 << 20;
 
-/// The most bytes of a text in parts that is joined before it is shown.
+/// The most bytes of a text that arrives in parts. Further parts are dropped.
 const JOINED: usize = 64 << 10;
 
-/// Starts to read the agent's output on a thread of its own. The end of the output disconnects the channel.
+/// Reads the agent's output on a separate thread, and sends each line of JSON. The channel closes when the output ends.
 pub fn follow(output: impl Read + Send + 'static) -> Receiver<Value> {
     let (sender, lines) = sync_channel(64);
     thread::spawn(move || read(&mut BufReader::new(output), &sender));
@@ -28,7 +28,7 @@ fn read(output: &mut impl BufRead, sender: &SyncSender<Value>) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        // The rest of a line that is too long is no JSON either. Some agents print warnings that are none.
+        // Skip what is not JSON: some agents print warnings. Neither piece of a line that is too long is valid JSON.
         if let Ok(value) = serde_json::from_slice(&line)
             && sender.send(value).is_err()
         {
@@ -37,14 +37,14 @@ fn read(output: &mut impl BufRead, sender: &SyncSender<Value>) {
     }
 }
 
-/// Joins the parts of texts.
+/// Joins texts that an agent prints in parts.
 #[derive(Default)]
 pub struct Speech {
     begun: String,
 }
 
 impl Speech {
-    /// Returns what a line says. A text in parts comes once it is complete.
+    /// Returns what a line says. The parts of a text are returned as one text when a line without a part follows.
     pub fn of(&mut self, headless: &Headless, line: &Value) -> Vec<Said> {
         let mut heard = Vec::new();
         for said in (headless.read)(line) {
@@ -64,7 +64,7 @@ impl Speech {
         heard
     }
 
-    /// Returns the text that has begun.
+    /// Returns the parts that were joined so far, as a text.
     pub fn end(&mut self) -> Option<Said> {
         let text = std::mem::take(&mut self.begun);
         (!text.trim().is_empty()).then_some(Said::Text(text))

@@ -1,4 +1,4 @@
-//! Reports what the agent does, and sums it up at the end.
+//! Reports what the agent does while it runs, and builds the reply at the end.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use super::calls::Call;
 use super::launch::Launch;
 use crate::answer::cut;
 
-/// The most bytes of one text of the agent that are shown.
+/// The most bytes that are shown of each of the agent's texts.
 const TEXT: usize = 4 << 10;
 
 /// The most texts that are shown.
@@ -29,10 +29,10 @@ pub struct Progress<'a> {
     launch: &'a Launch,
     calls: usize,
     texts: usize,
-    /// The drafts that it proposed: their ids, and the names of their workflows.
+    /// The drafts that the agent proposed: their ids, and the names of their workflows.
     drafts: Vec<(Uuid, String)>,
     cost: f64,
-    /// The last error that it reported.
+    /// The last error that the agent reported.
     pub error: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Progress<'a> {
         self.calls += 1;
         let mut item = json!({ "kind": "call", "tool": call.tool, "outcome": call.outcome });
         let mut shown = format!("{}: {}", call.tool, call.shown());
-        // The file could be written by the agent too, so the database decides whether there is such a draft.
+        // The agent could write this line itself, so look in the database whether the draft exists.
         let draft = call.draft().map(|id| self.context.store.read(|db| drafts::by_uuid(db, id))).transpose()?.flatten();
         if let Some(draft) = draft {
             shown = format!("{}: draft {} of {}", call.tool, tail(draft.uuid), draft.name);
@@ -94,7 +94,7 @@ impl<'a> Progress<'a> {
         self.hints().into_iter().fold(reply, Reply::hint)
     }
 
-    /// Adds the drafts to the error of a run that failed or was ended. They stay.
+    /// Adds the drafts to the error of a run that failed or was ended. The drafts stay in the database.
     pub fn in_error(&self, error: Error) -> Error {
         self.hints().into_iter().fold(error.with_details(self.data()), Error::hint)
     }

@@ -12,15 +12,15 @@ const TASK: &str = "Write a workflow for mcpkg that does what the request below 
     text, and propose_workflow submits it. Submit one workflow without errors. A person reviews it, so do not run it, and do \
     not ask questions.";
 
-/// The text that a request changes.
+/// The text of the workflow or draft that a request changes.
 struct Base {
     name: String,
-    /// The revision that the text is, or is based on; `None` for a draft of a new workflow.
+    /// The revision of the workflow, or the revision that the draft is based on. `None` for a draft of a new workflow.
     revision: Option<i64>,
     text: String,
 }
 
-/// Returns the prompt for a request, with the workflow or draft to change.
+/// Returns the prompt for a request, with the text of the workflow or draft to change, if one is named.
 pub fn prompt(context: &Context, text: &str, workflow: Option<&str>, draft: Option<&str>) -> Result<String> {
     let base = match (workflow, draft) {
         (Some(name), None) => Some(of_workflow(context, name)?),

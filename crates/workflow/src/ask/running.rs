@@ -1,4 +1,4 @@
-//! Runs the agent until it ends, the time is up, or the user gives up. Then its whole process group has ended.
+//! Runs the agent until it exits, the time is up, or the user cancels. Then mcpkg ends its whole process group.
 
 use std::io::Write;
 use std::process::ExitStatus;
@@ -23,10 +23,10 @@ use crate::answer::cut;
 /// How often to look for new calls of the attached server.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long to wait for the rest of the output after the agent has ended.
+/// How long to read the remaining output after the agent has ended.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// The most bytes of the agent's error output in an error.
+/// The most bytes that an error quotes from what the agent reported or printed to stderr.
 const EXCERPT: usize = 500;
 
 /// Why a run ended.
@@ -37,8 +37,12 @@ enum End {
 }
 
 /// Runs the agent on a prompt, and reports what it does.
+///
+/// # Errors
+/// `E_TIMEOUT` or `E_CANCELLED` if mcpkg ended the agent, `E_AGENT_FAILED` if the agent failed or cannot run. If the agent was
+/// ended or exited, the error also lists the drafts that it proposed.
 pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) -> Result<Reply> {
-    // Dropped last: whoever waits for the end of the run finds its folder removed.
+    // Declared first, so that it is dropped last: when `end_all` returns, the folder of the run is removed.
     let live = Live::begin(&context.cancelled);
     let failed = |error| Error::new(Code::FileFailed, format!("Cannot create a temporary folder: {error}"));
     let folder = tempfile::Builder::new().prefix("mcpkg-ask-").tempdir().map_err(failed)?;
@@ -47,7 +51,8 @@ pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) ->
     let mut running = program.start().map_err(|failure| lost(launch, &failure))?;
     if let Some(mut stdin) = running.stdin() {
         let prompt = prompt.to_owned();
-        // The agent may print before it has read everything. If it reads nothing, its exit explains more than the pipe.
+        // A separate thread, because the agent may print before it has read everything. Ignore a broken pipe: if the agent
+        // does not read, its exit status explains more.
         thread::spawn(move || drop(stdin.write_all(prompt.as_bytes())));
     }
     let stdout = running.stdout().ok_or_else(|| Error::internal("the agent has no output"))?;
@@ -59,7 +64,7 @@ pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) ->
         calls: Calls::of(folder.path().join(CALLS)),
     };
     let end = following.until_end(&mut running, limit, &live.cancelled);
-    // Whatever happened, nothing of the agent keeps running.
+    // The agent may have left processes behind, even if it exited by itself.
     running.end(GRACE);
     let end = end?;
     following.rest()?;
@@ -80,13 +85,13 @@ pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) ->
     }
 }
 
-/// Records in the trail that the agent was started.
+/// Records in the audit trail (`events`) that the agent is started.
 fn note(context: &Context, launch: &Launch) -> Result<()> {
     let author = context.author();
     context.store.write(|db| context.event(db, author, Some(&launch.project), "ask", launch.agent.name))
 }
 
-/// What a run is followed by.
+/// What is needed to follow a run: its output, its calls, and what was reported so far.
 struct Following<'a> {
     progress: Progress<'a>,
     launch: &'a Launch,
@@ -111,7 +116,7 @@ impl Following<'_> {
         }
     }
 
-    /// Reports what is new: first the calls, since the agent talks about them afterwards.
+    /// Reports what is new. Calls come first, because the agent talks about a call after making it.
     fn look(&mut self) -> Result<()> {
         for call in self.calls.next() {
             self.progress.called(&call)?;
@@ -122,7 +127,7 @@ impl Following<'_> {
         Ok(())
     }
 
-    /// Reports everything up to the end of the output.
+    /// Reports the remaining calls, and the output that arrives within [`DRAIN`].
     fn rest(&mut self) -> Result<()> {
         self.look()?;
         let until = Instant::now() + DRAIN;
@@ -159,7 +164,7 @@ fn exited(launch: &Launch, status: ExitStatus, error: Option<&str>, stderr: &Pri
             (safe(&head), safe(&tail))
         },
     );
-    // The last lines say what went wrong; the first ones are warnings.
+    // Quote the end: the last lines usually say what went wrong.
     let start = stderr.len().saturating_sub(EXCERPT);
     let start = (start..stderr.len()).find(|at| stderr.is_char_boundary(*at)).unwrap_or(stderr.len());
     let why = match (error, stderr[start..].trim()) {
@@ -172,13 +177,13 @@ fn exited(launch: &Launch, status: ExitStatus, error: Option<&str>, stderr: &Pri
         .hint(format!("start `{program}` yourself to see whether it works and is signed in"))
 }
 
-/// The runs of this process.
+/// The cancellation tokens of the runs in this process.
 static LIVE: Mutex<Vec<Arc<CancellationToken>>> = Mutex::new(Vec::new());
 static ENDED: Condvar = Condvar::new();
 
-/// A run, which counts as live until it is dropped.
+/// An entry in [`LIVE`], which is removed on drop.
 struct Live {
-    /// Cancelled with the call, or by [`end_all`].
+    /// Cancelled together with the call of `mcpkg ask`, or by [`end_all`].
     cancelled: Arc<CancellationToken>,
 }
 
@@ -201,10 +206,10 @@ fn lives() -> MutexGuard<'static, Vec<Arc<CancellationToken>>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the agents that still run, and waits until they have ended.
+/// Ends the agents that still run, and waits until they have ended, but no longer than twice [`GRACE`].
 pub fn end_all() {
     let live = lives();
     live.iter().for_each(|cancelled| cancelled.cancel());
-    // The wait has a limit: an agent gets the grace period, and is killed then.
+    // An agent that is still running after GRACE is killed.
     drop(ENDED.wait_timeout_while(live, 2 * GRACE, |live| !live.is_empty()));
 }

@@ -1,4 +1,4 @@
-//! `mcpkg draft infer`: makes a workflow from runs, and proposes it.
+//! `mcpkg draft infer`: makes a workflow from runs, and proposes it as a draft.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

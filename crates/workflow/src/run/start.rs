@@ -29,7 +29,8 @@ pub fn start(context: &Context, plan: Plan, held: CallerNonce<'_>, until: Instan
 /// Works on a run, and returns its state. A shell gets the state when the run stops, an agent gets it at `until` at the latest.
 ///
 /// # Errors
-/// `E_STEP_FAILED` or `E_STEP_UNCERTAIN` if the run ended that way.
+/// `E_STEP_FAILED` or `E_STEP_UNCERTAIN` if the run ended that way; `E_CANCELLED` if the call was cancelled and the run is
+/// interrupted.
 pub fn carry(context: &Context, plan: Plan, begun: Begun, until: Instant) -> Result<Reply> {
     let run = begun.run;
     (context.step_aside)();
@@ -91,8 +92,8 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
     }
 }
 
-/// Adds the hint that says how to follow a run that has not ended. Only agents can get a reply that early, and they read the
-/// JSON.
+/// Adds the hint that says how to follow a run that has not ended. The hint is in the JSON: only agents can get a reply this
+/// early, and they read the JSON.
 fn going_on(context: &Context, mut reply: Reply, run: Uuid) -> Reply {
     reply.data["hint"] = json!(goes_on(context, run));
     reply

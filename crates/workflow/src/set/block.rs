@@ -1,10 +1,10 @@
-//! Writes values as YAML in block style.
+//! Writes values as YAML in block style: a line for each entry or element, without braces or brackets.
 
 use serde_json::Value;
 
 use crate::check::scalar;
 
-/// Appends `KEY: VALUE`, without a line end. The key's own indentation is already written; `indent` is its width.
+/// Appends `KEY: VALUE` without a line end. The caller has already written the indentation of the key, `indent` spaces.
 pub(super) fn entry(key: &str, value: &Value, indent: usize, newline: &str, out: &mut String) {
     out.push_str(&scalar(&key.into(), ""));
     out.push(':');
@@ -33,7 +33,7 @@ pub(super) fn inside(value: &Value, indent: usize, newline: &str, out: &mut Stri
     }
 }
 
-/// Appends `- VALUE`.
+/// Appends `- VALUE`, as [`entry`] does. A list inside the list is written on the same line.
 pub(super) fn element(value: &Value, indent: usize, newline: &str, out: &mut String) {
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -65,7 +65,7 @@ fn template_or_scalar(value: &Value) -> String {
     }
 }
 
-/// Whether a text is a single template without characters that mean something in YAML.
+/// Whether a text is a single template, such as `${{ inputs.app }}`, that needs no quotes in block style.
 pub(super) fn is_plain_template(text: &str) -> bool {
     let inside = text.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}"));
     inside.is_some_and(|inside| {

@@ -16,8 +16,8 @@ pub(super) enum Change<'v> {
     Remove,
 }
 
-/// Returns the edit that changes the value at a JSON pointer. A last part `-` appends to a list. `None` if no edit of one
-/// place makes exactly this change, for example because the value comes from an alias.
+/// Returns the edit that changes the value at a JSON pointer. A pointer that ends with `-` appends to a list. Returns `None` if
+/// no single edit makes exactly this change, for example because the value comes from an alias.
 pub(super) fn edit(text: &str, pointer: &str, change: Change<'_>) -> Option<Fix> {
     let read = yaml::read(text);
     let value = read.value?;
@@ -37,7 +37,7 @@ pub(super) fn edit(text: &str, pointer: &str, change: Change<'_>) -> Option<Fix>
     })
 }
 
-/// An edit that may be right, with the value that the edited text should have.
+/// An edit to try, with the value that the whole text must have after it.
 struct Candidate {
     start: usize,
     end: usize,
@@ -61,7 +61,7 @@ impl Editing<'_> {
             }
             return self.replaced(place, new, &expected);
         }
-        // The nearest value that exists gets a new entry.
+        // The nearest value above that exists gets a new entry.
         let Some(depth) = (0..parts.len()).rev().find(|depth| self.own(&parts[..*depth]).is_some()) else {
             return Vec::new();
         };
@@ -93,7 +93,7 @@ impl Editing<'_> {
         }
     }
 
-    /// Returns the place of a value that is written where it is, and not by an alias.
+    /// Returns the place of a value, unless the value or one above it comes from an alias.
     fn own(&self, parts: &[String]) -> Option<Place> {
         let mut pointer = String::new();
         let mut place = self.places.get(&pointer).filter(|place| place.defined_at.is_none())?;
@@ -112,7 +112,6 @@ impl Editing<'_> {
         self.text.get(place.value.bytes()).unwrap_or_default()
     }
 
-    /// Replaces a value.
     fn replaced(&self, place: Place, new: &Value, expected: &Value) -> Vec<Option<Candidate>> {
         let before = self.source(place);
         let candidate = |start, end, text| Some(Candidate { start, end, text, expected: expected.clone() });
@@ -133,7 +132,7 @@ impl Editing<'_> {
         notations(new, before).into_iter().map(of).collect()
     }
 
-    /// Adds an entry to a mapping.
+    /// Adds an entry at the end of a mapping.
     fn entered(&self, above: &[String], key: &str, new: &Value, expected: &Value) -> Vec<Option<Candidate>> {
         let Some(place) = self.own(above) else { return Vec::new() };
         let flow = |quoted: bool| {
@@ -200,7 +199,7 @@ impl Editing<'_> {
         let Some(dash) = self.dash(last) else { return Vec::new() };
         let indent = self.column(dash);
         let at = self.line_end(self.end(last));
-        // If the author separates elements by a blank line, so does the new one.
+        // If a blank line separates the last two elements, put one before the new element too.
         let before = length.checked_sub(2).and_then(child).map(|place| self.end(place));
         let gap = before.and_then(|before| self.text.get(before..dash)).unwrap_or_default();
         let lines: Vec<&str> = gap.lines().collect();
@@ -210,7 +209,7 @@ impl Editing<'_> {
         vec![Some(Candidate { start: at, end: at, text, expected: expected.clone() })]
     }
 
-    /// Replaces an empty value by a first entry on its own line. A comment after the empty value stays on its line.
+    /// Replaces an empty value with a first entry on a new line. A comment after the empty value stays on the line of the key.
     fn first_in_block(&self, place: Place, block: impl Fn(usize) -> String, expected: &Value) -> Option<Candidate> {
         let key = place.key?;
         let colon = self.colon(key)?;
@@ -222,7 +221,7 @@ impl Editing<'_> {
         let end = self.line_end(rest);
         let comment = self.text.get(rest..end)?.trim_end();
         if comment.is_empty() {
-            // No blanks stay behind the colon.
+            // Remove the blanks after the colon too.
             start = colon;
         }
         let indent = key.column - 1 + 2;
@@ -265,7 +264,8 @@ impl Editing<'_> {
             |start, end, text: &str| Some(Candidate { start, end, text: text.to_owned(), expected: expected.clone() });
         let mut candidates = Vec::new();
         if is_only {
-            // The mapping or list above would be empty. It goes too, unless a comment inside would be lost.
+            // The mapping or list above would be empty. It is removed too, unless it is at the top level or a comment in it
+            // would be lost.
             let parent = self.own(above).filter(|_| !above.is_empty());
             let between = parent.and_then(|parent| self.text.get(self.colon(parent.key?)?..start)).unwrap_or("#");
             if above.len() > 1 && (between.trim().is_empty() || between.trim() == "{") {
@@ -281,11 +281,11 @@ impl Editing<'_> {
         let rest = self.line_end(end);
         if is_line {
             let after = if self.text[rest..].is_empty() { rest } else { rest + self.newline().len() };
-            // Without a line end after it, the one before it goes.
+            // The last line of the text may have no line end. Then remove the one before it.
             let whole = if after == rest { (line.saturating_sub(self.newline().len()), rest) } else { (line, after) };
             candidates.push(candidate(whole.0, whole.1, ""));
         }
-        // `- id: a`, or an entry inside braces.
+        // The value shares its line, as in `- id: a` or inside braces: remove up to the next entry, or from the comma before.
         let next = self.text[end..].find(|c: char| !c.is_whitespace() && c != ',').map(|at| end + at);
         let next = next.filter(|next| !self.text[*next..].starts_with(['}', ']']));
         candidates.extend(next.map(|next| candidate(start, next, "")));
@@ -294,25 +294,26 @@ impl Editing<'_> {
         candidates
     }
 
-    /// Returns the start of a list's element, with its dash.
+    /// Returns where a list's element starts: at its dash, or in a list in brackets, at its value.
     fn element_start(&self, place: Place) -> Option<usize> {
         self.dash(place).or(Some(place.value.start))
     }
 
-    /// Returns the place of an element's dash.
+    /// Returns the position of the dash before an element.
     fn dash(&self, element: Place) -> Option<usize> {
         let before = self.text.get(..element.value.start)?.trim_end();
         before.ends_with('-').then(|| before.len() - 1)
     }
 
-    /// Returns the place after the colon of a key.
+    /// Returns the position after the colon of a key.
     fn colon(&self, key: Span) -> Option<usize> {
         let rest = self.text.get(key.end..)?;
         let blank = rest.len() - rest.trim_start_matches(' ').len();
         rest[blank..].starts_with(':').then_some(key.end + blank + 1)
     }
 
-    /// Returns the end of a value, without the line ends after a block scalar.
+    /// Returns the end of a value, without the line ends after a block scalar. For a key without a value, this is the position
+    /// after its colon.
     fn end(&self, place: Place) -> usize {
         match (self.source(place), place.key) {
             ("", Some(key)) => self.colon(key).unwrap_or(place.value.end),
@@ -335,7 +336,7 @@ impl Editing<'_> {
     }
 }
 
-/// Returns the ways to write a value on one line, the best one first.
+/// Returns the ways to write a value on one line, best first. `before` is the old value: its quotes are kept if possible.
 fn notations(value: &Value, before: &str) -> Vec<String> {
     let mut ways = vec![scalar(value, before), value.to_string()];
     let plain = value.as_str().filter(|text| block::is_plain_template(text) && !before.starts_with(['"', '\'']));

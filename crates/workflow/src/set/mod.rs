@@ -1,4 +1,4 @@
-//! Changes single values of a workflow's text, and keeps the rest to the byte.
+//! `mcpkg workflow set`: changes, adds or removes a value in a workflow's text, and keeps its comments and formatting.
 
 mod block;
 mod edit;

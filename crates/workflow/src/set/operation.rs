@@ -1,4 +1,4 @@
-//! `mcpkg workflow set`: changes one value of a workflow's text.
+//! The operation `mcpkg workflow set`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -112,7 +112,7 @@ impl Set {
         Ok(edits)
     }
 
-    /// Returns where the value goes, and in which form.
+    /// Returns the pointer at which to set the value, and the value as the text needs it there: for `/steps/-`, a whole step.
     fn target(
         &self,
         surveyed: &Surveyed,
@@ -129,7 +129,7 @@ impl Set {
             }
             ["steps", _, "run"] => (pointer, require(commands, words)?.id.clone().into()),
             ["inputs", "-"] => new_input(surveyed, words, &Input::default())?,
-            // A default says where it comes from.
+            // A default is a mapping with its origin, so a bare value is wrapped as a literal.
             ["inputs", _, "default"] => {
                 let value = value_of(words, None);
                 let inside = below(&pointer, "value");
@@ -152,7 +152,7 @@ fn argument_at<'s>(surveyed: &'s Surveyed, pointer: &str) -> Option<Argument<'s>
     argument::named(spec, &name.replace("~1", "/").replace("~0", "~"))
 }
 
-/// Returns where a new input goes, and its text.
+/// Returns the pointer and the value that add an input, in the form that the text has: a mapping or a list of inputs.
 fn new_input(surveyed: &Surveyed, name: &str, input: &Input) -> Result<(String, Value)> {
     if !is_identifier(name) {
         return Err(Error::new(Code::InvalidArgument, format!("'{}' is not a valid input name", name.escape_debug()))
@@ -168,14 +168,14 @@ fn new_input(surveyed: &Surveyed, name: &str, input: &Input) -> Result<(String, 
     })
 }
 
-/// Returns a step name that the workflow does not have yet.
+/// Returns a step id that the workflow does not have yet: `wanted`, `wanted_2` and so on.
 fn free_step(surveyed: &Surveyed, wanted: &str) -> String {
     let numbered = (2_usize..).map(|number| format!("{wanted}_{number}"));
     let mut names = std::iter::once(wanted.to_owned()).chain(numbered);
     names.find(|name| surveyed.definition.step(name).is_none()).unwrap_or_else(|| wanted.to_owned())
 }
 
-/// Returns the error for a value that no single edit changes.
+/// Returns the error if no single edit of the text changes the value.
 fn elsewhere(pointer: &str) -> Error {
     let what = format!("The value at '{}' cannot be changed by itself", pointer.escape_debug());
     Error::new(Code::InvalidArgument, what)

@@ -1,4 +1,4 @@
-//! Edits change one value, and nothing else.
+//! Tests that an edit changes one value, and that comments and formatting stay.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,12 +1,12 @@
-//! Values as people write them in a form: an expression without its braces, text without quotes, or JSON.
+//! Converts values from and to the words that people write in a form: a path without braces, JSON, or plain text.
 
 use serde_json::Value;
 
 use crate::argument::Argument;
 use crate::expression::{Node, Root, Template, parse};
 
-/// Returns the value that somebody means: an expression such as `inputs.app` becomes a template, JSON becomes its value, and
-/// anything else is text. For an argument that takes text, an unquoted number is text too.
+/// Returns the value that a person means: a path such as `inputs.app` becomes a template, JSON becomes its value, and anything
+/// else is text. JSON that `argument` does not accept is text too: for an argument that takes text, `5` becomes `"5"`.
 pub fn value_of(words: &str, argument: Option<&Argument<'_>>) -> Value {
     if is_path(words) {
         return Value::String(format!("${{{{ {words} }}}}"));
@@ -18,7 +18,7 @@ pub fn value_of(words: &str, argument: Option<&Argument<'_>>) -> Value {
     }
 }
 
-/// Writes a value in the words that [`value_of`] takes. `None` for a mapping or a list, which a form cannot show.
+/// Writes a value in the words that [`value_of`] reads. Returns `None` for a mapping or a list, which a form cannot show.
 pub fn words_of(value: &Value) -> Option<String> {
     match value {
         Value::Object(_) | Value::Array(_) => None,

@@ -1,4 +1,5 @@
-//! Lists what can be written at a place: paths to earlier outputs and inputs, allowed values, commands, and arguments.
+//! Lists what can be written at a position of a workflow's text: paths to earlier outputs and to inputs, allowed values,
+//! commands, and names of arguments.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +14,7 @@ use crate::operations;
 use crate::output;
 use mcpkg_base::error::Result;
 
-/// Maximum number of fitting values.
+/// The most values that are listed.
 const MOST: usize = 50;
 
 /// Something that can be written at a place.
@@ -40,7 +41,7 @@ pub struct Fitting {
     rank: (u8, usize),
 }
 
-/// Returns the values for an argument or an input, the best first. `partial` is a part of their paths.
+/// Returns the values for an argument or an input that contain `partial`, best first.
 pub fn values(surveyed: &Surveyed, pointed: &Pointed<'_>, partial: &str) -> Vec<Fitting> {
     let argument = pointed.argument.as_ref().map(|(_, argument)| argument);
     let mut found: Vec<Fitting> = Vec::new();
@@ -74,7 +75,7 @@ pub fn values(surveyed: &Surveyed, pointed: &Pointed<'_>, partial: &str) -> Vec<
             });
         }
     }
-    // An input takes its default from elsewhere, never from another input.
+    // Inputs are suggested only for arguments: an input cannot take its default from another input.
     for named in surveyed.definition.inputs.list.iter().filter(|_| argument.is_some()) {
         let r#type = named.input.r#type.name();
         found.push(Fitting {
@@ -90,7 +91,7 @@ pub fn values(surveyed: &Surveyed, pointed: &Pointed<'_>, partial: &str) -> Vec<
     found
 }
 
-/// Ranks a value by what is known about it: its tags decide first, then its name, then its type.
+/// Returns how well a value fits, lower is better: tags that the argument names decide first, then its name, then its type.
 fn fits(pointed: &Pointed<'_>, name: &str, r#type: Option<&str>, tags: &[String]) -> u8 {
     let Some((_, argument)) = &pointed.argument else { return 6 };
     let has = |tag: &str| tags.iter().any(|own| own == tag);
@@ -108,7 +109,8 @@ fn fits(pointed: &Pointed<'_>, name: &str, r#type: Option<&str>, tags: &[String]
     }
 }
 
-/// Returns the commands that match the words, the best first. Without words, those of imported sources come first.
+/// Returns the commands that match the words, best first. Without words, commands of imported sources come before mcpkg's
+/// own.
 pub fn commands(commands: &Reachable<'_>, words: &str) -> Result<Vec<Fitting>> {
     let indexes = commands.indexes(None)?;
     let mut found = commands.search(&indexes, words, |_| true);
@@ -130,7 +132,8 @@ pub fn commands(commands: &Reachable<'_>, words: &str) -> Result<Vec<Fitting>> {
     Ok(found.iter().take(MOST).map(of).collect())
 }
 
-/// Returns the arguments of a step's command that the step does not have yet, needed ones first.
+/// Returns the arguments of a step's command that the step does not have yet and whose names contain `partial`, required
+/// ones first.
 pub fn arguments(surveyed: &Surveyed, step: usize, partial: &str) -> Vec<Fitting> {
     let Some(spec) = surveyed.specs.get(step).and_then(Option::as_deref) else { return Vec::new() };
     let given = &surveyed.definition.steps[step].with;
@@ -150,12 +153,12 @@ pub fn arguments(surveyed: &Surveyed, step: usize, partial: &str) -> Vec<Fitting
 }
 
 impl Fitting {
-    /// Whether it is a path into an output or an input.
+    /// Whether this is a path to an output or an input.
     pub fn is_path(&self) -> bool {
         ["steps.", "inputs."].iter().any(|root| self.value.starts_with(root))
     }
 
-    /// Sets what to write as a whole value: a path as a template, and an allowed value as YAML.
+    /// Sets `text` to a whole value: a path as a template, an allowed value as YAML.
     pub fn writing_value(self) -> Self {
         let text = match serde_json::from_str::<Value>(&self.value) {
             _ if self.is_path() => format!("${{{{ {} }}}}", self.value),
@@ -165,12 +168,12 @@ impl Fitting {
         Self { text: Some(text), ..self }
     }
 
-    /// Sets what to write as it is.
+    /// Sets `text` to `value`.
     pub fn writing_words(self) -> Self {
         Self { text: Some(self.value.clone()), ..self }
     }
 
-    /// Sets what to write as a key.
+    /// Sets `text` to a key with its colon.
     pub fn writing_key(self) -> Self {
         let text = format!("{}: ", crate::check::scalar(&Value::String(self.value.clone()), ""));
         Self { text: Some(text), ..self }

@@ -165,7 +165,7 @@ impl Suggested {
     }
 }
 
-/// Returns the commands or the names of arguments that fit a pointer; `None` for the pointer of a value.
+/// Returns the commands or the names of arguments that fit a pointer. Returns `None` if the pointer is a value's.
 fn names(pointer: &str, surveyed: &Surveyed, commands: &Reachable<'_>, words: &str) -> Result<Option<Vec<Fitting>>> {
     let parts: Vec<&str> = pointer.split('/').skip(1).collect();
     Ok(match parts.as_slice() {
@@ -175,7 +175,7 @@ fn names(pointer: &str, surveyed: &Surveyed, commands: &Reachable<'_>, words: &s
     })
 }
 
-/// Returns the pointer of what is typed at a line and a column.
+/// Returns the pointer of what is at a line and a column. For a new key, this is the mapping that the key belongs to.
 fn place(surveyed: &Surveyed, text: &str, line: usize, column: Option<usize>, typed: Option<&Typed>) -> String {
     let at = surveyed.places.at(line, column.unwrap_or(usize::MAX));
     let Some(Typed { kind: Kind::Key, span, .. }) = typed else { return at };

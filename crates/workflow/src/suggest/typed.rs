@@ -1,8 +1,8 @@
-//! Finds out from one line what somebody is typing: a command, the name of an argument, or a value.
+//! Determines from one line what a person is typing: a command, a key, a value, or a path in a template.
 
 use crate::span::Span;
 
-/// What is being typed, and the part of the line that was typed so far.
+/// What a person is typing: its kind, the part before the cursor, and the span that a suggestion replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
     pub kind: Kind,
@@ -22,7 +22,7 @@ pub enum Kind {
     Path,
 }
 
-/// Returns what is being typed at a line and a column, which count from 1.
+/// Returns what is being typed at a line and a column, both counted from 1. Returns `None` if nothing can be suggested there.
 pub fn typed(text: &str, line: usize, column: usize) -> Option<Typed> {
     let mut start = 0;
     let mut lines = text.split_inclusive('\n');
@@ -49,7 +49,7 @@ pub fn typed(text: &str, line: usize, column: usize) -> Option<Typed> {
             }
         }
     };
-    // The rest of a word after the cursor is replaced too.
+    // A suggestion also replaces what follows the cursor: the rest of a word, or for a value, the rest of the line.
     let rest = &whole[at..];
     let is_word = |c: char| is_part(c) || (kind == Kind::Command && c == ':');
     let to = match kind {

@@ -91,8 +91,8 @@ impl Operation for Values {
     }
 }
 
-/// Returns the required arguments of the provider: literals from the text and defaults of inputs, otherwise what the person
-/// answers.
+/// Returns the required arguments of the provider. Their values are literals from the text or defaults of inputs; otherwise
+/// the person is asked.
 fn arguments(
     context: &Context,
     surveyed: &Surveyed,
