@@ -7,7 +7,8 @@ use std::collections::HashMap;
 const MAX: usize = 1 << 20;
 
 /// Returns the text with the changes of both sides. `None` if both sides changed a line in different ways, or if a side
-/// is not text or is larger than [`MAX`]. Line endings are kept, and so is a missing one at the end.
+/// is not text or is larger than [`MAX`], or if the merge would lose a line. Line endings are kept, and so is a missing one at
+/// the end.
 pub fn merge(base: &[u8], theirs: &[u8], ours: &[u8]) -> Option<Vec<u8>> {
     let [base, theirs, ours] = [text(base)?, text(theirs)?, text(ours)?];
     let merged = diffy::merge(base, ours, theirs).ok()?;

@@ -1,6 +1,6 @@
 //! Reads YAML 1.2 that people and other programs wrote: front matter, manifests, configuration, API documents.
 //!
-//! A type that must know where a value stands in the text wraps it in `serde_saphyr::Spanned`. The workflow crate has
+//! A type that must know the position of a value wraps it in `serde_saphyr::Spanned`. The workflow crate has
 //! its own reader, which records the position of everything and refuses text that YAML parsers read differently.
 
 use std::fmt;

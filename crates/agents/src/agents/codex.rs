@@ -67,7 +67,7 @@ pub(super) static AGENT: Agent = Agent {
             "web_search=\"disabled\"",
         ],
         variables: &[],
-        // Codex reads a `.codex` folder only after the user has trusted it.
+        // A file would not work: Codex reads a `.codex` folder only after the user has trusted it.
         attach: Attach::Arguments(|program, args| {
             let settings = [
                 format!("command={}", json!(program)),

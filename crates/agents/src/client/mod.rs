@@ -1,5 +1,5 @@
 //! Connects the agents on the user's machine to mcpkg: writes mcpkg's entry into each agent's configuration, removes it again,
-//! and checks whether it works. Other domains may use [`connections`].
+//! and checks whether it works. Other domains may use [`connections`], [`assistant`] and [`on_path`].
 
 mod address;
 mod binary;
@@ -35,10 +35,11 @@ pub const DOMAIN: Domain = Domain {
     ..Domain::EMPTY
 };
 
-/// Returns the program and the arguments that start this mcpkg on the selected project, as a server of contract 004.
+/// Returns the program and the arguments that start this mcpkg on the selected project, as the server for `mcpkg ask`
+/// ([`Identity::Assistant`]).
 ///
 /// # Errors
-/// `E_NO_PROJECT`; `E_INVALID_ARGUMENT` if the address of the database contains a password.
+/// `E_NO_PROJECT` or `E_NOT_FOUND` if no project is selected or it does not exist; `E_INVALID_ARGUMENT` if the address of the database contains a password.
 pub fn assistant(context: &Context) -> Result<(String, Vec<String>)> {
     match Wanted::start(context, config_file::Scope::Project, Identity::Assistant)? {
         Wanted::Start { program, args } => Ok((program, args)),

@@ -37,7 +37,7 @@ pub struct Recognised {
 /// The user's choices, and facts about the project.
 #[derive(Debug, Default)]
 pub struct Choice<'c> {
-    /// The patterns of `--only`. Each imported file must match at least one of them.
+    /// The patterns of `--only` ([`Only`]). Empty means all files.
     pub only: &'c [String],
     pub kind: Option<Kind>,
     /// Whether ignored files are imported too.

@@ -64,7 +64,7 @@ pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) ->
         calls: Calls::of(folder.path().join(CALLS)),
     };
     let end = following.until_end(&mut running, limit, &live.cancelled);
-    // The agent may have left processes behind, even if it exited by itself.
+    // Unless the agent has exited, it still runs here. Its exit has already ended the processes that it left.
     running.end(GRACE);
     let end = end?;
     following.rest()?;

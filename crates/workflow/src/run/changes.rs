@@ -1,4 +1,4 @@
-//! Records what a plan depends on besides its definition, and compares the records when a run is resumed.
+//! Records what a plan depends on apart from its definition, and compares the records when a run is resumed.
 
 use std::fmt;
 

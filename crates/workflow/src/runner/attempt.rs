@@ -146,8 +146,8 @@ pub fn may_repeat(spec: &CommandSpec) -> bool {
     spec.idempotency != Idempotency::None
 }
 
-/// Returns the number of the round for the next attempt. After a lost answer, the round is repeated under the same number, and
-/// thus with the same idempotency key. After a refusal, a new round begins: an API that remembers the key would repeat the
+/// Returns the number of the round for the next attempt. The idempotency key depends on the round. After a lost answer, the
+/// round is repeated with the same key. After a refusal, a new round begins: an API that remembers the key would repeat the
 /// refusal.
 fn round(row: &Step, last: Option<&attempts::Attempt>) -> i64 {
     let was_refused = |ended: &Ended| ended.status.is_some_and(|status| (400..500).contains(&status));

@@ -58,7 +58,7 @@ struct Over {
     left: Left,
 }
 
-/// What to store for a step besides its state.
+/// What to store for a step in addition to its state.
 #[derive(Debug, Default)]
 pub struct Left {
     /// The number and the outcome of the step's last attempt.

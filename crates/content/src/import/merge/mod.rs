@@ -61,7 +61,8 @@ pub enum Update {
     /// Such an item is a conflict.
     Never,
     Always,
-    /// Only if the file has changed. If it has the content of an earlier revision, the project's version is newer and stays.
+    /// Like `Always`, except for a prompt or resource whose file has the content of an earlier revision: the project's version is
+    /// newer and stays.
     IfNewer,
 }
 
