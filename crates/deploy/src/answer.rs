@@ -1,7 +1,7 @@
 //! Decides how much of a plan an answer contains.
 //!
-//! The shell gets every field, and so does a server that runs under contract 000's own name (`agentpack`). Other
-//! agents get each fact once, paths relative to one root, and long lists in pages.
+//! The shell gets every field, and so do clients of a server that runs as `agentpack` (contract 000). Other agents
+//! get each fact once, paths relative to one root, and long lists in pages.
 
 use std::path::Path;
 

@@ -66,8 +66,8 @@ pub const GROUP: &str = "workflow";
 /// The shape of every answer: an object that contains the contract's version.
 pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
 
-/// The tools of a server that implements contract 004: those of the contract, plus `propose_workflow` and `list_runs`. Without
-/// these two, no draft would reach a person, and nobody could follow a long run.
+/// The tools of a server that runs as `assistant`: the tools of contract 004, plus `propose_workflow` and `list_runs`. Without
+/// the latter two, no draft would reach a person, and nobody could follow a long run.
 pub const CONTRACT: &[&str] = &[
     "search_commands",
     "get_command_spec",

@@ -40,8 +40,8 @@ impl CommandSource for Operations {
 
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
         let entries: HashMap<String, &Entry> = named(context.domains).map(|(entry, id)| (id, entry)).collect();
-        // As in tools/list: skip operations that this build does not support. A server of contract 004 lists all of its tools,
-        // though.
+        // As in tools/list: skip operations that this build does not support. But a server that runs as
+        // `assistant` (contract 004) lists all of its tools.
         let is_offered =
             |entry: &Entry| context.caller.identity() != Identity::Mcpkg || (entry.works)(&context.selection);
         let brief = |spec: &CommandSpec| {

@@ -147,8 +147,8 @@ fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Optio
     }
 }
 
-/// Whether the agent is not allowed to run any command that needs `execute`. A server of contract 004 lists such commands anyway,
-/// because its agents write workflows without running them.
+/// Whether the agent is not allowed to run any command that needs `execute`. A server that runs as `assistant`
+/// (contract 004) lists such commands anyway, because its agents write workflows without running them.
 fn runs_none(context: &Context) -> bool {
     !context.is_shell()
         && context.caller.identity() != Identity::Assistant

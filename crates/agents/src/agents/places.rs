@@ -178,7 +178,6 @@ pub enum AgentsMd {
     UnlessHiddenBy(&'static [&'static str]),
     /// Only if this file, which the agent does read, imports it.
     ImportedBy(&'static str),
-    /// Never.
     Never,
 }
 

@@ -52,7 +52,8 @@ pub enum Collisions {
     /// The deploy is refused, as agentpack does with a config repo.
     #[default]
     Refused,
-    /// A skill wins over a command of the same name. Otherwise the second file gets a number: `ts.md`, `ts-2.md`.
+    /// A skill wins over a command of the same name. Otherwise the second file gets a number: `ts.md`, `ts-2.md`. If
+    /// the agent reads the file only under its name ([`Form::has_a_free_name`]), the deploy is refused.
     Settled,
 }
 
@@ -164,7 +165,7 @@ impl Builder {
     ///
     /// # Errors
     /// `E_IO_INVALID_PATH` if the file would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
-    /// if two chosen targets want different bytes at the same path, and collisions are refused.
+    /// if two chosen targets want different bytes at the same path, and [`Collisions`] does not settle this.
     #[expect(clippy::too_many_arguments, reason = "one call for each way a module lands, each value with its own word")]
     pub fn add(
         &mut self,

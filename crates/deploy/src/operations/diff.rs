@@ -44,7 +44,7 @@ impl Operation for ShowDiff {
         let (listed, rest) = self.show.listed(context, &prepared)?;
         let texts = unified_within(context, listed, |change| below(root, &change.path));
         let rest = rest_after(&texts, listed, all.len(), root).or(rest);
-        // Under contract 000's own name, all changes are listed, even those without a diff.
+        // The shell and a server that runs as `agentpack` list all changes, even those without a diff.
         let items = if is_brief(context) { &listed[..texts.len()] } else { listed };
         let mut reply = Reply::new(diffs(listed, &prepared.site), prepared.data(items));
         for (change, text) in reply.data["changes"].as_array_mut().into_iter().flatten().zip(&texts) {

@@ -279,7 +279,7 @@ fn counts<'i>(items: impl Iterator<Item = &'i Item>) -> Value {
 /// Returns suggestions for the next steps: contract 000's actions in the contract's order, each with a command.
 fn next_actions(context: &Context, prepared: &Prepared, items: &[Item]) -> Vec<(&'static str, String)> {
     let arguments = prepared.site.arguments();
-    // Under contract 000's own name, suggest shell commands, as agentpack does.
+    // A server that runs as `agentpack` also suggests shell commands, as agentpack does.
     let said = |shell: String, agent: &str| if answer::is_brief(context) { agent.to_owned() } else { shell };
     let mut actions = Vec::new();
     if !items.is_empty() {

@@ -6,8 +6,8 @@ use mcpkg_store::Db;
 use mcpkg_store::projects::Project;
 use mcpkg_store::targets::{self, Of};
 
-/// Returns the targets of a project: those chosen for the project, else those chosen for all projects, else those of
-/// contract 000.
+/// Returns the targets of a project: those chosen for the project, else those chosen for all projects, else the
+/// targets that contract 000 (agentpack) defines.
 pub fn of(db: &Db<'_>, project: &Project) -> Result<Vec<Target>> {
     match targets::chosen(db, Of::Project(project.uuid))? {
         Some(names) => Ok(known(&names)),

@@ -132,7 +132,7 @@ impl Drive<'_> {
         if let Some(field) = lacks(&step.spec.output_contract, names, output) {
             return Round::GivenUp(format!("its output has no field '{field}', which its output_contract requires"));
         }
-        // Without `until`, the step runs once. The check and the plan tell the author the same.
+        // Without `until`, the step runs once. The check and the plan also say so.
         let until = step.repeat.as_ref().and_then(|repeat| Some((repeat, repeat.until.as_ref()?)));
         let Some((repeat, until)) = until else { return Round::Done };
         match self.values.holds_with(until, &step.id, output, &self.known) {
