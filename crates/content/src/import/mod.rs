@@ -4,7 +4,7 @@
 //!
 //! | stage | function | result |
 //! | --- | --- | --- |
-//! | 1 files found | [`find::find`] | [`find::Found`]: the paths on disk, links, and the entries of manifests |
+//! | 1 files found | [`find::find`] | [`find::Inventory`]: the paths on disk, links, and the entries of manifests |
 //! | 2 files recognized | [`recognise::recognise`] | [`recognise::Recognised`]: open files with their destinations |
 //! | 3 items | [`read::read`] | [`read::Drafts`]: the content of each file on its own |
 //! | 4 placed | [`place::place`] | [`place::Placed`]: items with names, without duplicates |
