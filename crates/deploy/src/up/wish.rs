@@ -88,7 +88,8 @@ impl Wish {
     }
 }
 
-/// Returns the folder to set up, and the repository to add. `what` is the one or the other.
+/// Returns the folder to set up, and the repository to add, if any. `what` names one of them. Without a folder in `what`,
+/// returns the one [`around`] the working directory.
 pub(super) fn folder(context: &Context, what: Option<&str>) -> Result<(PathBuf, Option<String>)> {
     let home = disk::home()?;
     let home = home.canonicalize().unwrap_or(home);

@@ -11,7 +11,7 @@ use mcpkg_agents::agents::headless::{Headless, Said};
 /// The most bytes of one line. A longer line is dropped.
 const LINE: u64 = 4 << 20;
 
-/// The most bytes of a text that arrives in parts. Further parts are dropped.
+/// The most bytes of a text that arrives in parts. A part that would exceed it is dropped.
 const JOINED: usize = 64 << 10;
 
 /// Reads the agent's output on a separate thread, and sends each line of JSON. The channel closes when the output ends.

@@ -45,7 +45,7 @@ impl<'a> Progress<'a> {
         self.calls += 1;
         let mut item = json!({ "kind": "call", "tool": call.tool, "outcome": call.outcome });
         let mut shown = format!("{}: {}", call.tool, call.shown());
-        // The agent could write this line itself, so look in the database whether the draft exists.
+        // The agent could write this line itself, so check in the database whether the draft exists.
         let draft = call.draft().map(|id| self.context.store.read(|db| drafts::by_uuid(db, id))).transpose()?.flatten();
         if let Some(draft) = draft {
             shown = format!("{}: draft {} of {}", call.tool, tail(draft.uuid), draft.name);

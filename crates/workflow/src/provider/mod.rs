@@ -1,6 +1,7 @@
 //! Offers values for an input: fetches the provider's list page by page, and caches it for a while.
 //!
-//! Providers are called only when a person at a shell runs something, never in searches, checks and plans.
+//! Providers are called only for a person who runs something or asks for values (`mcpkg workflow values`, the console),
+//! never in searches, checks and plans.
 
 mod bound;
 mod cache;
@@ -56,7 +57,7 @@ pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, 
     }
 }
 
-/// Calls a provider with these arguments, and returns its values for an input. `None` if it is unclear which field of the
+/// Calls a provider with these arguments, without the cache, and returns its values for an input. `None` if it is unclear which field of the
 /// provider's elements is the value.
 pub fn asked(
     context: &Context,
