@@ -39,7 +39,8 @@ pub const DOMAIN: Domain = Domain {
 /// ([`Identity::Assistant`]).
 ///
 /// # Errors
-/// `E_NO_PROJECT` or `E_NOT_FOUND` if no project is selected or it does not exist; `E_INVALID_ARGUMENT` if the address of the database contains a password.
+/// `E_NO_PROJECT` or `E_NOT_FOUND` if no project is selected or it does not exist;
+/// `E_INVALID_ARGUMENT` if the address of the database contains a password.
 pub fn assistant(context: &Context) -> Result<(String, Vec<String>)> {
     match Wanted::start(context, config_file::Scope::Project, Identity::Assistant)? {
         Wanted::Start { program, args } => Ok((program, args)),

@@ -57,8 +57,8 @@ pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, 
     }
 }
 
-/// Calls a provider with these arguments, without the cache, and returns its values for an input. `None` if it is unclear which field of the
-/// provider's elements is the value.
+/// Calls a provider with these arguments, without the cache, and returns its values for an input. `None` if it is
+/// unclear which field of the provider's elements is the value.
 pub fn asked(
     context: &Context,
     spec: &CommandSpec,
