@@ -20,7 +20,7 @@ use mcpkg_content::source;
 use mcpkg_core::op::{Confirmation, Context};
 use mcpkg_store::{Store, deploys};
 
-/// What [`apply`] did.
+/// What [`apply()`] did.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) snapshot: Option<Uuid>,
