@@ -57,7 +57,8 @@ pub(super) fn undo(context: &Context, what: Option<&str>, dry_run: bool) -> Resu
         Body::Sentence(format!("{} is disconnected from mcpkg: {}", made.agent.title, made.file.display()))
     }));
     if dry_run {
-        return Ok(Reply::new(Body::Several(screen), data).warn(planned.warnings));
+        let reply = Reply::new(Body::Several(screen), data).warn(planned.warnings);
+        return Ok(reply.hint("dry run: nothing was written"));
     }
     let edited: Vec<_> = planned.changes.iter().filter(|change| change.adopt).collect();
     if let Some(first) = edited.first() {

@@ -69,7 +69,9 @@ impl Calls {
         if read.is_err() {
             return Vec::new();
         }
-        self.read += whole as u64;
+        // A line that is longer than a piece is no call: skip it in pieces.
+        let is_too_long = whole == 0 && bytes.len() as u64 == PIECE;
+        self.read += if is_too_long { PIECE } else { whole as u64 };
         bytes[..whole].split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }
 }
@@ -93,6 +95,17 @@ mod tests {
         std::fs::write(&path, format!("{line}\n{rest}\nno json\n")).expect("written");
         let found = calls.next();
         assert_eq!((found.len(), found[0].shown().as_str()), (1, "errors 1, warnings 0"));
+    }
+
+    #[test]
+    fn a_line_without_an_end_hides_no_call_after_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("calls.jsonl");
+        let mut calls = Calls::of(path.clone());
+        let line = r#"{"tool":"search_commands","outcome":"ok","micros":7,"answered":"665 bytes"}"#;
+        std::fs::write(&path, format!("{}\n{line}\n", "x".repeat(2_500_000))).expect("written");
+        let found: Vec<Call> = (0..4).flat_map(|_| calls.next()).collect();
+        assert_eq!(found.len(), 1);
     }
 
     #[test]
