@@ -226,3 +226,12 @@ fn what_is_not_a_number_is_said_in_plain_words() {
     let ran = scratch.run(&["serve", "--http", "--port", "70000"]);
     assert!(ran.stderr.contains("70000 is not in "), "{ran}");
 }
+
+#[test]
+fn a_name_of_no_file_says_why_no_workflow_was_looked_for() {
+    let scratch = Scratch::new();
+    scratch.ok(&["init"]);
+    let ran = scratch.run(&["workflow", "plan", "nosuch"]);
+    assert_eq!(ran.status, 1, "{ran}");
+    assert!(ran.stderr.contains("Cannot read `nosuch`") && ran.stderr.contains("mcpkg project select NAME"), "{ran}");
+}

@@ -255,8 +255,10 @@ fn where_nothing_can_be_set_up_it_says_why() {
         ("../home/.claude/commands", "belongs to an agent"),
         ("./nowhere", "There is no folder"),
     ] {
-        let ran = run(&ground, &[folder, "--yes"]);
-        assert!(ran.status != 0 && ran.stderr.contains(why), "{folder}\n{ran}");
+        for yes in [&["--yes"][..], &[]] {
+            let ran = run(&ground, &[&[folder], yes].concat());
+            assert!(ran.status != 0 && ran.stderr.contains(why), "{folder}\n{ran}");
+        }
     }
     let nobody = run(&ground, &["--agents", "codex"]);
     assert!(nobody.status == 1 && nobody.stderr.contains("--yes") && nobody.stderr.contains("--dry-run"), "{nobody}");

@@ -94,18 +94,22 @@ impl Operation for Up {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        if !self.dry_run && context.confirmation == Confirmation::Nobody {
-            let what = if self.undo { "mcpkg up --undo" } else { "mcpkg up" };
-            return Err(Error::new(
-                Code::ConfirmRequired,
-                format!("`{what}` writes files, but was not approved; nothing was changed"),
-            )
-            .hint("--yes approves it; --dry-run shows what it would do"));
-        }
+        let is_unanswered = !self.dry_run && context.confirmation == Confirmation::Nobody;
+        let unanswered = |what: &str| {
+            let why = format!("`{what}` writes files, but was not approved; nothing was changed");
+            Error::new(Code::ConfirmRequired, why).hint("--yes approves it; --dry-run shows what it would do")
+        };
         if self.undo {
-            return undo::undo(context, self.what.as_deref(), self.dry_run);
+            return match is_unanswered {
+                true => Err(unanswered("mcpkg up --undo")),
+                false => undo::undo(context, self.what.as_deref(), self.dry_run),
+            };
         }
+        // A folder that cannot be set up is reported first.
         let wish = Wish::new(context, self.what.as_deref(), &self.agents, self.only, !self.no_connect)?;
+        if is_unanswered {
+            return Err(unanswered("mcpkg up"));
+        }
         let mut found = Found::rehearse(context, &wish)?;
         if found.is_nothing() {
             return Ok(show::nothing(context, &wish));

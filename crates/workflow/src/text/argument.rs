@@ -91,7 +91,11 @@ impl Text {
         match saved {
             Ok(bytes) => String::from_utf8(bytes)
                 .map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error)),
-            Err(error) if error.code() == Code::NoProject => self.read(),
+            Err(error) if error.code() == Code::NoProject => self.read().map_err(|error| {
+                error.hint(
+                    "no project is selected, so mcpkg looked for a file only; `mcpkg project select NAME` selects one",
+                )
+            }),
             Err(error) if error.code() == Code::NotFound => Err(error.hint(format!("there is also no file `{name}`"))),
             Err(error) => Err(error),
         }
