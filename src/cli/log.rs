@@ -78,15 +78,15 @@ impl Visit for Fields {
 }
 
 /// Starts logging to stderr. `MCPKG_LOG` sets a filter such as `info` or `mcpkg=debug`. rmcp never logs below info, because
-/// at debug it formats whole results. A server that runs as smctl (contract 003) reads `SMCTL_LOG` if `MCPKG_LOG` is not
+/// at debug it formats whole results. A server that runs as smctl reads `SMCTL_LOG` if `MCPKG_LOG` is not
 /// set. If `calls` names a file, audited calls are also written there.
 pub(super) fn log(verbose: u8, identity: Identity, calls: Option<&Path>) -> Result<()> {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;
     let default = match verbose {
         // rmcp logs each protocol error at warn, although the client receives it anyway. Its service also logs an
-        // error for each client that disconnects before its last answer, for example at the end of a stream. Contracts
-        // 003 and 004 require a log line for each tool call.
+        // error for each client that disconnects before its last answer, for example at the end of a stream. The
+        // contracts of smctl (003) and of workflows (004) require a log line for each tool call.
         0 => "warn,rmcp=error,rmcp::service=off,mcpkg::audit=info",
         1 => "info",
         _ => "mcpkg=debug,info",

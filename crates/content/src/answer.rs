@@ -72,7 +72,7 @@ pub(super) fn listed(context: &Context, table: Table, next_cursor: Option<&str>)
     }
 }
 
-/// Returns whether a list call asks for at most one page of the default size. Such a call takes microseconds.
+/// Returns whether an agent's list call asks for at most one page of the default size. Such a call takes microseconds.
 pub(super) fn is_one_page(limit: Option<u32>) -> bool {
     limit.is_none_or(|limit| limit as usize <= mcpkg_core::op::PAGE)
 }

@@ -1,5 +1,5 @@
-//! Contract 002, with its six `enact__*` tools: agents find tools in registries, check them, install them and run
-//! them in a sandbox.
+//! Tool registries: agents find tools in them, check them, install them and run them in a sandbox, with the six `enact__*`
+//! tools of contract 002.
 
 mod alias;
 mod backend;

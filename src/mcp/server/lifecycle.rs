@@ -48,7 +48,7 @@ pub(super) fn info(server: &Server) -> ServerConfig {
             .build(),
     };
     let info = ServerConfig::new(capabilities)
-        // The version offered to a client that requests an unsupported one (contract 000).
+        // The version offered to a client that requests an unsupported one.
         .with_protocol_version(ProtocolVersion::V_2025_06_18)
         .with_server_info(Implementation::new(identity.server_name(), env!("CARGO_PKG_VERSION")));
     match instructions(&server.config) {
@@ -101,7 +101,7 @@ pub(super) fn discover(server: &Server, config: &Config) -> DiscoverResult {
     let mut info = info(server);
     info.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
     if server.config.identity == Identity::Smctl {
-        // The revision with this method no longer has logging.
+        // Only this revision has `server/discover`, and it no longer has logging.
         info.capabilities.logging = None;
     }
     DiscoverResult::from_server_info(server.supported_protocol_versions().into_owned(), info)

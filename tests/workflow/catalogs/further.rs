@@ -171,6 +171,27 @@ fn a_second_origin_is_asked_once_a_person_allows_it_and_with_its_own_secret() {
 }
 
 #[test]
+fn a_command_with_its_own_server_runs_in_a_catalog_without_base_url() {
+    let api = Api::start();
+    let scratch = Scratch::with_project_here();
+    let own = json!({ "post": { "x-mcpkg-effect": "read", "servers": [{ "url": api.base() }] } });
+    let none = json!({ "post": { "x-mcpkg-effect": "read" } });
+    let document = |paths| json!({ "openapi": "3.0.0", "paths": paths }).to_string();
+    scratch.file("api.json", document(json!({ "/uploads": own.clone(), "/apps": none })));
+    let imported = scratch.run(&["catalog", "import", "api.json", "--prefix", "t"]);
+    assert!(imported.status == 0 && imported.to_string().contains("has no base URL"), "{imported}");
+    scratch.ok(&["command", "run", "t:uploads:create", "--yes"]);
+    assert_eq!(api.seen().len(), 1);
+    let refused = scratch.run(&["command", "run", "t:apps:create", "--yes"]);
+    assert!(refused.status == 1 && refused.stderr.contains("The catalog 't' has no base URL"), "{refused}");
+
+    // Nothing is missing if every command has a server.
+    scratch.file("whole.json", document(json!({ "/uploads": own })));
+    let imported = scratch.run(&["catalog", "import", "whole.json", "--prefix", "w"]);
+    assert!(imported.status == 0 && !imported.to_string().contains("has no base URL"), "{imported}");
+}
+
+#[test]
 fn swagger_2_is_converted() {
     let scratch = Scratch::new();
     scratch.file("parameters.yaml", "limit: {name: limit, in: query, type: integer, default: 20}\n");

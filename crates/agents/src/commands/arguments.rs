@@ -5,7 +5,8 @@ use super::word_names::{LINE, Names};
 use crate::template;
 use mcpkg_store::prompts::Argument;
 
-/// Returns the arguments of a command, all optional: named words first, then the others in order of appearance.
+/// Returns the arguments of a command, all optional: first the positional words that have names, then
+/// the other placeholders in order of appearance.
 pub fn all(dialect: Dialect, names: &Names, pieces: &[Piece<'_>], hint: Option<&str>) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
     let mut add = |name: String, description: Option<&str>| {

@@ -109,8 +109,8 @@ fn names_line(attributes: &Attributes) -> String {
     if names.is_empty() { String::new() } else { format!("arguments: [{}]\n", names.join(", ")) }
 }
 
-/// Returns the `argument-hint`, such as `<file> [focus]`. If mcpkg generated all names, returns the arguments' common
-/// description.
+/// Returns the `argument-hint`, such as `<file> [focus]`. If mcpkg generated all names and all
+/// arguments have the same description, returns the description.
 fn hint(attributes: &Attributes) -> Option<String> {
     let arguments = &attributes.arguments;
     let first = arguments.first()?;

@@ -22,7 +22,7 @@ use mcpkg_store::{Db, blobs};
 #[derive(Debug)]
 pub(super) struct Journal {
     pub(super) writes: Vec<Write>,
-    /// The SHA-256 of all rows, in hex.
+    /// The SHA-256 of the project, the folder and all rows, in hex.
     sha256: String,
 }
 

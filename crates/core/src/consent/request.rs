@@ -61,7 +61,7 @@ pub struct Consent(ConsentKind);
 
 #[derive(Debug)]
 enum ConsentKind {
-    /// Given at the terminal of this command.
+    /// Given at the terminal or by the command itself, or not needed. There is no stored request.
     AtTerminal,
     /// Given for a stored request.
     Stored(Box<Request>),

@@ -98,8 +98,8 @@ impl<'r> Overlays<'r> {
         Ok(Self { bounds, folders })
     }
 
-    /// Returns the overlays of a module, lowest layer first. Older folder names of agentpack are used if there is no
-    /// folder with the new name.
+    /// Returns the overlays of a module, lowest layer first. If a layer has no folder with the
+    /// current name of the module, the names that older versions of agentpack used are tried.
     pub(super) fn of(&self, id: &str) -> Vec<Overlay<'r>> {
         if self.folders.is_empty() {
             return Vec::new();
@@ -114,7 +114,8 @@ impl<'r> Overlays<'r> {
 }
 
 impl Overlay<'_> {
-    /// Applies the overlay to the files composed so far, and returns the paths that it changes.
+    /// Applies the overlay to the files composed so far, and returns the paths that it covers, even if it
+    /// leaves their files unchanged.
     ///
     /// # Errors
     /// `E_CONFIG_INVALID` with the details `module_id`, `scope`, `overlay_dir` and `path`, or

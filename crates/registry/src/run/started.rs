@@ -88,7 +88,7 @@ fn ceilings(limits: &Limits, within: Within) -> Ceilings {
     }
 }
 
-/// Returns the most bytes of files in memory: `/tmp`, `/dev/shm` and `/output`.
+/// Returns the maximum total size, in bytes, of the files kept in memory: in `/tmp`, `/dev/shm` and `/output`.
 pub(super) fn files_in_memory(limits: &Limits) -> u64 {
     limits.scratch.saturating_mul(2).saturating_add(OUTPUT_BYTES)
 }

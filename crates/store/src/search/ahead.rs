@@ -81,8 +81,8 @@ impl Store {
 
 impl IndexedAhead<'_> {
     /// Returns the ids of the words, in the order of the words, for the items that this transaction writes to
-    /// `project`. The range is empty if no words were indexed ahead. This ends the reservation. If an item is not
-    /// written after all, remove its words with [`super::unindex`].
+    /// `project`. The range is empty if no words were indexed ahead, or if they cannot be used: the reservation is
+    /// gone, it was made for another project, or one of its ids is taken. This ends the reservation. If an item is not written, remove its words with [`super::unindex`].
     pub fn claim(&self, db: &Db<'_>, project: i64) -> Result<Range<i64>> {
         let Some(reserved) = &self.reserved else { return Ok(0..0) };
         if !reserved.stands(db)? {
@@ -171,7 +171,8 @@ mod tests {
             all.map(|(name, content)| Words { kind: Kind::Prompt, name, description: None, content }).collect()
         }
 
-        /// Writes the prompt `name` with the word `needle`. Without a key, writes it as if another writer did.
+        /// Writes the prompt `name` with the word `needle`. `indexed` is the id under
+        /// which its words were indexed ahead. `None` writes the prompt as another writer would.
         fn create(&self, name: &str, indexed: Option<i64>) -> Result<()> {
             let ids = Ids { uuid: clock::unique(), indexed };
             self.store.write(|db| {

@@ -128,7 +128,7 @@ pub struct Definition {
     /// The VS Code inputs that the server's values refer to, in the form that VS Code uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Value>,
-    /// Settings that only the file's own agent understands, in the order of the file.
+    /// Settings that only the agent of the imported file understands, in the order of that file.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
     /// What the server is for.

@@ -54,7 +54,7 @@ pub struct Ended {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub begun: Begun,
-    /// The outcome; `None` while the tool runs, or if its process was killed.
+    /// The outcome; `None` while the tool runs, or if the mcpkg that ran it was killed.
     pub ended: Option<Ended>,
 }
 
@@ -66,8 +66,7 @@ macro_rules! runs {
     };
 }
 
-/// The rows beyond the limits: `?1` is the time before which a run must have started, `?2` the number of runs that
-/// stay.
+/// The runs beyond the limits: those that started before `?1`, and all but the newest `?2`.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, row_number() OVER (ORDER BY id DESC) AS place FROM tool_run) AS ranked
@@ -148,7 +147,7 @@ pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
-/// Returns the ids of runs without an outcome: they are running, or their process was killed.
+/// Returns the ids of runs without an outcome: they are running, or the mcpkg that ran them was killed.
 pub fn open(db: &Db<'_>) -> Result<Vec<Uuid>> {
     db.all(sql!("SELECT uuid FROM tool_run WHERE ended_at IS NULL ORDER BY id"), params![], |row| row.get(0))
 }

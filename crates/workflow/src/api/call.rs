@@ -57,7 +57,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     let Call { catalog, spec, arguments, key } = call;
     catalog.require(context)?;
     let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {
-        let why = format!("The catalog '{}' has no base URL", spec.id);
+        let why = format!("The catalog '{}' has no base URL", catalog.name);
         return Err(Error::new(Code::HttpRefused, why)
             .hint(format!("set the base URL with `mcpkg catalog set {} --base-url URL`", catalog.name)));
     };

@@ -249,7 +249,7 @@ impl Catalog {
         !own.has_origin_of(base) && !self.allows(own)
     }
 
-    /// Sets the base URL of a command to the catalog's, unless both the catalog and the command have servers of their own. If
+    /// Sets the base URL of a command to the catalog's, unless the command has a server of its own. If the catalog has one too and
     /// these servers have different origins, the command cannot run until a person allows the origin of the command's server: a
     /// secret is sent only to the origin that it is meant for.
     fn complete(&self, spec: &mut CommandSpec) {
@@ -267,6 +267,7 @@ impl Catalog {
                 spec.why_not.get_or_insert(why);
             }
             Some(_) => {}
+            None if self.base_url.is_none() => {}
             None => spec.base_url.clone_from(&self.base_url),
         }
     }

@@ -26,7 +26,8 @@ pub(super) struct Branch {
     pub(super) local: bool,
     /// Whether `origin` has the branch, as of the last fetch.
     pub(super) remote: bool,
-    /// Whether all commits of the branch are in the develop branch. A branch without commits of its own does not count as merged.
+    /// Whether all commits of the branch are in the develop branch. A branch at the very
+    /// commit of the develop branch does not count as merged, because it may just be new.
     pub(super) merged: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Answers hot reads over HTTP, for requests whose headers are all valid.
+//! Answers hot reads over HTTP: the frequent reads that the front answers from the database, without rmcp.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::mcp::http::connection::Peer;
 use crate::mcp::http::headers::{LEGACY, METHOD, NAME, SESSION, VERSION, only, takes_both};
 use crate::mcp::methods::serves;
 
-/// Answers a hot read if its headers are all valid. Otherwise rmcp answers and reports what is wrong. If this function
-/// answers, the admission of the request is confirmed.
+/// Answers a hot read if its headers are all valid. Otherwise rmcp answers and reports what is wrong. A request may arrive
+/// with an access that is only presumed, from a cache. Before this function answers, it has confirmed the access.
 pub(super) async fn hot_read(
     app: &App,
     peer: &Peer,
@@ -52,7 +52,7 @@ pub(super) async fn hot_read(
         None => {
             peer.exchange.work();
             let result = app.read_cache.answer(&key, config, method, parameters, era).await;
-            // If the presumed access was wrong, read again.
+            // If the presumed access was wrong, discard the answer and leave the request to rmcp.
             if !admission.confirm(app, headers)? {
                 return Ok(None);
             }

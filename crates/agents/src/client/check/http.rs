@@ -26,7 +26,8 @@ const ANSWER: u64 = 64 << 20;
 /// The maximum size of a refusal in bytes.
 const REFUSAL: u64 = 16 << 10;
 
-/// How long to listen to a session's stream. A server sends its own messages at once.
+/// How long to listen to a session's stream. This is short: a server that sends messages of its own does so right after the
+/// session starts.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// How long to wait for the server to end the session.

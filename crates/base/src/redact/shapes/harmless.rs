@@ -7,7 +7,7 @@ use crate::redact::resolved::HIDDEN;
 /// The prefixes of mcpkg's references to secrets.
 const REFERENCES: [&str; 3] = ["env:", "file:", "command:"];
 
-/// The longest path of a type that is examined.
+/// The most bytes to examine for the end of a type's or function's name, such as `std::string::String`.
 const LONGEST: usize = 120;
 
 /// Words that may follow a name without being its value: types, and words of prose.
@@ -105,7 +105,7 @@ pub fn is_harmless_in_list(value: &str) -> bool {
     value.is_empty() || is_name || is_harmless(value)
 }
 
-/// Whether the start of a text already shows that it is not a secret's value. The end of the text may be far away.
+/// Whether the start of a text already shows that it is not a secret's value. The text may continue far beyond the value, so only its start is examined.
 pub fn is_harmless_beginning(text: &str) -> bool {
     text.starts_with(HIDDEN)
         || REFERENCES.iter().any(|reference| text.starts_with(reference))

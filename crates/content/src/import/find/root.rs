@@ -32,7 +32,7 @@ pub fn base(path: &Path, is_file: bool) -> Option<PathBuf> {
     above_agents_folder(path, is_file).or_else(|| path.ancestors().find_map(of_plugin))
 }
 
-/// Returns whether a folder contains the manifest of a plugin.
+/// Returns whether a folder contains an agent's plugin folder, such as `.claude-plugin`.
 pub fn is_plugin(folder: &Path) -> bool {
     ALL.iter().flat_map(|agent| agent.imports.plugins).any(|name| folder.join(name).is_dir())
 }
@@ -45,8 +45,8 @@ fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-/// Returns the parent of the innermost agent's folder above `path` that decides what the file becomes. A file that is
-/// recognized by its name alone needs no such folder, unless it is directly in one.
+/// Returns the parent of the innermost agent's folder above `path` that decides what the file becomes. Returns `None`
+/// for a file that is recognized by its name alone, unless the file is directly in an agent's folder.
 fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
     // For a folder, check what a text file in it would become.
     let probe = if is_file { path.to_path_buf() } else { path.join("a.md") };

@@ -265,7 +265,7 @@ fn an_export_makes_each_file_say_its_own_servers() {
         .file("repo/.vscode/mcp.json", r#"{"servers":{"x":{"command":"b"}}}"#);
     world.import(&[], &["repo"]).unwrap();
     assert_eq!(names(&world), [("vscode-x".to_owned(), true), ("x".to_owned(), true)]);
-    // Now VS Code's file has an entry that equals the other server, but differs from its own.
+    // Now the entry in VS Code's file equals the server `x`, and no longer `vscode-x`, which was imported from it.
     change(&world, "x", |server| server.definition = stdio("b"));
     change(&world, "vscode-x", |server| server.definition = stdio("c"));
     let before = all(&world);

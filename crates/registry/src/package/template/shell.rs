@@ -26,7 +26,8 @@ struct Parameter {
     raw: bool,
 }
 
-/// Variables that every run sets. Without a schema, all other names are parameters.
+/// Variables that every run sets. Without a schema, all names are parameters, except these and the variables that the
+/// manifest declares.
 pub const VARIABLES: [&str; 6] = ["HOME", "PATH", "PWD", "USER", "LANG", "TMPDIR"];
 
 impl Shell {
@@ -230,7 +231,7 @@ mod tests {
             let why = Shell::parse(source, None, &[]).expect_err(source);
             assert!(why.contains(says), "{source}: {why}");
         }
-        // Without a parameter of its own in these positions, a script may use any shell syntax.
+        // A script may use any shell syntax where none of its parameters is replaced.
         for source in [
             "f() { echo $1; }; f a",
             "set -- a",

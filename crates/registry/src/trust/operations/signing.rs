@@ -32,7 +32,7 @@ const REGISTRIES: Names = Names::Stored(|typed| {
     Ok(typed.matching(rows.into_iter().map(|row| row.place.name)))
 });
 
-/// The signer, and the form of the signature.
+/// The arguments for signing: what to sign, with which key, and what to do with the signature.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub(super) struct Signing {
     #[command(flatten)]

@@ -7,7 +7,7 @@ use super::errors::failed;
 use crate::engine::{Sql, Value};
 use mcpkg_base::error::Result;
 
-/// Makes a statement that only SQLite accepts, for files in this folder.
+/// Makes an SQL statement in SQLite's own dialect. Only the files of this folder use this macro.
 macro_rules! sqlite_sql {
     ($($text:expr),+ $(,)?) => {
         const { $crate::engine::Sql::new(concat!($($text),+)) }

@@ -155,7 +155,7 @@ fn base_url(text: &str) -> Result<String> {
 fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     let mut hints = Vec::new();
     let name = &catalog.name;
-    if catalog.base_url.is_none() {
+    if catalog.base_url.is_none() && imported.commands.iter().any(|command| command.spec.base_url.is_none()) {
         hints.push(format!("the API has no base URL; set the base URL with `mcpkg catalog set {name} --base-url URL`"));
     }
     let used = |scheme: &String| imported.commands.iter().filter(|command| command.spec.auth.contains(scheme)).count();
