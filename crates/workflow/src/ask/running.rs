@@ -39,8 +39,8 @@ enum End {
 /// Runs the agent on a prompt, and reports what it does.
 ///
 /// # Errors
-/// `E_TIMEOUT` or `E_CANCELLED` if mcpkg ended the agent, `E_AGENT_FAILED` if the agent failed or cannot run. If the agent was
-/// ended or exited, the error also lists the drafts that it proposed.
+/// `E_TIMEOUT` or `E_CANCELLED` if mcpkg ended the agent, `E_AGENT_FAILED` if the agent failed or cannot run. The error also lists
+/// the drafts that the agent proposed.
 pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) -> Result<Reply> {
     // Declared first, so that it is dropped last: when `end_all` returns, the folder of the run is removed.
     let live = Live::begin(&context.cancelled);
@@ -66,9 +66,12 @@ pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) ->
     let end = following.until_end(&mut running, limit, &live.cancelled);
     // Unless the agent has exited, it still runs here. Its exit has already ended the processes that it left.
     running.end(GRACE);
-    let end = end?;
-    following.rest()?;
+    let end = end.and_then(|end| following.rest().map(|()| end));
     let progress = following.progress;
+    let end = match end {
+        Ok(end) => end,
+        Err(error) => return Err(progress.in_error(error)),
+    };
     let title = launch.agent.title;
     match end {
         End::Exited(status) if status.success() && progress.error.is_none() => Ok(progress.reply()),
