@@ -16,8 +16,8 @@ use mcpkg_store::watch::{Change, Watch};
 
 use super::message::{Edited, Message, Question, Task, Ticket, Version, Work};
 
-/// How often to check for commits.
-const WATCH: Duration = Duration::from_millis(100);
+/// How often to check for commits. A check costs microseconds.
+const WATCH: Duration = Duration::from_millis(20);
 
 /// How long to wait before the next try if the database cannot be watched.
 const AWAY: Duration = Duration::from_secs(1);
