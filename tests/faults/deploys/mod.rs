@@ -4,6 +4,7 @@ mod disks;
 mod elsewhere;
 mod killed;
 mod meanwhile;
+mod power;
 mod together;
 
 use std::process::Command;

@@ -1,14 +1,15 @@
 //! Opens folders below a set of roots, and keeps them open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::folder::{Folder, Moved, in_the_way};
+use super::syncs::Syncs;
 use super::{RealFolders, failed};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::inside::{is_at_or_below, is_gits};
 
 /// The most folders to keep open at a time. A process may open 1,024 files by default.
@@ -69,13 +70,20 @@ impl Folders {
         Ok(self.open_real(&real)?.is_some())
     }
 
-    /// Syncs the names in a folder to disk. The folder may be a parent of a root. A missing folder is not an error.
-    pub fn sync(&mut self, path: &Path) -> Result<()> {
-        let real = self.inside_or_above(path)?;
-        if let Some(folder) = self.open_real(&real)? {
-            folder.sync();
+    /// Syncs the names in folders to disk, each once. They may be parents of a root. A missing folder is not an error,
+    /// and neither is one that was replaced by a link or a file: nothing was written there.
+    pub fn sync<'p>(&mut self, paths: impl IntoIterator<Item = &'p Path>) -> Result<()> {
+        let mut syncs = Syncs::default();
+        let mut synced = HashSet::new();
+        for path in paths {
+            let Some(real) = unless_replaced(self.inside_or_above(path))? else { continue };
+            if synced.insert(real.clone())
+                && let Some(folder) = unless_replaced(self.open_real(&real))?.flatten()
+            {
+                folder.sync_with(&mut syncs)?;
+            }
         }
-        Ok(())
+        syncs.finish()
     }
 
     fn open_real(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
@@ -157,6 +165,14 @@ impl Folders {
     }
 }
 
+/// `None` for a path that leads where mcpkg does not write, because a folder was replaced.
+fn unless_replaced<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Err(error) if error.code() == Code::InvalidPath => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Splits a file's path into its folder and name.
 fn split(path: &Path) -> Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
@@ -181,7 +197,6 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::error::Code;
 
     #[test]
     fn a_folder_that_was_swapped_for_a_link_still_takes_what_is_written() {

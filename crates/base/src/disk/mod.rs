@@ -20,6 +20,7 @@ pub mod folder;
 pub mod folders;
 pub mod listings;
 mod network;
+pub mod syncs;
 
 /// The mode of a new file.
 pub const FILE: u32 = 0o644;

@@ -1,6 +1,5 @@
 //! Undoes an unfinished apply: immediately if it failed, or in the next command if its process died.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -109,19 +108,23 @@ pub fn after(
     hints.into_iter().fold(undone, Error::hint).with_source(error)
 }
 
-/// Restores the first `begun` files of a journal, and removes empty folders that the apply created. Leaves a file
-/// unchanged if it was changed after the apply wrote it, or if its folder was replaced. Returns the paths of the files
-/// that are left unchanged.
+/// Restores the first `begun` files of a journal, removes what was written beside the others, and removes empty folders
+/// that the apply created. Leaves a file unchanged if it was changed after the apply wrote it, or if its folder was
+/// replaced. Returns the paths of the files that are left unchanged.
 fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
     // If the whole root was removed in the meantime, nothing is restored. The contents stay in the database.
     let stands = Path::new(&context.store.read(|db| deploys::place_key(db, journal.place))?.root).is_dir();
-    for (seq, file) in journal.files.iter().enumerate().take(begun).rev() {
+    for (seq, file) in journal.files.iter().enumerate().rev() {
         if file.op == "claim" {
             continue;
         }
-        match put_one_back(context, journal, seq, stands, folders) {
+        let put_back = match seq < begun {
+            true => put_one_back(context, journal, seq, stands, folders),
+            false => remove_beside(journal, seq, folders),
+        };
+        match put_back {
             Ok(true) => {}
             Ok(false) => kept.push(PathBuf::from(&file.path)),
             Err(error) => failed = Some(error),
@@ -134,19 +137,29 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
     folders.remove_empty(&made);
     // Sync each remaining folder once, before the journal is closed. If this is interrupted, the next command repeats
     // it all.
-    let files = journal.files.iter().take(begun).map(|file| Path::new(&file.path));
-    let touched: BTreeSet<&Path> = files.chain(made.iter().map(Path::new)).filter_map(Path::parent).collect();
-    for folder in touched {
-        match folders.sync(folder) {
-            // The folder was replaced by a link, so nothing was restored there.
-            Err(error) if error.code() == Code::InvalidPath => {}
-            synced => synced?,
-        }
-    }
+    sync_folders(journal, &made, folders)?;
     let now = context.clock.now();
     context.store.write(|db| snapshots::finish(db, journal.id, State::Undone, Some(now)))?;
     Journal::forget(context, &journal.sha256);
     Ok(kept)
+}
+
+/// Syncs the folders of a journal's files, and of the folders that were made or removed.
+fn sync_folders(journal: &Journal, others: &[String], folders: &mut Folders) -> Result<()> {
+    let files = journal.files.iter().filter(|file| file.op != "claim").map(|file| Path::new(&file.path));
+    folders.sync(files.chain(others.iter().map(Path::new)).filter_map(Path::parent))
+}
+
+/// Removes the new content of a file that was not put in place.
+fn remove_beside(journal: &Journal, seq: usize, folders: &mut Folders) -> Result<bool> {
+    match folders.holding(Path::new(&journal.files[seq].path)) {
+        // The folder was replaced by a link or a file.
+        Err(error) if error.code() == Code::InvalidPath => Ok(true),
+        held => match held? {
+            Some((folder, _)) => folder.remove(&journal.beside(seq).0).map(|()| true),
+            None => Ok(true),
+        },
+    }
 }
 
 fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, folders: &mut Folders) -> Result<bool> {
@@ -248,10 +261,14 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
         }
         folder.remove(&old)?;
     }
+    let mut emptied = Vec::new();
     if journal.files.iter().any(|file| file.after == Image::Absent) {
-        folders.remove_empty(&context.store.read(|db| snapshots::folders(db, journal.place, 0))?);
+        emptied = context.store.read(|db| snapshots::folders(db, journal.place, 0))?;
+        folders.remove_empty(&emptied);
     }
     if journal.files.iter().any(leaves_work) {
+        // Nobody removes old files and empty folders that come back after the journal is closed.
+        sync_folders(journal, &emptied, folders)?;
         let now = context.clock.now();
         context.store.write(|db| snapshots::close(db, journal.id, now))?;
     }

@@ -10,6 +10,7 @@ use mcpkg_base::disk::Stat;
 use mcpkg_base::disk::attributes::Attributes;
 use mcpkg_base::disk::folder::{Entry, Folder};
 use mcpkg_base::disk::folders::Folders;
+use mcpkg_base::disk::syncs::Syncs;
 use mcpkg_base::disk::{self, PathState};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;
@@ -39,7 +40,10 @@ pub(super) fn attributes_of(folders: &mut Folders, changes: &[Change]) -> Result
 }
 
 /// Writes the files. Returns each file's metadata just after the write, or `None` if it would not reveal later
-/// changes. On failure, also returns how many files were begun.
+/// changes. On failure, also returns how many files it had begun to put in place.
+///
+/// No file is put in place before all new contents are on disk under temporary names: after a power loss, each file is
+/// either the old one or the new one.
 ///
 /// # Errors
 /// `E_FILE_FAILED`, also if a file was changed in the meantime.
@@ -50,40 +54,72 @@ pub(super) fn write_all(
     missing: &BTreeSet<PathBuf>,
     folders: &mut Folders,
 ) -> Result<Vec<Option<Stat>>, (usize, Error)> {
-    for folder in missing {
-        refuse_cancelled(context, 0)?;
-        folders.make(folder).map_err(|error| (0, error))?;
-    }
+    write_beside(context, journal, changes, missing, folders).map_err(|error| (0, error))?;
     let all = changes.len();
     let mut stats = Vec::with_capacity(all);
     for (seq, change) in changes.iter().enumerate() {
-        refuse_cancelled(context, seq)?;
-        let written = holding(folders, &change.path).and_then(|folder| write_one(journal, seq, change, &folder));
-        stats.push(written.map_err(|error| (seq + 1, error))?);
+        refuse_cancelled(context).map_err(|error| (seq, error))?;
+        let put = holding(folders, &change.path).and_then(|folder| put_one(journal, seq, change, &folder));
+        stats.push(put.map_err(|error| (seq + 1, error))?);
         (context.progress)("Writing", seq as u64 + 1, all as u64);
     }
-    let touched: BTreeSet<&Path> = changes.iter().filter_map(|change| change.path.parent()).collect();
-    let made: BTreeSet<&Path> = missing.iter().filter_map(|folder| folder.parent()).collect();
-    for folder in touched.union(&made) {
-        folders.sync(folder).map_err(|error| (all, error))?;
+    check_all(changes, missing, folders, &mut stats).map_err(|error| (all, error))?;
+    Ok(stats)
+}
+
+/// Makes the missing folders, and writes all new contents to disk under their temporary names.
+fn write_beside(
+    context: &Context,
+    journal: &Journal,
+    changes: &[Change],
+    missing: &BTreeSet<PathBuf>,
+    folders: &mut Folders,
+) -> Result<()> {
+    for folder in missing {
+        refuse_cancelled(context)?;
+        folders.make(folder)?;
     }
-    for (change, stat) in changes.iter().zip(&mut stats) {
-        let there = entry(folders, &change.path).map_err(|error| (all, error))?;
+    let mut syncs = Syncs::default();
+    for (seq, change) in changes.iter().enumerate() {
+        let After::File { bytes, mode, .. } = &change.after else { continue };
+        refuse_cancelled(context)?;
+        // The new file keeps the owner of the file that it replaces.
+        let replaced =
+            || Attributes::from_column(journal.files[seq].attributes.as_deref()).map(Attributes::without_time);
+        let attributes = change.attributes.clone().or_else(replaced);
+        let folder = holding(folders, &change.path)?;
+        let name = change.path.file_name().unwrap_or_default();
+        let content = (&bytes[..], *mode, attributes.as_ref());
+        folder.write_beside_with(name, &journal.beside(seq).0, content, &mut syncs)?;
+    }
+    syncs.finish()
+}
+
+/// Syncs all folders, and checks that everything is where it was written.
+fn check_all(
+    changes: &[Change],
+    missing: &BTreeSet<PathBuf>,
+    folders: &mut Folders,
+    stats: &mut [Option<Stat>],
+) -> Result<()> {
+    let touched = changes.iter().filter_map(|change| change.path.parent());
+    folders.sync(touched.chain(missing.iter().filter_map(|folder| folder.parent())))?;
+    for (change, stat) in changes.iter().zip(stats) {
+        let there = entry(folders, &change.path)?;
         if there.is_none() && !matches!(change.after, After::Absent) {
-            return Err((all, changed(&change.path)));
+            return Err(changed(&change.path));
         }
         *stat = there.and_then(|entry| entry.stat).filter(|there| Some(there) == stat.as_ref());
     }
     match folders.moved().first() {
-        None => Ok(stats),
-        Some(moved) => Err((all, changed(&moved.path))),
+        None => Ok(()),
+        Some(moved) => Err(changed(&moved.path)),
     }
 }
 
-/// Fails if the user cancelled. `begun` is the number of files begun so far.
-fn refuse_cancelled(context: &Context, begun: usize) -> Result<(), (usize, Error)> {
+fn refuse_cancelled(context: &Context) -> Result<()> {
     match context.is_cancelled() {
-        true => Err((begun, Error::new(Code::Cancelled, "The deploy was cancelled"))),
+        true => Err(Error::new(Code::Cancelled, "The deploy was cancelled")),
         false => Ok(()),
     }
 }
@@ -105,16 +141,10 @@ fn changed(path: &Path) -> Error {
     Error::new(Code::FileFailed, format!("`{}` changed during the deploy", path.display()))
 }
 
-fn write_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> Result<Option<Stat>> {
+/// Puts one file in place, keeps what it replaces beside it, and returns its metadata.
+fn put_one(journal: &Journal, seq: usize, change: &Change, folder: &Folder) -> Result<Option<Stat>> {
     let name = change.path.file_name().unwrap_or_default();
     let (new, old) = journal.beside(seq);
-    if let After::File { bytes, mode, .. } = &change.after {
-        // The new file keeps the owner of the file that it replaces.
-        let replaced =
-            || Attributes::from_column(journal.files[seq].attributes.as_deref()).map(Attributes::without_time);
-        let attributes = change.attributes.clone().or_else(replaced);
-        folder.write_beside(name, &new, bytes, *mode, attributes.as_ref())?;
-    }
     // Check as late as possible, to avoid overwriting a change made in the meantime.
     if folder.look(name)? != change.before {
         return Err(changed(&change.path));

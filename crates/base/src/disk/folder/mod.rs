@@ -6,10 +6,12 @@
 //! these calls; elsewhere each operation uses the path.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::attributes::Attributes;
+use super::syncs::Syncs;
 use super::{PathState, failed};
 use crate::error::{Code, Error, Result};
 use crate::file;
@@ -87,7 +89,7 @@ impl Folder {
     ///
     /// # Errors
     /// `E_NOT_FOUND`, `E_IO_INVALID_PATH` if it is not a regular file.
-    pub fn open_file(&self, name: &OsStr) -> Result<std::fs::File> {
+    pub fn open_file(&self, name: &OsStr) -> Result<File> {
         let kind = self.entry(name)?.map(|entry| entry.kind);
         if let Some(Kind::Link | Kind::Folder | Kind::Other) = kind {
             let path = self.path.join(name);
@@ -97,7 +99,7 @@ impl Folder {
     }
 
     /// Opens the file `name` for reading, without following a link; `None` if it does not exist.
-    pub fn open(&self, name: &OsStr) -> Result<Option<std::fs::File>> {
+    pub fn open(&self, name: &OsStr) -> Result<Option<File>> {
         match system::open_file(&self.handle, &self.path, name) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -140,16 +142,41 @@ impl Folder {
         mode: u32,
         attributes: Option<&Attributes>,
     ) -> Result<()> {
+        let file = self.create_beside(name, temporary, (bytes, mode, attributes))?;
+        // `sync_data` would not include the attributes.
+        let synced = if attributes.is_some() { file.sync_all() } else { file.sync_data() };
+        synced.map_err(|error| {
+            let _ = system::remove_file(&self.handle, &self.path, temporary);
+            self.failed("write", name, error)
+        })
+    }
+
+    /// Writes one of many files, as [`Folder::write_beside`] does. It is on disk once `syncs` has finished.
+    pub fn write_beside_with(
+        &self,
+        name: &OsStr,
+        temporary: &OsStr,
+        content: (&[u8], u32, Option<&Attributes>),
+        syncs: &mut Syncs,
+    ) -> Result<()> {
+        let file = self.create_beside(name, temporary, content)?;
+        syncs.file(&self.path.join(name), file)
+    }
+
+    fn create_beside(
+        &self,
+        name: &OsStr,
+        temporary: &OsStr,
+        (bytes, mode, attributes): (&[u8], u32, Option<&Attributes>),
+    ) -> Result<File> {
         let write = || {
             let mut file = system::create_file(&self.handle, &self.path, temporary, mode)?;
             file.write_all(bytes)?;
             super::set_mode(&file, mode)?;
             if let Some(attributes) = attributes {
                 attributes.give(&file);
-                // `sync_data` would not include the attributes.
-                return file.sync_all();
             }
-            file.sync_data()
+            Ok(file)
         };
         write().map_err(|error| {
             let _ = system::remove_file(&self.handle, &self.path, temporary);
@@ -256,6 +283,14 @@ impl Folder {
     pub fn sync(&self) {
         // Ignore failures: some file systems cannot sync folders, and the files themselves are synced.
         let _ = system::sync(&self.handle, &self.path);
+    }
+
+    /// Syncs the names in one of many folders. They are on disk once `syncs` has finished.
+    pub(super) fn sync_with(&self, syncs: &mut Syncs) -> Result<()> {
+        match system::file_of(&self.handle).map_err(|error| failed("open", &self.path, error))? {
+            Some(folder) => syncs.folder(&self.path, folder),
+            None => Ok(()),
+        }
     }
 
     fn failed(&self, verb: &str, name: &OsStr, error: io::Error) -> Error {

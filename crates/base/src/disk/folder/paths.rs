@@ -96,6 +96,10 @@ pub(super) fn sync(_: &Handle, _: &Path) -> Result<()> {
     Ok(())
 }
 
+pub(super) fn file_of(_: &Handle) -> Result<Option<File>> {
+    Ok(None)
+}
+
 pub(super) fn whereabouts(_: &Handle) -> Option<PathBuf> {
     None
 }

@@ -117,6 +117,11 @@ pub(super) fn sync(folder: &Handle, _: &Path) -> Result<()> {
     Ok(rustix::fs::fsync(folder)?)
 }
 
+/// Returns the folder as a file, which another thread can sync.
+pub(super) fn file_of(folder: &Handle) -> Result<Option<File>> {
+    Ok(Some(folder.try_clone()?.into()))
+}
+
 /// Returns the current path of an open folder, if the system reports it (Linux).
 pub(super) fn whereabouts(folder: &Handle) -> Option<PathBuf> {
     use std::os::fd::AsRawFd;

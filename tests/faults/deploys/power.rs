@@ -1,0 +1,208 @@
+//! Power loss while files are written, and just after a command said that they are. The files are on a file system of
+//! their own, which is shut down: what was not synced is gone.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{Big, deployed};
+use crate::support::{Ground, Mount, Scratch, Tree, finds, is_root, runs_all, set_mode, skipped};
+
+/// A disk in an image file. The image is not on the disk.
+struct Disk {
+    at: PathBuf,
+    image: PathBuf,
+    mount: Option<Mount>,
+    _outside: Scratch,
+}
+
+impl Disk {
+    /// Makes the file system and mounts it; `None` after saying why it cannot.
+    fn new(system: &str, at: &Path) -> Option<Self> {
+        if !is_root() || finds("xfs_io").is_none() {
+            skipped("power loss needs root and xfs_io (xfsprogs)");
+            return None;
+        }
+        let Some(make) = finds(&format!("mkfs.{system}")) else {
+            skipped(&format!("there is no mkfs.{system}"));
+            return None;
+        };
+        let outside = Scratch::new();
+        let image = outside.path().join("disk");
+        File::create(&image).and_then(|file| file.set_len(320 << 20)).expect("a sparse file");
+        let made = Command::new(make).arg("-q").arg(&image).stdout(Stdio::null()).status().expect("mkfs starts");
+        assert!(made.success(), "mkfs.{system}");
+        let mut disk = Self { at: at.to_owned(), image, mount: None, _outside: outside };
+        disk.mount = disk.mounted();
+        if disk.mount.is_none() {
+            skipped("this machine mounts no loop devices");
+            return None;
+        }
+        set_mode(&disk.at, 0o755);
+        Some(disk)
+    }
+
+    fn mounted(&self) -> Option<Mount> {
+        Mount::new(&["-o", "loop", &self.image.to_string_lossy()], &self.at)
+    }
+
+    /// Cuts the power, and turns it on again.
+    fn cut(&mut self) {
+        let cut = Command::new("xfs_io").args(["-x", "-c", "shutdown"]).arg(&self.at).status();
+        assert!(cut.expect("xfs_io starts").success(), "the file system could not be shut down");
+        self.mount = None;
+        self.mount = Some(self.mounted().expect("the file system mounts again"));
+    }
+
+    /// Writes everything to the disk: the test is about what comes after.
+    fn flush(&self) {
+        let flushed = Command::new("sync").arg("-f").arg(&self.at).status();
+        assert!(flushed.expect("sync starts").success());
+    }
+}
+
+/// What is on the disk that loses its power.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Holds {
+    /// The files, without the database: nothing that the database syncs takes the files to disk too.
+    Files,
+    /// The database and the files.
+    All,
+}
+
+/// The disks of a test: every file system with the files, and one of them with the database too.
+const DISKS: [(&str, Holds); 3] = [("ext4", Holds::Files), ("xfs", Holds::Files), ("ext4", Holds::All)];
+
+/// A disk, and the ground on it.
+fn ground(system: &str, holds: Holds) -> Option<(Disk, Ground)> {
+    let scratch = match holds {
+        Holds::Files => Scratch::with_project_here(),
+        Holds::All => Scratch::new(),
+    };
+    let at = match holds {
+        Holds::Files => scratch.path().join("ground"),
+        Holds::All => scratch.path().to_owned(),
+    };
+    let disk = Disk::new(system, &at)?;
+    // The file system's own folder would be a difference between what is there and what should be.
+    let _ = std::fs::remove_dir(at.join("lost+found"));
+    if holds == Holds::All {
+        scratch.ok(&["project", "create", "p"]);
+    }
+    Some((disk, Ground::below(scratch)))
+}
+
+#[test]
+fn power_loss_loses_no_deploy_and_no_rollback_that_ended_well() {
+    for (system, holds) in DISKS {
+        let Some((mut disk, ground)) = ground(system, holds) else { continue };
+        let big = Big::filling(ground);
+        disk.flush();
+        deployed(&big.ground);
+        disk.cut();
+        big.ground.tree().assert_is(&big.after, &format!("{system}, {holds:?}: deployed"));
+        big.back();
+        disk.cut();
+        big.ground.tree().assert_is(&big.before, &format!("{system}, {holds:?}: rolled back"));
+        // The database agrees with the files.
+        deployed(&big.ground);
+        assert!(big.settled("deployed again"));
+    }
+}
+
+#[test]
+fn power_loss_in_the_middle_leaves_one_of_the_two_states() {
+    // Temporary files, folders and files in place, the database, and old files that are removed.
+    let steps: [(&str, &[usize]); 5] = [
+        ("openat", &[900]),
+        ("fsync", &[2, 5, 9]),
+        ("linkat", &[1, 150, 300]),
+        ("unlinkat", &[100, 199, 201, 300]),
+        ("pwrite64", &[20, 60]),
+    ];
+    for (system, holds) in DISKS {
+        let Some((mut disk, ground)) = ground(system, holds) else { continue };
+        let big = Big::filling(ground);
+        for (step, at) in steps {
+            for n in at.iter().take(if runs_all() { at.len() } else { 2 }) {
+                for rolls_back in [false, true] {
+                    let arguments: &[&str] =
+                        if rolls_back { &["rollback", "--to", big.first.as_str(), "--yes"] } else { &Big::deploy() };
+                    if rolls_back {
+                        deployed(&big.ground);
+                    }
+                    disk.flush();
+                    let Some(ran) = big.run_traced(&format!("{step}:signal=SIGKILL:when={n}"), arguments) else {
+                        return skipped("there is no strace");
+                    };
+                    disk.cut();
+                    let when = format!("{system}, {holds:?}: cut at {step} {n} of {}", arguments[0]);
+                    big.ground.ok(&["prompt", "list"]);
+                    let is_second = big.settled(&when);
+                    assert!(ran.status != 0 || is_second != rolls_back, "{when}: it ended well");
+                    // What the undo restored is on disk too.
+                    disk.cut();
+                    assert_eq!(big.settled(&format!("{when}, and again")), is_second, "{when}");
+                    if is_second {
+                        big.back();
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn power_loss_in_the_middle_of_an_undo_is_made_good_by_the_next_command() {
+    for (system, holds) in DISKS {
+        let Some((mut disk, ground)) = ground(system, holds) else { continue };
+        let big = Big::filling(ground);
+        disk.flush();
+        let ran = big.run_traced("linkat:signal=SIGKILL:when=250", &Big::deploy());
+        let Some(_) = ran else { return skipped("there is no strace") };
+        for n in [1, 40, 40] {
+            let inject = format!("renameat:signal=SIGKILL:when={n}");
+            let ran = big.run_traced(&inject, &["prompt", "list"]).expect("strace");
+            assert_ne!(ran.status, 0, "it was to die in the undo: {ran}");
+            disk.cut();
+        }
+        big.ground.ok(&["prompt", "list"]);
+        disk.cut();
+        assert!(!big.settled(&format!("{system}, {holds:?}")), "all of it is there");
+    }
+}
+
+#[test]
+fn power_loss_loses_nothing_of_up_and_of_its_undo() {
+    for (system, holds) in DISKS {
+        let Some((mut disk, ground)) = ground(system, holds) else { continue };
+        for (name, content) in [
+            ("home/.claude.json", "{ \"theme\": \"dark\" }\n"),
+            ("home/.codex/config.toml", "model = \"x\" # mine\n"),
+            ("home/.cursor/mcp.json", "{}"),
+            ("root/CLAUDE.md", "# House rules\n\nUse British spelling.\n"),
+            ("root/.claude/commands/review.md", "---\ndescription: Review\n---\nReview $ARGUMENTS\n"),
+            ("root/.cursor/rules/ts.mdc", "---\ndescription: TS\nglobs: \"**/*.ts\"\n---\nBe strict.\n"),
+        ] {
+            ground.scratch.file(&format!("ground/{name}"), content);
+        }
+        disk.flush();
+        let first = ground.tree();
+        let up = |arguments: &[&str]| {
+            let mut command = ground.command();
+            let data = ground.scratch.path().join("data");
+            command.env("PATH", "/usr/bin:/bin").env("XDG_DATA_HOME", &data).env("XDG_CACHE_HOME", &data);
+            let ran = ground.scratch.finish(command.arg("up").args(arguments).arg("--yes"));
+            assert_eq!(ran.status, 0, "{ran}");
+        };
+        up(&["--agents", "claude-code,codex,cursor"]);
+        let set_up: Tree = ground.tree();
+        assert!(set_up.differences(&first).len() > 6, "{:?}", set_up.differences(&first));
+        disk.cut();
+        ground.tree().assert_is(&set_up, &format!("{system}, {holds:?}: set up"));
+        up(&["--undo"]);
+        ground.tree().assert_is(&first, "undone");
+        disk.cut();
+        ground.tree().assert_is(&first, &format!("{system}, {holds:?}: undone"));
+    }
+}
