@@ -160,7 +160,8 @@ fn power_loss_in_the_middle_of_an_undo_is_made_good_by_the_next_command() {
         disk.flush();
         let ran = big.run_traced("linkat:signal=SIGKILL:when=250", &Big::deploy());
         let Some(_) = ran else { return skipped("there is no strace") };
-        for n in [1, 40, 40] {
+        disk.flush();
+        for n in [1, 60, 120] {
             let inject = format!("renameat:signal=SIGKILL:when={n}");
             let ran = big.run_traced(&inject, &["prompt", "list"]).expect("strace");
             assert_ne!(ran.status, 0, "it was to die in the undo: {ran}");
