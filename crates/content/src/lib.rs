@@ -1,7 +1,7 @@
 //! Projects, prompts, resources and skills (contract 001), and everything around storing, importing and exporting them.
 //!
 //! Other domains may use [`answer`] (size limits of answers), [`cursor`] (pages of lists), [`files`] (stores files as
-//! resources), [`completions`] (names for the shell to complete), [`import`], [`item`] and [`source`] (for
+//! resources), [`completions`] (names for the shell to complete), [`export::plugin`] (for what a server offers), [`import`], [`item`] and [`source`] (for
 //! `mcpkg up`), [`proposals`] (changes that wait for a person's decision), [`servers`] (arguments and output of MCP servers),
 //! [`skills`] (the rules for skills) and [`uri`].
 
@@ -10,7 +10,7 @@ pub mod answer;
 mod argument;
 pub mod completions;
 pub mod cursor;
-mod export;
+pub mod export;
 pub mod files;
 mod history;
 pub mod import;

@@ -262,7 +262,8 @@ fn is_users_name(scheme: &str, user: &str) -> bool {
     names_user(scheme) && !user.contains(':') && !holds_token(user)
 }
 
-fn has_secret_word(name: &str) -> bool {
+/// Whether the name of an option, a header or a key says that its value is a secret.
+pub fn has_secret_word(name: &str) -> bool {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }

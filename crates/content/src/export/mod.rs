@@ -7,6 +7,7 @@
 pub(crate) mod back;
 pub(crate) mod duplicates;
 pub(crate) mod layout;
+pub mod plugin;
 pub(crate) mod servers;
 pub(crate) mod write;
 
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use back::{Candidate, Group, importable};
 use duplicates::{Fitting, Own};
 use layout::Layout;
+use plugin::AsPlugin;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -40,6 +42,9 @@ pub struct Export {
     /// Folder to write to; it must be empty or not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    #[command(flatten)]
+    #[serde(flatten)]
+    as_plugin: AsPlugin,
 }
 
 impl Operation for Export {
@@ -51,8 +56,16 @@ impl Operation for Export {
         the files' links, copies and versions for other agents. For items that were not imported, mcpkg writes \
         prompts to .claude/commands/NAME.md, skills to .claude/skills/NAME/PATH, and resources to the path in \
         their URI. The file mcpkg.export.json contains the details that paths and front matter cannot express; \
-        `mcpkg import DIR` reads this file.";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg export ./out", "mcpkg import ./out --project other"];
+        `mcpkg import DIR` reads this file.\n\n\
+        With --plugin, mcpkg writes what agents install as a plugin: commands, skills, subagents, enabled MCP servers \
+        and hooks, in the places where Claude Code, Codex, Copilot CLI and Gemini CLI look for them. It lists what an \
+        agent does not get, and why. Publish the folder as a git repository.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg export ./out",
+        "mcpkg import ./out --project other",
+        "mcpkg export ./web --plugin --description 'Our web team'",
+        "mcpkg export ./team --marketplace --projects web,api",
+    ];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
@@ -60,6 +73,10 @@ impl Operation for Export {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
+        if self.as_plugin.is_wanted() {
+            return self.as_plugin.write(&self.folder, context);
+        }
+        self.as_plugin.refuse_alone()?;
         let is_new = write::make(&self.folder)?;
         let exported = export(&self.folder, context);
         if exported.is_err() && is_new {

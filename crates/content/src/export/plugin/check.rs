@@ -1,0 +1,53 @@
+//! Notes every item that an import of the plugin would not restore, unless a remark says so already.
+
+use std::collections::BTreeMap;
+
+use super::{Making, word};
+use crate::export::back;
+use crate::item::{Entry, File, Item, What, server::Server};
+use mcpkg_base::error::Result;
+use mcpkg_store::blobs::NewContent;
+use mcpkg_store::prompts::Attributes;
+
+pub(super) fn add_remarks(making: &mut Making, items: &[(Entry, NewContent)], servers: &[Server]) -> Result<()> {
+    let file = |file: &super::PluginFile| {
+        let content = NewContent::from(file.bytes.clone());
+        File { relative: file.path.clone(), content, executable: file.executable, listed: None }
+    };
+    let files: Vec<File> = making.files.iter().map(file).collect();
+    let placed = back::imported(files.iter())?;
+    let found: BTreeMap<&str, &Item> = placed.items.iter().map(|item| (item.path.as_str(), item)).collect();
+    let mut lost: Vec<(&'static str, String)> = Vec::new();
+    for expected in &making.expected {
+        let is_back = found.get(expected.path.as_str()).is_some_and(|item| is_same(item, &items[expected.at]));
+        if !is_back && !lost.contains(&expected.of) {
+            lost.push(expected.of.clone());
+        }
+    }
+    for server in servers {
+        let is_back = placed.servers.iter().any(|found| {
+            let read = &found.server;
+            read.name == server.name && read.definition == server.definition && read.enabled
+        });
+        if !is_back {
+            lost.push((word::SERVER, server.name.clone()));
+        }
+    }
+    for (word, name) in lost {
+        if !making.remarks.iter().any(|remark| remark.covers(word, &name)) {
+            making.changed(&[], word, &name, "an import of the plugin gives it back in Claude Code's form");
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether an item is the same in everything but where it came from.
+fn is_same(read: &Item, (entry, content): &(Entry, NewContent)) -> bool {
+    let without_file = |what: &What| match what {
+        What::Prompt(attributes) => What::Prompt(Attributes { file: None, ..attributes.clone() }),
+        what => what.clone(),
+    };
+    read.entry.name == entry.name
+        && without_file(&read.entry.what) == without_file(&entry.what)
+        && read.content == *content
+}

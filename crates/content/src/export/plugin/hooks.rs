@@ -1,0 +1,91 @@
+//! Lays out hooks and the documents that hooks and servers name, and notes everything that a plugin cannot hold.
+
+use std::collections::BTreeSet;
+
+use super::{CLAUDE, CODEX, COPILOTS, GEMINI, Making, word};
+use crate::item::{Entry, What};
+use crate::uri::decode;
+use mcpkg_base::error::Result;
+use mcpkg_store::agent_files::Kind;
+use mcpkg_store::blobs::NewContent;
+
+/// The file with the hooks of a plugin. Scripts are next to it.
+const HOOKS: &str = "hooks/hooks.json";
+
+/// How a hook names the plugin's folder.
+const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}/";
+
+/// `named` are the paths that MCP servers name in the plugin's folder.
+pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut named: BTreeSet<String>) -> Result<()> {
+    for (at, (entry, content)) in items.iter().enumerate() {
+        let What::AgentFile { holds, executable } = &entry.what else { continue };
+        let path = entry.name.as_str();
+        match holds {
+            // The plugin has its own manifests and lists of servers.
+            Kind::Plugin | Kind::Servers => {}
+            Kind::Hook if path.starts_with("hooks/") && entry.origin.agent.as_deref() == Some(CLAUDE) => {
+                let bytes = content.bytes()?.into_owned();
+                if path == HOOKS {
+                    let text = String::from_utf8_lossy(&bytes);
+                    named.extend(text.split(ROOT).skip(1).map(|rest| path_of(rest).to_owned()));
+                    making.put(&format!("{COPILOTS}/{HOOKS}"), bytes.clone(), false);
+                    making.left_out(&[CODEX], word::AGENT_FILE, path, "it loads no hooks from such plugins");
+                    let why = "it reads the file, but has other events and no variable CLAUDE_PLUGIN_ROOT";
+                    making.changed(&[GEMINI], word::AGENT_FILE, path, why);
+                }
+                if making.put(path, bytes, *executable) {
+                    making.expect(path, at, word::AGENT_FILE, path);
+                } else {
+                    making.left_out(&[], word::AGENT_FILE, path, "its path is not valid on every file system");
+                }
+            }
+            Kind::Hook => making.left_out(&[], word::AGENT_FILE, path, "only hooks in the folder `hooks` are written"),
+            Kind::Permission | Kind::Ignore | Kind::Settings => {
+                making.left_out(&[], word::AGENT_FILE, path, "plugins cannot hold such files");
+            }
+        }
+    }
+    documents(making, items, named)
+}
+
+/// Adds the documents that hooks and servers name. Everything else that is not in the plugin by now stays out.
+fn documents(making: &mut Making, items: &[(Entry, NewContent)], named: BTreeSet<String>) -> Result<()> {
+    let mut missing = named;
+    for (entry, content) in items {
+        let Some(uri) = entry.what.uri() else { continue };
+        let name = entry.name.as_str();
+        match uri.split_once("://") {
+            Some(("skill" | "subagent", _)) => {}
+            Some(("instructions", _)) => {
+                making.left_out(&[], word::RULE, name, "agents load no instructions from plugins");
+            }
+            _ => {
+                let path = uri.strip_prefix("file:///").and_then(decode);
+                let is_put = match path.filter(|path| missing.remove(path)) {
+                    Some(path) => making.put(&path, content.bytes()?.into_owned(), entry.what.is_executable()),
+                    None => false,
+                };
+                let why = match is_put {
+                    true => "an import brings it only with --documents",
+                    false => "no server and no hook of the plugin names it",
+                };
+                match is_put {
+                    true => making.changed(&[], word::DOCUMENT, name, why),
+                    false => making.left_out(&[], word::DOCUMENT, name, why),
+                }
+            }
+        }
+    }
+    missing.retain(|path| !making.files.iter().any(|file| file.path == *path));
+    for path in &missing {
+        let why = "a server or a hook names it, and the project does not hold it; import it with --documents";
+        making.left_out(&[], word::DOCUMENT, path, why);
+    }
+    Ok(())
+}
+
+/// Returns the path at the start of a text: `hooks/a.sh" --now` -> `hooks/a.sh`.
+fn path_of(text: &str) -> &str {
+    let ends = |c: char| c.is_whitespace() || r#""'\;|&)<>`"#.contains(c);
+    &text[..text.find(ends).unwrap_or(text.len())]
+}

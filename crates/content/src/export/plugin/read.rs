@@ -1,0 +1,62 @@
+//! Reads what a plugin may hold from a project.
+
+use std::collections::HashMap;
+
+use super::remark::{self, Kind};
+use super::{CLAUDE, CODEX, COPILOT, Content, GEMINI, word};
+use crate::item::{Entry, What, server::Server};
+use crate::stored;
+use mcpkg_base::error::Result;
+use mcpkg_store::modules::{self, Row};
+use mcpkg_store::projects::Project;
+use mcpkg_store::{Db, blobs, servers};
+
+impl Content {
+    /// Reads a project, except what is switched off or is not for any agent that installs plugins.
+    pub fn read(db: &Db<'_>, project: &Project) -> Result<Self> {
+        let rows: HashMap<String, Row> =
+            modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect();
+        let mut content = Self {
+            project: project.name.clone(),
+            servers: servers::all(db, project.id)?.into_iter().map(Server::from).collect(),
+            ..Self::default()
+        };
+        for stored in stored::all(db, project)? {
+            let Some(blob) = stored.own_blob() else { continue };
+            let row = stored.module().and_then(|module| rows.get(&module));
+            if let Some(why) = row.and_then(reason) {
+                let (word, name) = named(&stored.entry);
+                remark::add(&mut content.remarks, Kind::LeftOut, &[], word, &name, why);
+                continue;
+            }
+            content.items.push((stored.entry, blobs::content(db, blob)?));
+        }
+        Ok(content)
+    }
+}
+
+/// Returns the reason to leave a module out.
+fn reason(row: &Row) -> Option<&'static str> {
+    let is_ours = |target: &String| [CLAUDE, CODEX, COPILOT, GEMINI].contains(&target.replace('-', "_").as_str());
+    match row {
+        Row { enabled: false, .. } => Some("it is disabled"),
+        Row { targets, .. } if !targets.is_empty() && !targets.iter().any(is_ours) => Some("it is for other agents"),
+        _ => None,
+    }
+}
+
+/// Returns the word for an item, and the name that a person calls it by.
+pub(super) fn named(entry: &Entry) -> (&'static str, String) {
+    let name = entry.name.clone();
+    match &entry.what {
+        What::Prompt(_) => (word::COMMAND, name),
+        What::Server => (word::SERVER, name),
+        What::AgentFile { .. } => (word::AGENT_FILE, name),
+        What::Resource(attributes) => match attributes.uri.split_once("://") {
+            Some(("skill", _)) => (word::SKILL, super::skills::skill_of(entry).map_or(name, |(skill, _)| skill)),
+            Some(("subagent", _)) => (word::SUBAGENT, name),
+            Some(("instructions", _)) => (word::RULE, name),
+            _ => (word::DOCUMENT, name),
+        },
+    }
+}

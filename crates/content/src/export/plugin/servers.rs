@@ -1,0 +1,148 @@
+//! Lays out MCP servers: `.mcp.json` for Claude Code, `mcp.json` for Codex and Copilot CLI, and Gemini CLI's manifest.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::portable::{self, Portable};
+use super::{About, CLAUDE, CODEX, COPILOT, GEMINI, Making, numbered, word};
+use crate::item::server::Server;
+use mcpkg_agents::agents;
+use mcpkg_base::error::Result;
+use mcpkg_store::servers::{Definition, Part, Text};
+
+/// The variables that stand for the plugin's folder. Each agent replaces only its own.
+const ROOTS: [&str; 3] = ["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT", "extensionPath"];
+/// The variables that stand for a folder where the plugin may write.
+const DATA: [&str; 2] = ["CLAUDE_PLUGIN_DATA", "PLUGIN_DATA"];
+
+/// The names by which one agent knows the two folders.
+#[derive(Clone, Copy)]
+pub(super) struct Folders {
+    pub root: &'static str,
+    pub data: Option<&'static str>,
+}
+
+const OF_CLAUDE: Folders = Folders { root: ROOTS[0], data: Some(DATA[0]) };
+pub(super) const PORTABLE: Folders = Folders { root: ROOTS[1], data: Some(DATA[1]) };
+const OF_GEMINI: Folders = Folders { root: ROOTS[2], data: None };
+
+/// Adds the enabled servers. Returns the paths in the plugin's folder that they name.
+pub(super) fn add(making: &mut Making, about: &About, servers: &[Server]) -> Result<BTreeSet<String>> {
+    let (mut claude, mut common, mut gemini) = (Map::new(), Map::new(), Map::new());
+    let (mut names, mut paths) = (HashSet::new(), BTreeSet::new());
+    for server in servers {
+        let Server { name: known, definition, .. } = server;
+        if !server.enabled {
+            making.left_out(&[], word::SERVER, known, "it is disabled");
+            continue;
+        }
+        let name = numbered(&carrying(&about.name, known), |name| !names.contains(name));
+        names.insert(name.clone());
+        if name != *known {
+            let why = "Codex, Copilot CLI and Gemini CLI do not prefix servers with the plugin's name";
+            making.renamed(word::SERVER, known, &name, why);
+        }
+        paths.extend(definition.texts().filter_map(path_below));
+        let before = claude.len() + common.len() + gemini.len();
+        if let Some(entry) = entry(making, CLAUDE, OF_CLAUDE, server) {
+            claude.insert(name.clone(), entry);
+        }
+        if let Some(entry) = entry(making, GEMINI, OF_GEMINI, server) {
+            gemini.insert(name.clone(), entry);
+        }
+        match portable::entry(&with_folders(definition, PORTABLE)) {
+            Ok(Portable { entry, lost }) => {
+                common.insert(name, entry.into());
+                for (what, why) in lost {
+                    making.changed(&[CODEX, COPILOT], word::SERVER, &format!("{known}: {what}"), why);
+                }
+            }
+            Err(why) => making.left_out(&[CODEX, COPILOT], word::SERVER, known, why),
+        }
+        making.servers += usize::from(claude.len() + common.len() + gemini.len() > before);
+    }
+    if !claude.is_empty() {
+        making.json(".mcp.json", &json!({ "mcpServers": claude }))?;
+    }
+    if !common.is_empty() {
+        making.json("mcp.json", &json!({ "$schema": portable::SCHEMA, "mcpServers": common }))?;
+    }
+    making.json("gemini-extension.json", &about.gemini(gemini))?;
+    Ok(paths)
+}
+
+/// Returns the entry of a server in an agent's own format.
+fn entry(making: &mut Making, agent: &'static str, folders: Folders, server: &Server) -> Option<Value> {
+    let dialect = agents::dialect_of(agent)?;
+    let definition = with_folders(&server.definition, folders);
+    if folders.data.is_none() && definition.texts().any(|text| text.parts().iter().any(|part| is_one_of(part, &DATA))) {
+        making.left_out(&[agent], word::SERVER, &server.name, "it has no folder where a plugin may write");
+        return None;
+    }
+    match dialect.write(&definition, server.origin.agent.as_deref() == Some(agent)) {
+        Ok(written) => {
+            for lost in written.lost {
+                making.changed(&[agent], word::SERVER, &server.name, &format!("it does not support {}", lost.text()));
+            }
+            Some(Value::Object(written.fields.into_iter().collect()))
+        }
+        Err(why) => {
+            making.left_out(&[agent], word::SERVER, &server.name, why.text());
+            None
+        }
+    }
+}
+
+/// Returns a server's name with the plugin's name in front, unless it contains that already. Agents accept ASCII letters,
+/// digits, `_` and `-`.
+fn carrying(plugin: &str, server: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '-' };
+    let server: String = server.chars().map(letter).collect();
+    if server.to_ascii_lowercase().contains(plugin) { server } else { format!("{plugin}-{server}") }
+}
+
+/// Replaces the variables for the plugin's folders by those of one agent.
+fn with_folders(definition: &Definition, folders: Folders) -> Definition {
+    let part = |part: &Part| match part {
+        part if is_one_of(part, &ROOTS) => Part::env(folders.root),
+        part if is_one_of(part, &DATA) => folders.data.map_or_else(|| part.clone(), Part::env),
+        part => part.clone(),
+    };
+    let text = |text: &mut Text| *text = Text::new(text.parts().iter().map(part));
+    let mut definition = definition.clone();
+    let Definition { command, args, env, cwd, url, headers, .. } = &mut definition;
+    let named = env.iter_mut().chain(headers).map(|(_, text)| text);
+    command.iter_mut().chain(args).chain(cwd).chain(url).chain(named).for_each(text);
+    definition
+}
+
+fn is_one_of(part: &Part, variables: &[&str]) -> bool {
+    matches!(part, Part::Env { env, default: None } if variables.contains(&env.as_str()))
+}
+
+/// Returns the path that a text names in the plugin's folder: `${CLAUDE_PLUGIN_ROOT}/bin/run` -> `bin/run`.
+fn path_below(text: &Text) -> Option<String> {
+    match text.parts() {
+        [root, Part::Text(path)] if is_one_of(root, &ROOTS) => path.strip_prefix('/').map(str::to_owned),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_carries_the_plugins_name() {
+        let cases = [
+            ("uni", "unim", "unim"),
+            ("web", "github", "web-github"),
+            ("web", "My.Web", "My-Web"),
+            ("web", "a b", "web-a-b"),
+        ];
+        for (plugin, server, expected) in cases {
+            assert_eq!(carrying(plugin, server), expected);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Lays out subagents: for Claude Code in `agents`, for Copilot CLI in its own folder. Codex loads none from plugins, and
+//! Gemini CLI reads the files in `agents` too.
+
+use super::{CLAUDE, CODEX, COPILOT, COPILOTS, Making, word};
+use crate::item::{Entry, What};
+use mcpkg_agents::commands::skill::split_front;
+use mcpkg_agents::forms::subagent::{CLAUDE_CODE, Subagent, SubagentForm, VSCODE};
+use mcpkg_base::error::Result;
+use mcpkg_store::blobs::NewContent;
+
+pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<()> {
+    for (at, (entry, content)) in items.iter().enumerate() {
+        let What::Resource(attributes) = &entry.what else { continue };
+        if !attributes.uri.starts_with("subagent://") {
+            continue;
+        }
+        let name = entry.name.as_str();
+        let bytes = content.bytes()?;
+        let is_toml = entry.origin.path.as_deref().is_some_and(|path| path.ends_with(".toml"));
+        let subagent = Subagent::of(name, attributes.description.as_deref(), is_toml, &bytes);
+        let agent = entry.origin.agent.as_deref();
+        let as_is = |is_own: bool| (is_own && !is_toml).then(|| bytes.to_vec());
+
+        let own = as_is(agent == Some(CLAUDE) || (agent.is_none() && subagent.is_in(&CLAUDE_CODE)));
+        let path = format!("agents/{name}.md");
+        if put(making, CLAUDE, name, &path, &subagent, own, &CLAUDE_CODE, &bytes) {
+            making.expect(&path, at, word::SUBAGENT, name);
+        }
+        let own = as_is(matches!(agent, Some("copilot" | "vscode")));
+        // Not `.agent.md`: an import takes such a file for a subagent wherever it is, so it would come in twice.
+        let path = format!("{COPILOTS}/agents/{name}.md");
+        put(making, COPILOT, name, &path, &subagent, own, &VSCODE, &bytes);
+        making.left_out(&[CODEX], word::SUBAGENT, name, "it loads no subagents from plugins");
+    }
+    Ok(())
+}
+
+/// Adds a subagent's file for one agent: `own` if the file is that agent's already, otherwise a converted one.
+#[expect(clippy::too_many_arguments, reason = "one call for each agent")]
+fn put(
+    making: &mut Making,
+    agent: &'static str,
+    name: &str,
+    path: &str,
+    subagent: &Subagent,
+    own: Option<Vec<u8>>,
+    form: &SubagentForm,
+    bytes: &[u8],
+) -> bool {
+    let file = match own {
+        Some(own) => own,
+        None => {
+            let Ok(body) = std::str::from_utf8(split_front(bytes).1) else {
+                making.left_out(&[agent], word::SUBAGENT, name, "its text is not UTF-8");
+                return false;
+            };
+            let (Ok(written), Ok(file)) = (subagent.write(form), subagent.file(form, body)) else {
+                making.left_out(&[agent], word::SUBAGENT, name, "it has no description");
+                return false;
+            };
+            if let Some(lost) = written.lost {
+                making.changed(&[agent], word::SUBAGENT, name, &format!("written for an agent {lost}"));
+            }
+            file
+        }
+    };
+    let is_put = making.put(path, file, false);
+    if !is_put {
+        making.left_out(&[agent], word::SUBAGENT, name, "its path is taken, or not valid on every file system");
+    }
+    is_put
+}
