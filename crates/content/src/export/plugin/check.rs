@@ -1,11 +1,12 @@
 //! Notes every item that an import of the plugin would not restore, unless a remark says so already.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::{Making, word};
+use super::{Making, named, word};
 use crate::export::back;
 use crate::item::{Entry, File, Item, What, server::Server};
 use mcpkg_base::error::Result;
+use mcpkg_store::agent_files::Kind;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::prompts::Attributes;
 
@@ -18,16 +19,20 @@ pub(super) fn add_remarks(making: &mut Making, items: &[(Entry, NewContent)], se
     let placed = back::imported(files.iter())?;
     let found: BTreeMap<&str, &Item> = placed.items.iter().map(|item| (item.path.as_str(), item)).collect();
     let mut lost: Vec<(&'static str, String)> = Vec::new();
-    for expected in &making.expected {
-        let is_back = found.get(expected.path.as_str()).is_some_and(|item| is_same(item, &items[expected.at]));
-        if !is_back && !lost.contains(&expected.of) {
-            lost.push(expected.of.clone());
+    let paths: HashMap<usize, &str> =
+        making.expected.iter().map(|expected| (expected.at, expected.path.as_str())).collect();
+    for (at, item) in items.iter().enumerate() {
+        let of = named(&item.0);
+        let is_made = matches!(item.0.what, What::AgentFile { holds: Kind::Plugin | Kind::Servers, .. });
+        let is_back = || found.get(paths.get(&at)?).map(|read| is_same(read, item));
+        if !is_made && is_back() != Some(true) && !lost.contains(&of) {
+            lost.push(of);
         }
     }
     for server in servers {
         let is_back = placed.servers.iter().any(|found| {
             let read = &found.server;
-            read.name == server.name && read.definition == server.definition && read.enabled
+            read.name == server.name && read.definition == server.definition
         });
         if !is_back {
             lost.push((word::SERVER, server.name.clone()));
@@ -35,7 +40,7 @@ pub(super) fn add_remarks(making: &mut Making, items: &[(Entry, NewContent)], se
     }
     for (word, name) in lost {
         if !making.remarks.iter().any(|remark| remark.covers(word, &name)) {
-            making.changed(&[], word, &name, "an import of the plugin gives it back in Claude Code's form");
+            making.changed(&[], word, &name, "an import of the plugin does not bring it back as it is here");
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CLAUDE, CODEX, COPILOTS, GEMINI, Making, word};
+use super::{CLAUDE, CODEX, COPILOTS, GEMINI, Making, named, word};
 use crate::item::{Entry, What};
 use crate::uri::decode;
 use mcpkg_base::error::Result;
@@ -15,8 +15,8 @@ const HOOKS: &str = "hooks/hooks.json";
 /// How a hook names the plugin's folder.
 const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}/";
 
-/// `named` are the paths that MCP servers name in the plugin's folder.
-pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut named: BTreeSet<String>) -> Result<()> {
+/// `wanted` are the paths that MCP servers name in the plugin's folder.
+pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut wanted: BTreeSet<String>) -> Result<()> {
     for (at, (entry, content)) in items.iter().enumerate() {
         let What::AgentFile { holds, executable } = &entry.what else { continue };
         let path = entry.name.as_str();
@@ -27,7 +27,7 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut named:
                 let bytes = content.bytes()?.into_owned();
                 if path == HOOKS {
                     let text = String::from_utf8_lossy(&bytes);
-                    named.extend(text.split(ROOT).skip(1).map(|rest| path_of(rest).to_owned()));
+                    wanted.extend(text.split(ROOT).skip(1).map(|rest| path_of(rest).to_owned()));
                     making.put(&format!("{COPILOTS}/{HOOKS}"), bytes.clone(), false);
                     making.left_out(&[CODEX], word::AGENT_FILE, path, "it loads no hooks from such plugins");
                     let why = "it reads the file, but has other events and no variable CLAUDE_PLUGIN_ROOT";
@@ -45,22 +45,18 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut named:
             }
         }
     }
-    documents(making, items, named)
+    documents(making, items, wanted)
 }
 
 /// Adds the documents that hooks and servers name. Everything else that is not in the plugin by now stays out.
-fn documents(making: &mut Making, items: &[(Entry, NewContent)], named: BTreeSet<String>) -> Result<()> {
-    let mut missing = named;
+fn documents(making: &mut Making, items: &[(Entry, NewContent)], wanted: BTreeSet<String>) -> Result<()> {
+    let mut missing = wanted;
     for (entry, content) in items {
-        let Some(uri) = entry.what.uri() else { continue };
-        let name = entry.name.as_str();
-        match uri.split_once("://") {
-            Some(("skill" | "subagent", _)) => {}
-            Some(("instructions", _)) => {
-                making.left_out(&[], word::RULE, name, "agents load no instructions from plugins");
-            }
-            _ => {
-                let path = uri.strip_prefix("file:///").and_then(decode);
+        let (word, name) = &named(entry);
+        match *word {
+            word::RULE => making.left_out(&[], word::RULE, name, "agents load no instructions from plugins"),
+            word::DOCUMENT => {
+                let path = entry.what.uri().and_then(|uri| uri.strip_prefix("file:///")).and_then(decode);
                 let is_put = match path.filter(|path| missing.remove(path)) {
                     Some(path) => making.put(&path, content.bytes()?.into_owned(), entry.what.is_executable()),
                     None => false,
@@ -74,6 +70,7 @@ fn documents(making: &mut Making, items: &[(Entry, NewContent)], named: BTreeSet
                     false => making.left_out(&[], word::DOCUMENT, name, why),
                 }
             }
+            _ => {}
         }
     }
     missing.retain(|path| !making.files.iter().any(|file| file.path == *path));

@@ -38,6 +38,7 @@ use mcpkg_store::projects::Project;
 
 pub use about::{About, Wish};
 pub use command::AsPlugin;
+pub use read::named;
 pub use remark::{Kind, Remark};
 
 /// The folder that only Copilot reads in a plugin with a `plugin.json` at its root.

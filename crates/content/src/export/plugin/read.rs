@@ -6,6 +6,7 @@ use super::remark::{self, Kind};
 use super::{CLAUDE, CODEX, COPILOT, Content, GEMINI, word};
 use crate::item::{Entry, What, server::Server};
 use crate::stored;
+use crate::uri::decode;
 use mcpkg_base::error::Result;
 use mcpkg_store::modules::{self, Row};
 use mcpkg_store::projects::Project;
@@ -46,17 +47,18 @@ fn reason(row: &Row) -> Option<&'static str> {
 }
 
 /// Returns the word for an item, and the name that a person calls it by.
-pub(super) fn named(entry: &Entry) -> (&'static str, String) {
+pub fn named(entry: &Entry) -> (&'static str, String) {
     let name = entry.name.clone();
-    match &entry.what {
-        What::Prompt(_) => (word::COMMAND, name),
-        What::Server => (word::SERVER, name),
-        What::AgentFile { .. } => (word::AGENT_FILE, name),
-        What::Resource(attributes) => match attributes.uri.split_once("://") {
-            Some(("skill", _)) => (word::SKILL, super::skills::skill_of(entry).map_or(name, |(skill, _)| skill)),
-            Some(("subagent", _)) => (word::SUBAGENT, name),
-            Some(("instructions", _)) => (word::RULE, name),
-            _ => (word::DOCUMENT, name),
-        },
+    let uri = match &entry.what {
+        What::Prompt(_) => return (word::COMMAND, name),
+        What::Server => return (word::SERVER, name),
+        What::AgentFile { .. } => return (word::AGENT_FILE, name),
+        What::Resource(attributes) => attributes.uri.split_once("://"),
+    };
+    match (super::skills::skill_of(entry), uri) {
+        (Some((skill, _)), _) => (word::SKILL, skill),
+        (None, Some(("subagent", rest))) => (word::SUBAGENT, decode(rest).unwrap_or(name)),
+        (None, Some(("instructions", _))) => (word::RULE, name),
+        (None, _) => (word::DOCUMENT, name),
     }
 }

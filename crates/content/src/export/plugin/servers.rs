@@ -27,15 +27,25 @@ const OF_CLAUDE: Folders = Folders { root: ROOTS[0], data: Some(DATA[0]) };
 pub(super) const PORTABLE: Folders = Folders { root: ROOTS[1], data: Some(DATA[1]) };
 const OF_GEMINI: Folders = Folders { root: ROOTS[2], data: None };
 
-/// Adds the enabled servers. Returns the paths in the plugin's folder that they name.
+/// Adds the servers. Returns the paths in the plugin's folder that they name.
 pub(super) fn add(making: &mut Making, about: &About, servers: &[Server]) -> Result<BTreeSet<String>> {
     let (mut claude, mut common, mut gemini) = (Map::new(), Map::new(), Map::new());
     let (mut names, mut paths) = (HashSet::new(), BTreeSet::new());
     for server in servers {
         let Server { name: known, definition, .. } = server;
-        if !server.enabled {
+        let below = with_folders(definition, PORTABLE).texts().filter_map(path_below).collect::<BTreeSet<_>>();
+        // An import disables servers that need their plugin's folder, which is here.
+        if !server.enabled && below.is_empty() {
             making.left_out(&[], word::SERVER, known, "it is disabled");
             continue;
+        }
+        if !server.enabled {
+            making.changed(
+                &[],
+                word::SERVER,
+                known,
+                "it is disabled in the project, and agents start it from the plugin",
+            );
         }
         let name = numbered(&carrying(&about.name, known), |name| !names.contains(name));
         names.insert(name.clone());
@@ -43,7 +53,7 @@ pub(super) fn add(making: &mut Making, about: &About, servers: &[Server]) -> Res
             let why = "Codex, Copilot CLI and Gemini CLI do not prefix servers with the plugin's name";
             making.renamed(word::SERVER, known, &name, why);
         }
-        paths.extend(definition.texts().filter_map(path_below));
+        paths.extend(below);
         let before = claude.len() + common.len() + gemini.len();
         if let Some(entry) = entry(making, CLAUDE, OF_CLAUDE, server) {
             claude.insert(name.clone(), entry);
@@ -109,12 +119,30 @@ fn with_folders(definition: &Definition, folders: Folders) -> Definition {
         part if is_one_of(part, &DATA) => folders.data.map_or_else(|| part.clone(), Part::env),
         part => part.clone(),
     };
-    let text = |text: &mut Text| *text = Text::new(text.parts().iter().map(part));
+    let text = |text: &mut Text| *text = Text::new(text.parts().iter().flat_map(references).map(|read| part(&read)));
     let mut definition = definition.clone();
     let Definition { command, args, env, cwd, url, headers, .. } = &mut definition;
     let named = env.iter_mut().chain(headers).map(|(_, text)| text);
     command.iter_mut().chain(args).chain(cwd).chain(url).chain(named).for_each(text);
     definition
+}
+
+/// Returns a part with its references to the plugin's folders. A server that was imported from `mcp.json` has them as text.
+fn references(part: &Part) -> Vec<Part> {
+    let Part::Text(plain) = part else { return vec![part.clone()] };
+    let (mut parts, mut rest) = (Vec::new(), plain.as_str());
+    while let Some((at, name)) = first_folder(rest) {
+        parts.extend([Part::Text(rest[..at].to_owned()), Part::env(name)]);
+        rest = &rest[at + name.len() + "${}".len()..];
+    }
+    parts.push(Part::Text(rest.to_owned()));
+    parts
+}
+
+/// Returns the first reference to one of the plugin's folders in a text: its position, and the folder's name.
+fn first_folder(text: &str) -> Option<(usize, &'static str)> {
+    let names = [PORTABLE.root, PORTABLE.data.unwrap_or_default()];
+    names.into_iter().filter_map(|name| Some((text.find(&format!("${{{name}}}"))?, name))).min()
 }
 
 fn is_one_of(part: &Part, variables: &[&str]) -> bool {
@@ -132,6 +160,25 @@ fn path_below(text: &Text) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_has_the_name_that_the_agent_knows() {
+        let of = |text: Text, folders: Folders| {
+            let definition = Definition { args: vec![text], ..Definition::stdio(Text::plain("x")) };
+            with_folders(&definition, folders).args.remove(0)
+        };
+        let meant = |root: &str| Text::new([Part::Text("a=".to_owned()), Part::env(root), Part::Text("/b".to_owned())]);
+        for text in [meant("CLAUDE_PLUGIN_ROOT"), meant("extensionPath"), Text::plain("a=${PLUGIN_ROOT}/b")] {
+            assert_eq!(of(text.clone(), OF_CLAUDE), meant("CLAUDE_PLUGIN_ROOT"));
+            assert_eq!(of(text.clone(), PORTABLE), meant("PLUGIN_ROOT"));
+            assert_eq!(of(text, OF_GEMINI), meant("extensionPath"));
+        }
+        assert_eq!(of(Text::plain("${HOME}"), OF_CLAUDE), Text::plain("${HOME}"));
+        assert_eq!(
+            path_below(&Text::new([Part::env("PLUGIN_ROOT"), Part::Text("/x/y".to_owned())])).as_deref(),
+            Some("x/y")
+        );
+    }
 
     #[test]
     fn a_server_carries_the_plugins_name() {

@@ -1,7 +1,7 @@
 //! Lays out subagents: for Claude Code in `agents`, for Copilot CLI in its own folder. Codex loads none from plugins, and
 //! Gemini CLI reads the files in `agents` too.
 
-use super::{CLAUDE, CODEX, COPILOT, COPILOTS, Making, word};
+use super::{CLAUDE, CODEX, COPILOT, COPILOTS, Making, named, word};
 use crate::item::{Entry, What};
 use mcpkg_agents::commands::skill::split_front;
 use mcpkg_agents::forms::subagent::{CLAUDE_CODE, Subagent, SubagentForm, VSCODE};
@@ -11,17 +11,16 @@ use mcpkg_store::blobs::NewContent;
 pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<()> {
     for (at, (entry, content)) in items.iter().enumerate() {
         let What::Resource(attributes) = &entry.what else { continue };
-        if !attributes.uri.starts_with("subagent://") {
-            continue;
-        }
-        let name = entry.name.as_str();
+        let (word::SUBAGENT, name) = named(entry) else { continue };
+        let name = name.as_str();
         let bytes = content.bytes()?;
         let is_toml = entry.origin.path.as_deref().is_some_and(|path| path.ends_with(".toml"));
         let subagent = Subagent::of(name, attributes.description.as_deref(), is_toml, &bytes);
         let agent = entry.origin.agent.as_deref();
         let as_is = |is_own: bool| (is_own && !is_toml).then(|| bytes.to_vec());
 
-        let own = as_is(agent == Some(CLAUDE) || (agent.is_none() && subagent.is_in(&CLAUDE_CODE)));
+        let is_plain = || subagent.write(&CLAUDE_CODE).is_err() || subagent.is_in(&CLAUDE_CODE);
+        let own = as_is(agent == Some(CLAUDE) || (agent.is_none() && is_plain()));
         let path = format!("agents/{name}.md");
         if put(making, CLAUDE, name, &path, &subagent, own, &CLAUDE_CODE, &bytes) {
             making.expect(&path, at, word::SUBAGENT, name);

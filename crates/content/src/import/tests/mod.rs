@@ -2,6 +2,7 @@
 
 mod accounts;
 mod agent_files;
+mod given;
 mod hostile;
 mod large;
 mod layouts;

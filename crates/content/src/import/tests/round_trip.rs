@@ -62,15 +62,15 @@ fn uri() -> impl Strategy<Value = String> {
     prop_oneof![any_path, known.prop_map(str::to_owned)]
 }
 
-fn description() -> impl Strategy<Value = Option<String>> {
+pub(super) fn description() -> impl Strategy<Value = Option<String>> {
     prop_oneof![Just(None), "[ -~\n\t\u{7f}\u{85}é]{1,30}".prop_map(Some)]
 }
 
-fn name() -> impl Strategy<Value = String> {
+pub(super) fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-bA-B.]{1,3}", "[A-Za-z0-9._-]{1,20}", "[a-z]{250,255}", Just("CLAUDE.md".to_owned())]
 }
 
-fn resource() -> impl Strategy<Value = (Entry, NewContent)> {
+pub(super) fn resource() -> impl Strategy<Value = (Entry, NewContent)> {
     let mime_type =
         prop_oneof![Just(None), Just(Some("text/markdown")), Just(Some("image/png")), Just(Some("application/json"))];
     (name(), uri(), description(), mime_type, any::<bool>(), content()).prop_filter_map(
@@ -84,7 +84,7 @@ fn resource() -> impl Strategy<Value = (Entry, NewContent)> {
     )
 }
 
-fn prompt() -> impl Strategy<Value = (Entry, NewContent)> {
+pub(super) fn prompt() -> impl Strategy<Value = (Entry, NewContent)> {
     let argument = ("[a-c]|arg1|arguments", description(), any::<bool>())
         .prop_map(|(name, description, required)| prompts::Argument { name, description, required });
     let text = prop_oneof![

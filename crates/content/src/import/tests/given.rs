@@ -1,0 +1,395 @@
+//! A project that is exported as a plugin: what agents find in it, and what an import of it brings back.
+
+use std::collections::{BTreeMap, HashMap};
+
+use proptest::prelude::*;
+
+use super::round_trip::{prompt, resource};
+use super::*;
+use crate::export::plugin::marketplace::{Market, of_several};
+use crate::export::plugin::{About, Content, Plugin, PluginFile, Remark, Wish, files, named, of_project};
+use crate::item::{self, Entry, Origin, server::Server};
+use mcpkg_store::blobs::NewContent;
+use mcpkg_store::servers::{self as rows, Definition, Part, Text, Transport};
+use mcpkg_store::{agent_files, modules};
+
+impl World {
+    fn put(&self, entry: Entry, content: NewContent) {
+        if item::check(&entry, &content).is_err() {
+            return;
+        }
+        // The store refuses some items, such as duplicates of a name or URI.
+        let _ = self.context.write("test", "", |db, project, author| {
+            let item = item::Item { path: String::new(), entry, content };
+            let planned = (&[&item][..], &[Action::Create][..]);
+            merge::apply::apply(db, author, project, &self.context.clock, planned, &HashMap::new(), |_| Ok(()))
+        });
+    }
+
+    fn server(&self, name: &str, definition: Definition, enabled: bool) -> &Self {
+        let _ = self.context.write("test", "", |db, project, _| {
+            let uuid = self.context.clock.uuid();
+            rows::insert(db, project, uuid, name, definition, rows::Origin::default(), enabled, 1).map(drop)
+        });
+        self
+    }
+
+    fn content(&self) -> Content {
+        self.context.read(Content::read).unwrap()
+    }
+
+    fn plugin(&self) -> Plugin {
+        self.context.read(|db, project| of_project(db, project, &Wish::default())).unwrap()
+    }
+}
+
+fn text(plugin: &Plugin, path: &str) -> String {
+    let file = plugin.files.iter().find(|file| file.path == path);
+    let file = file.unwrap_or_else(|| panic!("no {path} among {:?}", paths(plugin)));
+    String::from_utf8(file.bytes.clone()).unwrap()
+}
+
+fn json(plugin: &Plugin, path: &str) -> Value {
+    serde_json::from_str(&text(plugin, path)).unwrap()
+}
+
+fn paths(plugin: &Plugin) -> Vec<&str> {
+    plugin.files.iter().map(|file| file.path.as_str()).collect()
+}
+
+fn lines(plugin: &Plugin) -> Vec<String> {
+    plugin.remarks.iter().map(Remark::line).collect()
+}
+
+fn program(command: &str, args: &[Text]) -> Definition {
+    Definition { args: args.to_vec(), ..Definition::stdio(Text::plain(command)) }
+}
+
+/// A project with one thing of each kind.
+fn one_of_each() -> World {
+    let world = World::new();
+    world.file("skills/us/SKILL.md", "---\nname: us\ndescription: Uses us\n---\nBody\n");
+    world.file("skills/us/run.sh", "#!/bin/sh\n");
+    world.file("commands/git/uc.md", "---\ndescription: Commits\n---\nCommit $ARGUMENTS\n");
+    world.file("agents/ua.md", "---\nname: ua\ndescription: Reviews\ntools: Read, Grep\n---\nReview.\n");
+    world.file(
+        ".mcp.json",
+        r#"{ "mcpServers": { "p-one": { "command": "python3", "args": ["${CLAUDE_PLUGIN_ROOT}/srv.py"],
+            "env": { "TOKEN": "${TOKEN}" } } } }"#,
+    );
+    world.file("srv.py", "print()\n");
+    world.file(
+        "hooks/hooks.json",
+        r#"{ "hooks": { "SessionStart": [{ "hooks": [
+        { "type": "command", "command": "\"${CLAUDE_PLUGIN_ROOT}/hooks/start.sh\" --now" } ] }] } }"#,
+    );
+    world.file("hooks/start.sh", "#!/bin/sh\n");
+    world.file("CLAUDE.md", "Be brief.\n");
+    world.file(".claude-plugin/plugin.json", r#"{ "name": "old", "description": "All of it", "license": "MIT" }"#);
+    set_executable(&world.path("skills/us/run.sh"));
+    world.import(&[], &[""]).unwrap();
+    world
+}
+
+#[test]
+fn a_project_is_laid_out_for_four_agents() {
+    let plugin = one_of_each().plugin();
+    let expected = [
+        ".claude-plugin/plugin.json",
+        ".mcp.json",
+        "agents/ua.md",
+        "com.github.copilot/agents/ua.md",
+        "com.github.copilot/commands/git.uc.md",
+        "com.github.copilot/hooks/hooks.json",
+        "commands/git/uc.md",
+        "commands/git/uc.toml",
+        "gemini-extension.json",
+        "hooks/hooks.json",
+        "hooks/start.sh",
+        "mcp.json",
+        "plugin.json",
+        "skills/us/SKILL.md",
+        "skills/us/run.sh",
+        "srv.py",
+    ];
+    assert_eq!(paths(&plugin), expected);
+    assert!(plugin.files.iter().any(|file| file.path == "skills/us/run.sh" && file.executable == cfg!(unix)));
+    let own = json!({ "name": "p", "description": "All of it", "license": "MIT" });
+    assert_eq!(json(&plugin, ".claude-plugin/plugin.json"), own);
+    let schema = "https://agent-plugins.org/schemas/1.0.0";
+    let portable = json!({ "$schema": format!("{schema}/plugin.schema.json"), "name": "p", "description": "All of it", "license": "MIT" });
+    assert_eq!(json(&plugin, "plugin.json"), portable);
+    let server = |root: &str| json!({ "command": "python3", "args": [format!("${{{root}}}/srv.py")] });
+    let mut claude = server("CLAUDE_PLUGIN_ROOT");
+    (claude["type"], claude["env"]) = ("stdio".into(), json!({ "TOKEN": "${TOKEN}" }));
+    assert_eq!(json(&plugin, ".mcp.json"), json!({ "mcpServers": { "p-one": claude } }));
+    let mut common = server("PLUGIN_ROOT");
+    common["type"] = "stdio".into();
+    let common = json!({ "$schema": format!("{schema}/mcp.schema.json"), "mcpServers": { "p-one": common } });
+    assert_eq!(json(&plugin, "mcp.json"), common);
+    let mut gemini = server("extensionPath");
+    gemini["env"] = json!({ "TOKEN": "${TOKEN}" });
+    let gemini =
+        json!({ "name": "p", "version": "0.0.0", "description": "All of it", "mcpServers": { "p-one": gemini } });
+    assert_eq!(json(&plugin, "gemini-extension.json"), gemini);
+    assert_eq!(
+        text(&plugin, "commands/git/uc.toml"),
+        "description = \"Commits\"\nprompt = \"\"\"\nCommit {{args}}\n\"\"\"\n"
+    );
+    assert!(text(&plugin, "com.github.copilot/agents/ua.md").contains("tools: [\"read\",\"search\"]"));
+    let counts: Vec<_> = plugin.holds.clone();
+    assert_eq!(counts, [("command", 1), ("skill", 1), ("subagent", 1), ("agent's file", 2), ("MCP server", 1)]);
+    let expected = [
+        "not for Codex: 1 command (git.uc): it loads no commands from plugins",
+        "not for Codex: 1 subagent (ua): it loads no subagents from plugins",
+        "changed for Codex and Copilot CLI: 1 MCP server (p-one: variable TOKEN): mcp.json cannot contain references; set \
+         the variable where the agent starts",
+        "not for Codex: 1 agent's file (hooks/hooks.json): it loads no hooks from such plugins",
+        "changed for Gemini CLI: 1 agent's file (hooks/hooks.json): it reads the file, but has other events and no \
+         variable CLAUDE_PLUGIN_ROOT",
+        "not in the plugin: 1 rule (CLAUDE.md): agents load no instructions from plugins",
+        "changed: 1 document (srv.py): an import brings it only with --documents",
+    ];
+    assert_eq!(lines(&plugin), expected);
+}
+
+#[test]
+fn an_imported_plugin_is_the_project_again() {
+    let from = one_of_each();
+    let out = from.path("out");
+    from.run::<Export>(&["--plugin"], std::slice::from_ref(&out)).unwrap();
+    let to = World::new();
+    to.run::<Import>(&["--documents", "--only", "!*.toml"], &[out]).unwrap();
+    let mut expected = from.items();
+    expected.remove(&(false, "CLAUDE.md".to_owned()));
+    let mut found = to.items();
+    found.retain(|(_, name), _| {
+        !name.starts_with("com.github.copilot") && !name.ends_with("plugin.json") && name != "mcp.json"
+    });
+    assert_eq!(found, expected);
+    let names = |world: &World| world.content().servers.into_iter().map(|server| server.name).collect::<Vec<_>>();
+    assert_eq!((names(&to), names(&from)), (vec!["p-one".to_owned()], vec!["p-one".to_owned()]));
+    assert_eq!(to.content().servers[0].definition, from.content().servers[0].definition);
+}
+
+#[test]
+fn names_are_those_that_every_agent_calls() {
+    let world = World::new();
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nText\n");
+    world.file("skills/Pdf_Tools/SKILL.md", skill("Pdf_Tools"));
+    world.file("skills/pdf-tools/SKILL.md", skill("PDF") + "More\n");
+    world.file("skills/bare/SKILL.md", "Text\n");
+    world.file(".claude/commands/pdf-tools.md", "Make a PDF\n");
+    world.import(&[], &[""]).unwrap();
+    world.server("one", program("npx", &[]), true).server("two", program("npx", &[]), false);
+    let plugin = world.plugin();
+    let skills: Vec<&str> = paths(&plugin).into_iter().filter(|path| path.starts_with("skills/")).collect();
+    assert_eq!(skills, ["skills/bare/SKILL.md", "skills/pdf-tools-2/SKILL.md", "skills/pdf-tools/SKILL.md"]);
+    assert_eq!(text(&plugin, "skills/pdf-tools-2/SKILL.md"), skill("pdf-tools-2"));
+    assert_eq!(text(&plugin, "skills/pdf-tools/SKILL.md"), skill("pdf-tools") + "More\n");
+    assert!(paths(&plugin).contains(&"commands/pdf-tools.md"));
+    assert!(!paths(&plugin).contains(&"com.github.copilot/commands/pdf-tools.md"));
+    let servers = json(&plugin, ".mcp.json");
+    assert_eq!(servers["mcpServers"].as_object().unwrap().keys().collect::<Vec<_>>(), ["p-one"]);
+    for expected in [
+        "renamed: 1 skill (Pdf_Tools -> pdf-tools-2): agents need lower-case names without other characters",
+        "changed: 1 skill (pdf-tools): `name` in its SKILL.md is now the name of its folder",
+        "not for Codex and Gemini CLI: 1 skill (bare): its SKILL.md has no description",
+        "not for Copilot CLI: 1 command (pdf-tools): it lists commands with the skills, and a skill has the same name",
+        "not in the plugin: 1 MCP server (two): it is disabled",
+    ] {
+        assert!(lines(&plugin).iter().any(|line| line == expected), "{expected}: {:#?}", lines(&plugin));
+    }
+}
+
+#[test]
+fn a_marketplace_has_a_folder_for_each_plugin() {
+    let plugin = |name: &str| {
+        let wish = Wish { name: Some(name.to_owned()), version: Some("1.2.0".to_owned()), description: None };
+        let content = Content::default();
+        let about = About::new(&wish, &content).unwrap();
+        files(content, about).unwrap()
+    };
+    let market = Market { name: "team".to_owned(), owner: "We".to_owned() };
+    let all = of_several(&[plugin("web"), plugin("api")], &market).unwrap();
+    let list: Value = serde_json::from_slice(&all[0].bytes).unwrap();
+    let entry = |name: &str| json!({ "name": name, "source": format!("./plugins/{name}") });
+    assert_eq!(list, json!({ "name": "team", "owner": { "name": "We" }, "plugins": [entry("web"), entry("api")] }));
+    let paths: Vec<&str> = all.iter().map(|file| file.path.as_str()).collect();
+    let expected = [
+        ".claude-plugin/marketplace.json",
+        "plugins/api/.claude-plugin/plugin.json",
+        "plugins/api/gemini-extension.json",
+        "plugins/api/plugin.json",
+        "plugins/web/.claude-plugin/plugin.json",
+        "plugins/web/gemini-extension.json",
+        "plugins/web/plugin.json",
+    ];
+    assert_eq!(paths, expected);
+}
+
+#[test]
+fn an_export_as_a_plugin_overwrites_nothing() {
+    let world = one_of_each();
+    world.file("out/mine.txt", "mine");
+    let error = world.run::<Export>(&["--plugin"], &[world.path("out")]).unwrap_err();
+    assert_eq!(error.code(), Code::AlreadyExists);
+    let empty = World::new();
+    let error = empty.run::<Export>(&["--plugin"], &[empty.path("new")]).unwrap_err();
+    assert_eq!(error.message(), "Nothing in project 'p' can be in a plugin");
+    assert!(!empty.path("new").exists());
+    let error = world.run::<Export>(&["--owner", "me"], &[world.path("new")]).unwrap_err();
+    assert_eq!(error.message(), "--owner needs --plugin or --marketplace");
+}
+
+/// The validator of a published schema.
+fn schema(name: &str) -> jsonschema::Validator {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/agent-plugins").join(name);
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+fn a_text() -> impl Strategy<Value = Text> {
+    let part = prop_oneof![
+        "[a-z/. :$-]{1,6}".prop_map(Part::Text),
+        Just(Part::Text("${PLUGIN_ROOT}".to_owned())),
+        Just(Part::Text("https://h/x#y".to_owned())),
+        prop_oneof![Just("TOKEN"), Just("CLAUDE_PLUGIN_ROOT"), Just("PLUGIN_DATA"), Just("extensionPath")]
+            .prop_map(Part::env),
+        Just(Part::Env { env: "A".to_owned(), default: Some("d".to_owned()) }),
+        Just(Part::Input { input: "id".to_owned() }),
+    ];
+    prop::collection::vec(part, 1..4).prop_map(Text::new)
+}
+
+fn a_server() -> impl Strategy<Value = (String, Definition, bool)> {
+    let named = || prop::collection::vec(("[A-Za-z]{1,3}|PLUGIN_ROOT|Authorization", a_text()), 0..3);
+    let transport = prop_oneof![Just(Transport::Stdio), Just(Transport::Http), Just(Transport::Sse)];
+    let url = prop_oneof![Just(Text::plain("https://h/mcp")), a_text()];
+    let made = (transport, prop_oneof![Just(Text::plain("npx")), a_text()], url, prop::option::of(a_text()));
+    (("[a-zA-Z._-]{1,6}", any::<bool>()), made, prop::collection::vec(a_text(), 0..3), named(), named()).prop_map(
+        |((name, enabled), (transport, command, url, cwd), args, env, headers)| {
+            let definition = match transport {
+                Transport::Stdio => Definition { args, env, cwd, ..Definition::stdio(command) },
+                _ => Definition { headers, ..Definition::remote(transport, url) },
+            };
+            (name, definition, enabled)
+        },
+    )
+}
+
+/// A skill's file, a subagent, or a hook.
+fn known() -> impl Strategy<Value = (Entry, NewContent)> {
+    let front = "(---\n(name: [a-zA-B-]{1,3}\n)?(description: [a-z: ]{1,9}\n)?(tools: Read, X\n)?---\n)?[a-z\n]{1,9}";
+    let uri = prop_oneof![
+        "skill://(a|A|b-c|B_c|ü)/(SKILL.md|SKILL.md|x/y.md|skill.md)",
+        "subagent://[a-b.]{1,3}",
+        "instructions://[a-b]\\.md",
+    ];
+    (uri, front, any::<bool>()).prop_map(|(uri, front, executable)| {
+        let name = uri.split_once("://").map(|(_, rest)| item::name::letters(rest)).unwrap();
+        let attributes = resources::Attributes {
+            uri,
+            description: None,
+            mime_type: Some("text/markdown".to_owned()),
+            text: true,
+            executable,
+        };
+        (Entry { name, what: What::Resource(attributes), origin: Origin::default() }, front.into_bytes().into())
+    })
+}
+
+fn hook() -> impl Strategy<Value = (Entry, NewContent)> {
+    let path =
+        prop_oneof![Just("hooks/hooks.json"), Just("hooks/a.sh"), Just(".claude/hooks/a.sh"), Just(".claudeignore")];
+    (path, "(\\$\\{CLAUDE_PLUGIN_ROOT\\}/(a|hooks/a.sh)| |\"){0,3}", any::<bool>()).prop_map(
+        |(path, text, executable)| {
+            let holds = if path == ".claudeignore" { agent_files::Kind::Ignore } else { agent_files::Kind::Hook };
+            let origin =
+                Origin { agent: Some("claude_code".to_owned()), path: Some(path.to_owned()), ..Origin::default() };
+            (
+                Entry { name: path.to_owned(), what: What::AgentFile { holds, executable }, origin },
+                text.into_bytes().into(),
+            )
+        },
+    )
+}
+
+/// Returns a project's things by their words and names. What a plugin makes anew is not among them.
+fn things(content: Content) -> BTreeMap<(&'static str, String), Vec<String>> {
+    let mut things: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
+    for (entry, content) in content.items {
+        let made = [agent_files::Kind::Plugin, agent_files::Kind::Servers];
+        let what = match entry.what.clone() {
+            What::AgentFile { holds, .. } if made.contains(&holds) => continue,
+            What::Prompt(attributes) => What::Prompt(prompts::Attributes { file: None, ..attributes }),
+            what => what,
+        };
+        let thing = named(&Entry { what: what.clone(), ..entry.clone() });
+        let bytes = content.bytes().unwrap();
+        things.entry(thing).or_default().push(format!("{} {what:?} {bytes:?}", entry.name));
+    }
+    for Server { name, definition, .. } in content.servers {
+        things.entry(("MCP server", name)).or_default().push(format!("{definition:?}"));
+    }
+    things.values_mut().for_each(|parts| parts.sort_unstable());
+    things
+}
+
+proptest! {
+    #![proptest_config(crate::seed::config(96))]
+
+    #[test]
+    fn what_a_plugin_does_not_give_back_is_listed(
+        items in prop::collection::vec(prop_oneof![resource(), prompt(), known(), known(), hook()], 0..12),
+        servers in prop::collection::vec(a_server(), 0..4),
+    ) {
+        let (from, to) = (World::new(), World::new());
+        items.into_iter().for_each(|(entry, content)| from.put(entry, content));
+        for (name, definition, enabled) in servers {
+            from.server(&name, definition, enabled);
+        }
+        let plugin = from.plugin();
+        prop_assert!(schema("plugin.schema.json").is_valid(&json(&plugin, "plugin.json")));
+        if plugin.files.iter().any(|file| file.path == "mcp.json") {
+            let servers = json(&plugin, "mcp.json");
+            prop_assert!(schema("mcp.schema.json").is_valid(&servers), "{servers}");
+        }
+        for PluginFile { path, .. } in &plugin.files {
+            prop_assert!(mcpkg_base::inside::stays_inside(path), "{path}");
+        }
+        let out = from.path("out");
+        let Ok(_) = from.run::<Export>(&["--plugin"], std::slice::from_ref(&out)) else {
+            prop_assert!(plugin.holds.is_empty());
+            return Ok(());
+        };
+        to.run::<Import>(&[], &[out]).unwrap();
+        let (before, after) = (things(from.content()), things(to.content()));
+        for (thing, parts) in &before {
+            let (word, name) = thing;
+            let is_listed = plugin.remarks.iter().any(|remark| {
+                remark.covers(word, name) || remark.names.iter().any(|listed| remark.agents.is_empty() && listed.starts_with(&format!("{name}/")))
+            });
+            prop_assert!(after.get(thing) == Some(parts) || is_listed, "{thing:?}\n{parts:?}\n{:?}\n{:#?}", after.get(thing), lines(&plugin));
+        }
+        for word in ["command", "skill", "subagent", "agent's file", "MCP server"] {
+            let count = |things: &BTreeMap<(&str, String), _>| things.keys().filter(|(of, _)| *of == word).count();
+            prop_assert!(count(&after) <= count(&before), "{word}: {:?} {:?}", before.keys(), after.keys());
+        }
+    }
+}
+
+#[test]
+fn a_disabled_module_stays_out() {
+    let world = one_of_each();
+    let set = |row: modules::Row| {
+        world.context.write("test", "", |db, project, _| modules::put(db, project.id, &row)).unwrap()
+    };
+    set(modules::Row { item: "skill:us".to_owned(), enabled: false, ..modules::Row::default() });
+    let plugin = world.plugin();
+    assert!(!paths(&plugin).iter().any(|path| path.starts_with("skills/")));
+    assert!(lines(&plugin).contains(&"not in the plugin: 1 skill (us): it is disabled".to_owned()));
+    let targets = vec!["cursor".to_owned()];
+    set(modules::Row { item: "skill:us".to_owned(), enabled: true, targets, ..modules::Row::default() });
+    assert!(lines(&world.plugin()).contains(&"not in the plugin: 1 skill (us): it is for other agents".to_owned()));
+}
