@@ -25,6 +25,8 @@ pub struct Wish {
     pub name: Option<String>,
     pub version: Option<String>,
     pub description: Option<String>,
+    /// The person or team that offers the plugin, if the manifest of an imported plugin does not name its author.
+    pub owner: Option<String>,
 }
 
 /// What a plugin's manifests contain.
@@ -68,6 +70,9 @@ impl About {
             Some(Value::String(text)) => Some(text),
             _ => None,
         };
+        if let Some(owner) = wish.owner.as_ref().filter(|_| !more.contains_key("author")) {
+            more.insert("author".to_owned(), json!({ "name": owner }));
+        }
         let (version, description) = (wish.version.clone(), wish.description.clone().or(described));
         Ok(Self { name, version, description, more })
     }

@@ -101,6 +101,7 @@ impl AsPlugin {
             name: self.name.clone(),
             version: self.plugin_version.clone(),
             description: self.description.clone(),
+            owner: self.owner.clone(),
         };
         let plugin = context.read(|db, project| of_project(db, project, &wish))?;
         let market = Market { name: plugin.about.name.clone(), owner: self.owner(&plugin.about.name) };
@@ -108,7 +109,7 @@ impl AsPlugin {
     }
 
     fn several(&self, context: &Context) -> Result<Given> {
-        let wish = Wish { version: self.plugin_version.clone(), ..Wish::default() };
+        let wish = Wish { version: self.plugin_version.clone(), owner: self.owner.clone(), ..Wish::default() };
         let (plugins, selected) = context.store.read(|db| {
             let chosen = match self.projects.as_slice() {
                 [] => vec![projects::require(db, &context.selection)?],

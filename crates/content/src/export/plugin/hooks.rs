@@ -30,7 +30,7 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut wanted
                     wanted.extend(text.split(ROOT).skip(1).map(|rest| path_of(rest).to_owned()));
                     making.put(&format!("{COPILOTS}/{HOOKS}"), bytes.clone(), false);
                     making.left_out(&[CODEX], word::AGENT_FILE, path, "it loads no hooks from such plugins");
-                    let why = "it reads the file, but has other events and no variable CLAUDE_PLUGIN_ROOT";
+                    let why = "it runs the hooks whose events it has too, but does not set CLAUDE_PLUGIN_ROOT";
                     making.changed(&[GEMINI], word::AGENT_FILE, path, why);
                 }
                 if making.put(path, bytes, *executable) {

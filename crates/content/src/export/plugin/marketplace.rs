@@ -21,7 +21,7 @@ pub struct Market {
 /// Returns the files of a repository whose root is a plugin, so that all four agents can install it.
 pub fn of_one(plugin: &Plugin, market: &Market) -> Result<Vec<PluginFile>> {
     let mut files = plugin.files.clone();
-    files.push(list(market, [(plugin, "./".to_owned())])?);
+    files.push(list(market, plugin.about.description.as_deref(), [(plugin, "./".to_owned())])?);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
@@ -30,7 +30,7 @@ pub fn of_one(plugin: &Plugin, market: &Market) -> Result<Vec<PluginFile>> {
 pub fn of_several(plugins: &[Plugin], market: &Market) -> Result<Vec<PluginFile>> {
     let folder = |plugin: &Plugin| format!("{PLUGINS}/{}", plugin.about.name);
     let sources = plugins.iter().map(|plugin| (plugin, format!("./{}", folder(plugin))));
-    let mut files = vec![list(market, sources)?];
+    let mut files = vec![list(market, None, sources)?];
     for plugin in plugins {
         let folder = folder(plugin);
         files.extend(
@@ -43,7 +43,11 @@ pub fn of_several(plugins: &[Plugin], market: &Market) -> Result<Vec<PluginFile>
 
 /// Returns the file that lists the plugins. Copilot rejects a list without `owner`. The version is only in the manifests,
 /// where every agent prefers it.
-fn list<'p>(market: &Market, plugins: impl IntoIterator<Item = (&'p Plugin, String)>) -> Result<PluginFile> {
+fn list<'p>(
+    market: &Market,
+    description: Option<&str>,
+    plugins: impl IntoIterator<Item = (&'p Plugin, String)>,
+) -> Result<PluginFile> {
     let entry = |(plugin, source): (&Plugin, String)| {
         let mut entry = Map::new();
         entry.insert("name".to_owned(), plugin.about.name.as_str().into());
@@ -52,6 +56,10 @@ fn list<'p>(market: &Market, plugins: impl IntoIterator<Item = (&'p Plugin, Stri
         Value::from(entry)
     };
     let plugins: Vec<Value> = plugins.into_iter().map(entry).collect();
-    let list = json!({ "name": market.name, "owner": { "name": market.owner }, "plugins": plugins });
+    let mut list = json!({ "name": market.name, "owner": { "name": market.owner } });
+    if let Some(description) = description {
+        list["description"] = description.into();
+    }
+    list["plugins"] = plugins.into();
     Ok(PluginFile { path: FILE.to_owned(), bytes: json_bytes(&list)?, executable: false })
 }

@@ -1,9 +1,11 @@
 //! Lays out subagents: for Claude Code in `agents`, for Copilot CLI in its own folder. Codex loads none from plugins, and
 //! Gemini CLI reads the files in `agents` too.
 
-use super::{CLAUDE, CODEX, COPILOT, COPILOTS, Making, named, word};
+use serde_json::Value;
+
+use super::{CLAUDE, CODEX, COPILOT, COPILOTS, GEMINI, Making, named, word};
 use crate::item::{Entry, What};
-use mcpkg_agents::commands::skill::split_front;
+use mcpkg_agents::commands::skill::{keys, split_front};
 use mcpkg_agents::forms::subagent::{CLAUDE_CODE, Subagent, SubagentForm, VSCODE};
 use mcpkg_base::error::Result;
 use mcpkg_store::blobs::NewContent;
@@ -24,6 +26,11 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<
         let path = format!("agents/{name}.md");
         if put(making, CLAUDE, name, &path, &subagent, own, &CLAUDE_CODE, &bytes) {
             making.expect(&path, at, word::SUBAGENT, name);
+            if !making.files.last().is_some_and(|file| is_in_gemini(&file.bytes)) {
+                let why =
+                    "it rejects the file, which has Claude Code's tools or keys, or lacks a name or a description";
+                making.left_out(&[GEMINI], word::SUBAGENT, name, why);
+            }
         }
         let own = as_is(matches!(agent, Some("copilot" | "vscode")));
         // Not `.agent.md`: an import takes such a file for a subagent wherever it is, so it would come in twice.
@@ -32,6 +39,22 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<
         making.left_out(&[CODEX], word::SUBAGENT, name, "it loads no subagents from plugins");
     }
     Ok(())
+}
+
+/// The keys that Gemini accepts, apart from `tools`. It rejects a subagent with any other key.
+const OF_GEMINI: [&str; 8] =
+    ["name", "description", "kind", "display_name", "model", "temperature", "max_turns", "timeout_mins"];
+
+/// Whether Gemini loads a file that was written for Claude Code. The two agents share no names of tools.
+fn is_in_gemini(file: &[u8]) -> bool {
+    let Some(keys) = split_front(file).0.and_then(keys) else { return false };
+    let is_slug = |name: &str| {
+        let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+        !name.is_empty() && name.chars().all(is_letter)
+    };
+    keys.keys().all(|key| OF_GEMINI.contains(&key.as_str()))
+        && keys.get("name").and_then(Value::as_str).is_some_and(is_slug)
+        && keys.get("description").is_some_and(Value::is_string)
 }
 
 /// Adds a subagent's file for one agent: `own` if the file is that agent's already, otherwise a converted one.
@@ -68,4 +91,26 @@ fn put(
         making.left_out(&[agent], word::SUBAGENT, name, "its path is taken, or not valid on every file system");
     }
     is_put
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gemini_is_strict() {
+        let file = |front: &str| is_in_gemini(format!("---\n{front}---\nText\n").as_bytes());
+        assert!(file("name: a-b\ndescription: d\nmodel: inherit\n"));
+        for bad in [
+            "name: a\n",
+            "description: d\n",
+            "name: A b\ndescription: d\n",
+            "name: a\ndescription: d\ntools: Read\n",
+            "name: a\ndescription: d\ntools: [Read]\n",
+            "name: a\ndescription: d\ncolor: red\n",
+        ] {
+            assert!(!file(bad), "{bad}");
+        }
+        assert!(!is_in_gemini(b"Text"));
+    }
 }

@@ -141,12 +141,14 @@ fn a_project_is_laid_out_for_four_agents() {
     assert_eq!(counts, [("command", 1), ("skill", 1), ("subagent", 1), ("agent's file", 2), ("MCP server", 1)]);
     let expected = [
         "not for Codex: 1 command (git.uc): it loads no commands from plugins",
+        "not for Gemini CLI: 1 subagent (ua): it rejects the file, which has Claude Code's tools or keys, or lacks a name or \
+         a description",
         "not for Codex: 1 subagent (ua): it loads no subagents from plugins",
         "changed for Codex and Copilot CLI: 1 MCP server (p-one: variable TOKEN): mcp.json cannot contain references; set \
          the variable where the agent starts",
         "not for Codex: 1 agent's file (hooks/hooks.json): it loads no hooks from such plugins",
-        "changed for Gemini CLI: 1 agent's file (hooks/hooks.json): it reads the file, but has other events and no \
-         variable CLAUDE_PLUGIN_ROOT",
+        "changed for Gemini CLI: 1 agent's file (hooks/hooks.json): it runs the hooks whose events it has too, but \
+         does not set CLAUDE_PLUGIN_ROOT",
         "not in the plugin: 1 rule (CLAUDE.md): agents load no instructions from plugins",
         "changed: 1 document (srv.py): an import brings it only with --documents",
     ];
@@ -205,7 +207,7 @@ fn names_are_those_that_every_agent_calls() {
 #[test]
 fn a_marketplace_has_a_folder_for_each_plugin() {
     let plugin = |name: &str| {
-        let wish = Wish { name: Some(name.to_owned()), version: Some("1.2.0".to_owned()), description: None };
+        let wish = Wish { name: Some(name.to_owned()), version: Some("1.2.0".to_owned()), ..Wish::default() };
         let content = Content::default();
         let about = About::new(&wish, &content).unwrap();
         files(content, about).unwrap()
