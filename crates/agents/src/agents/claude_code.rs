@@ -5,7 +5,7 @@ use serde_json::json;
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
 use super::headless::{self, Attach, Headless, Said};
 use super::homes::named;
-use super::imports::{Also, At, Form, Imports, InFolder, InPlugins, AgentOnlyFile, Role};
+use super::imports::{AgentOnlyFile, Also, At, Form, Holds, Imports, InFolder, InPlugins, List, Manifest, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::CLAUDE_CODE;
 use crate::forms::subagent;
@@ -171,6 +171,18 @@ pub(super) static AGENT: Agent = Agent {
         folders: &[".claude"],
         plugins: &[".claude-plugin"],
         in_plugins: Some(InPlugins { commands: "commands", subagents: "agents", hooks: "hooks" }),
+        manifest: Some(Manifest {
+            lists: &[
+                List { takes_folders: false, ..List::replaces("agents", Holds::Subagents) },
+                List::replaces("commands", Holds::Commands),
+                List::adds("skills", Holds::Skills),
+                List::adds("hooks", Holds::Hooks),
+                List::adds("mcpServers", Holds::Servers),
+            ],
+            is_strict: true,
+            needs_dot: true,
+            front_names: true,
+        }),
         also: &[Also([".claude", "rules"], Role::Instructions, Form::Unread, ".mdc")],
         needs_subagent_name: true,
         files: &[InFolder { folder: ".claude", name: "CLAUDE.md", names_folder: true }],

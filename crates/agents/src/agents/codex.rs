@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url};
 use super::headless::{self, Attach, Headless};
-use super::imports::{Also, At, Form, Imports, AgentOnlyFile, Role};
+use super::imports::{AgentOnlyFile, Also, At, Form, Holds, Imports, List, Manifest, Role};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, Manual, MovedBy, OriginalForm, OriginalPlace, ProjectPlaces, Reading, SkillReading, Subagents, UserPlaces};
 use crate::forms::skill::Fault;
 use crate::forms::subagent;
@@ -178,6 +178,16 @@ pub(super) static AGENT: Agent = Agent {
     imports: Imports {
         folders: &[".codex"],
         plugins: &[".codex-plugin"],
+        manifest: Some(Manifest {
+            lists: &[
+                List::replaces("skills", Holds::Skills),
+                List::replaces("hooks", Holds::Hooks),
+                List::replaces("mcpServers", Holds::Servers),
+            ],
+            is_strict: false,
+            needs_dot: true,
+            front_names: true,
+        }),
         also: &[Also([".codex", "prompts"], Role::Prompt, Form::Plain, ".md")],
         counts_from_one: true,
         instructions: &["AGENTS.override.md"],

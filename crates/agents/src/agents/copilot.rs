@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_working_folder};
 use super::headless::{self, Attach, Headless};
-use super::imports::{At, Imports, AgentOnlyFile};
+use super::imports::{AgentOnlyFile, At, Holds, Imports, List, Manifest};
 use super::places::{AgentsMd, CalledBy, Commands, FolderFile, ListedCommands, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::COPILOT;
 use crate::forms::skill::Fault;
@@ -128,6 +128,20 @@ pub(super) static AGENT: Agent = Agent {
     no_longer_read: &[],
     imports: Imports {
         folders: &[".copilot"],
+        plugins: &[".plugin"],
+        manifest: Some(Manifest {
+            lists: &[
+                List::replaces("agents", Holds::Subagents),
+                List::replaces("commands", Holds::Commands),
+                List::replaces("skills", Holds::Skills),
+                List::replaces("hooks", Holds::Hooks),
+                List { hidden_by: Some(".mcp.json"), ..List::replaces("mcpServers", Holds::Servers) },
+            ],
+            is_strict: false,
+            needs_dot: false,
+            front_names: false,
+        }),
+        namespace: Some("com.github.copilot"),
         kept: &[
             AgentOnlyFile { kind: Kind::Plugin, at: At::Below(&[".github", "plugin"]) },
             AgentOnlyFile { kind: Kind::Servers, at: At::In(&["mcp-config.json"], &[".copilot"]) },

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::agent::{Agent, Client, Greeting, Key, Url, in_home};
-use super::imports::{Also, At, Form, Imports, AgentOnlyFile, Role};
+use super::imports::{AgentOnlyFile, Also, At, Form, Holds, Imports, List, Manifest, Role};
 use super::places::{AgentsMd, Commands, FolderFile, OriginalForm, OriginalPlace, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use crate::forms::rule::CURSOR;
 use crate::forms::subagent;
@@ -104,6 +104,20 @@ pub(super) static AGENT: Agent = Agent {
     imports: Imports {
         folders: &[".cursor"],
         plugins: &[".cursor-plugin"],
+        // Not measured: these are the lists in Cursor's documentation.
+        manifest: Some(Manifest {
+            lists: &[
+                List::replaces("rules", Holds::Rules),
+                List::replaces("agents", Holds::Subagents),
+                List::replaces("commands", Holds::Commands),
+                List::replaces("skills", Holds::Skills),
+                List::replaces("hooks", Holds::Hooks),
+                List::replaces("mcpServers", Holds::Servers),
+            ],
+            is_strict: false,
+            needs_dot: false,
+            front_names: true,
+        }),
         also: &[Also([".cursor", "rules"], Role::Instructions, Form::Unread, ".md")],
         at_root: &[".cursorrules"],
         endings: &[(Role::Instructions, Form::Rule(&CURSOR), ".mdc")],

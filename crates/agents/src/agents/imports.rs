@@ -36,6 +36,10 @@ pub struct Imports {
     pub plugins: &'static [&'static str],
     /// The folders inside a plugin, if other agents use the same plugin layout.
     pub in_plugins: Option<InPlugins>,
+    /// How the agent reads the manifest in one of the folders of `plugins`.
+    pub manifest: Option<Manifest>,
+    /// The agent's own folder in an Agent Plugin: its namespace in reverse order, such as `com.github.copilot`.
+    pub namespace: Option<&'static str>,
     /// Further places that a deploy does not write to: older folders, other names for the same folder, and places whose files the
     /// agent does not read.
     pub also: &'static [Also],
@@ -61,6 +65,8 @@ impl Imports {
         folders: &[],
         plugins: &[],
         in_plugins: None,
+        manifest: None,
+        namespace: None,
         also: &[],
         counts_from_one: false,
         needs_subagent_name: false,
@@ -81,6 +87,54 @@ pub struct InPlugins {
     pub commands: &'static str,
     pub subagents: &'static str,
     pub hooks: &'static str,
+}
+
+/// How an agent reads the lists in a plugin's manifest, as measured in November 2026.
+#[derive(Debug)]
+pub struct Manifest {
+    pub lists: &'static [List],
+    /// Whether a path that is not valid makes the agent reject the whole plugin. Other agents ignore only that path.
+    pub is_strict: bool,
+    /// Whether each path must begin with `./`.
+    pub needs_dot: bool,
+    /// Whether a subagent is called by the `name` in its front matter, rather than by its file's name.
+    pub front_names: bool,
+}
+
+/// A list of files in a plugin's manifest, such as `agents`.
+#[derive(Debug)]
+pub struct List {
+    pub key: &'static str,
+    pub holds: Holds,
+    /// Whether the list may name folders too.
+    pub takes_folders: bool,
+    /// The folder that the agent no longer reads if the manifest has this list.
+    pub replaces: Option<&'static str>,
+    /// A file in the plugin that makes the agent ignore this list.
+    pub hidden_by: Option<&'static str>,
+}
+
+/// What the files in a manifest's list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    Subagents,
+    Commands,
+    Skills,
+    Rules,
+    Hooks,
+    Servers,
+}
+
+impl List {
+    /// A list of files and folders that adds to the default folder.
+    pub(super) const fn adds(key: &'static str, holds: Holds) -> Self {
+        Self { key, holds, takes_folders: true, replaces: None, hidden_by: None }
+    }
+
+    /// A list of files and folders instead of the default folder.
+    pub(super) const fn replaces(key: &'static str, holds: Holds) -> Self {
+        Self { replaces: Some(key), ..Self::adds(key, holds) }
+    }
 }
 
 /// A file of instructions in an agent's folder.

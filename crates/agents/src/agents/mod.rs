@@ -8,6 +8,7 @@ pub mod cline;
 pub mod headless;
 pub mod homes;
 pub mod imports;
+pub mod open_plugins;
 pub mod places;
 
 use std::sync::LazyLock;
@@ -73,8 +74,18 @@ pub fn with_folder(name: &str) -> Option<&'static Agent> {
     ALL.iter().copied().find(|agent| agent.imports.folders.contains(&name))
 }
 
-/// Returns how the agent with this id reads MCP servers.
+/// Returns the client that alone reads a file, because the file is in that client's folder of an Agent Plugin.
+pub fn client_of(path: &str) -> Option<&'static Agent> {
+    let (folders, _) = path.rsplit_once('/')?;
+    let of = |folder: &str| ALL.iter().copied().find(|agent| agent.imports.namespace == Some(folder));
+    folders.split('/').filter(|folder| folder.contains('.')).find_map(of)
+}
+
+/// Returns how the agent or format with this id reads MCP servers.
 pub fn dialect_of(id: &str) -> Option<&'static Dialect> {
+    if id == open_plugins::ID {
+        return Some(&open_plugins::DIALECT);
+    }
     with_id(id).map(|agent| &agent.servers)
 }
 

@@ -67,8 +67,8 @@ pub(crate) fn importable(
 pub(super) fn imported<'f>(files: impl Iterator<Item = &'f File>) -> Result<Placed> {
     let mut order: Vec<&File> = files.collect();
     order.sort_by(|a, b| a.relative.cmp(&b.relative));
-    let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
-    let place = |file: &&File| places.of(&file.relative).ok().filter(|_| places.reaches(&file.relative));
+    let places = Places::of_files(&order);
+    let place = |file: &&File| places.of_file(file).ok().filter(|_| places.reaches(&file.relative));
     let places: Vec<_> = order.iter().map(place).collect();
     import::items(order.into_iter().zip(places.iter().map(Option::as_ref)), Vec::new())
 }

@@ -169,7 +169,7 @@ fn grouped(all: Vec<Candidate>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
     let mut paths: Vec<&str> = by_path.keys().copied().chain(all.iter().map(|(link, _)| link.path.as_str())).collect();
     paths.sort_unstable();
     paths.dedup();
-    let places = Places::of_export(paths.into_iter());
+    let places = Places::of_export(paths.into_iter(), &|_| None);
     let skill_of = |path: &str| places.of(path).ok().and_then(|place| place.skill);
     let keys: Vec<String> = all
         .iter()
@@ -226,7 +226,7 @@ pub(crate) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     }
     let mut all: Vec<&str> = files.iter().copied().chain(shown.iter().map(|(shown, _)| shown.as_str())).collect();
     all.sort_unstable();
-    let places = Places::of_export(all.into_iter());
+    let places = Places::of_export(all.into_iter(), &|_| None);
     let same = |(shown, file): &(String, &str)| match places.of(shown) {
         Ok(shown) => places.of(file).is_ok_and(|file| file.role == shown.role),
         // Behind a link to a folder, a path may also have no role at all. Then no agent reads the file there, which does no

@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::answer;
+use crate::import::paths::folders::LOWER_MAIN;
 use crate::item::{Entry, File, What, manifest, name::digest};
+use crate::skills::MAIN;
 use crate::uri::decode;
 use mcpkg_agents::commands;
 use mcpkg_agents::commands::dialect::Dialect;
@@ -114,9 +116,9 @@ fn first_path(entry: &Entry) -> Option<String> {
     match entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")) {
         None => Some(path),
         Some(file) => {
-            let folder = path.strip_suffix("SKILL.md")?;
             let (_, below) = file.split_once('/')?;
-            Some(format!("{folder}{}", decode(below)?))
+            let (folder, below) = (path.strip_suffix(MAIN).or(path.strip_suffix(LOWER_MAIN))?, decode(below)?);
+            Some(if below == MAIN { path } else { format!("{folder}{below}") })
         }
     }
 }

@@ -51,6 +51,7 @@ pub mod merge;
 pub mod open;
 pub mod paths;
 pub mod place;
+pub mod plugins;
 pub mod read;
 pub mod reason;
 pub mod recognise;

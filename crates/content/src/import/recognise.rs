@@ -11,10 +11,12 @@ use super::find::root::{self, relative};
 use super::find::{Candidate, FolderLink, Inventory, links, only::Only};
 use super::open::{Opened, Opener};
 use super::paths::{Kind, Places, destination::Destination};
+use super::plugins::{MAX_MANIFEST, manifests_at_top};
 use super::reason::{LeftOut, Reason};
 use crate::item::{Entry, File, server::Server};
 use crate::same::Duplicate;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
 use mcpkg_core::op::Context;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::links::{Link, Target};
@@ -69,7 +71,7 @@ pub struct Unopened {
 
 pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -> Result<Recognised> {
     let only = Only::new(choice.only)?;
-    let places = places(&mut found, choice.kind);
+    let mut places = places(&mut found, choice.kind);
     let mut recognised = Recognised::default();
     resolve_folder_links(&mut found, &places, &mut recognised);
     let mut unopened = Vec::new();
@@ -122,6 +124,7 @@ pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -
             }
         }
     }
+    found.notes.extend(places.iter_mut().flat_map(Places::take_notes));
     recognised.on_disk = unopened.iter().map(|file| (file.relative.clone(), file.path.clone())).collect();
     let are_known = choice.resources >= unopened.len().div_ceil(2);
     let (mut files, mut unmerged) = open(unopened, are_known, context)?;
@@ -145,13 +148,31 @@ fn places(found: &mut Inventory, kind: Option<Kind>) -> Vec<Places> {
         let links = found.folder_links.values().filter(|link| link.root == at);
         let shown = links.flat_map(|link| link.behind.iter().map(|file| relative(&file.shown, &root.base)));
         let shown: Vec<String> = shown.collect();
-        let paths: Vec<&str> = files.chain(shown.iter().map(String::as_str)).collect();
+        let mut paths: Vec<&str> = files.chain(shown.iter().map(String::as_str)).collect();
+        let known: HashSet<&str> = paths.iter().copied().collect();
+        // If only a part of a plugin is imported, its manifest is not among the files.
+        let above: Vec<String> = match root.is_named {
+            true => Vec::new(),
+            false => manifests_at_top().filter(|path| !known.contains(path.as_str())).collect(),
+        };
+        let read = |path: &str| {
+            let file = root.base.join(path);
+            let is_found = known.contains(path);
+            let is_above = || above.iter().any(|known| known == path) && is_file_below(&root.base, path);
+            (is_found || is_above()).then(|| file::read(&file, MAX_MANIFEST).ok())?
+        };
+        paths.extend(above.iter().map(String::as_str).filter(|path| is_file_below(&root.base, path)));
+        paths.sort_unstable();
         if root.is_export {
-            all.push(Places::of_export(paths.into_iter()));
+            all.push(Places::of_export(paths.into_iter(), &read));
             continue;
         }
-        let name = root.base.file_name().unwrap_or_default().to_string_lossy();
-        let mut places = Places::of_folder(paths.into_iter(), kind, &name, root.is_named);
+        let folder = root.base.file_name().unwrap_or_default().to_string_lossy();
+        // The folder of a skill among others has the skill's name.
+        let is_among = || root.base.parent().and_then(Path::file_name).is_some_and(|above| above == "skills");
+        let name = Some(()).filter(|()| root.is_named && !is_among()).and_then(|()| Places::name_of_root(&read));
+        let name = name.unwrap_or_else(|| folder.into_owned());
+        let mut places = Places::of_folder(paths.into_iter(), kind, (&name, root.is_named), &read);
         if !root.is_named && root::is_plugin(&root.base) {
             places.add_plugin();
         }
@@ -161,6 +182,21 @@ fn places(found: &mut Inventory, kind: Option<Kind>) -> Vec<Places> {
         all.push(places);
     }
     all
+}
+
+/// Whether there is a file at a path below a folder, without a link on the way.
+fn is_file_below(folder: &Path, path: &str) -> bool {
+    let mut at = folder.to_path_buf();
+    let mut is_file = false;
+    for part in path.split('/') {
+        at.push(part);
+        let Ok(metadata) = at.symlink_metadata() else { return false };
+        if metadata.is_symlink() {
+            return false;
+        }
+        is_file = metadata.is_file();
+    }
+    is_file
 }
 
 /// Reports a link to a folder as a duplicate if it has the same meaning to agents as its target. For any other link, adds the
@@ -212,14 +248,17 @@ pub fn open(unopened: Vec<Unopened>, are_known: bool, context: &Context) -> Resu
         if is_unmerged {
             unmerged.insert(relative.clone());
         }
-        files.push((File { relative, content, executable, listed }, to));
+        let file = File { relative, content, executable, listed };
+        let to = to.map(|to| to.named_by(&file));
+        files.push((file, to));
         (context.progress)("Importing", done, total);
     }
     files.sort_by(|(a, _), (b, _)| a.relative.cmp(&b.relative));
     Ok((files, unmerged))
 }
 
-/// A folder of which only the paths are known. It allows reading some of the files without the others.
+/// A folder of which only the paths are known. It allows reading some of the files without the others, if no file among them
+/// decides what others become ([`plugins::decides`](super::plugins::decides)).
 pub struct Listing {
     places: Places,
     /// The part that is put in front of a path in the folder, to get the path relative to the import root.
@@ -235,15 +274,17 @@ impl Listing {
         let above = if above.is_empty() { above } else { above + "/" };
         let paths: Vec<String> = paths.map(|path| format!("{above}{path}")).collect();
         let name = base.file_name().unwrap_or_default().to_string_lossy();
-        let places = Places::of_folder(paths.iter().map(String::as_str), kind, &name, base == named);
+        let place = (&*name, base == named);
+        let places = Places::of_folder(paths.iter().map(String::as_str), kind, place, &|_| None);
         Self { places, above }
     }
 
     /// Returns the file at `path` with its destination; `None` if it is skipped.
     pub fn file(&self, path: &str, content: NewContent, executable: bool) -> Option<(File, Destination)> {
         let relative = format!("{}{}{path}", self.places.prefix(), self.above);
-        let to = self.places.of(&relative).ok()?;
-        Some((File { relative, content, executable, listed: None }, to))
+        let file = File { relative, content, executable, listed: None };
+        let to = self.places.of_file(&file).ok()?;
+        Some((file, to))
     }
 }
 

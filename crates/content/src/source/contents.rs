@@ -16,7 +16,7 @@ use crate::import::account::Account;
 use crate::import::paths::Kind as As;
 use crate::import::reason::Reason;
 use crate::import::recognise::{self, Choice};
-use crate::import::{self, find, place};
+use crate::import::{self, find, place, plugins};
 use crate::item::{File, Item, manifest, server};
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
@@ -153,7 +153,7 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 }
 
 /// Reads only the changed files of a commit. Returns `None` if the changed files cannot be read without the others: if
-/// one of them is large or may contain MCP servers, if one did not become an item, or if the source has a manifest. The
+/// one of them is large or may contain MCP servers, if one did not become an item, or if the source has a manifest or a plugin. The
 /// caller must ensure that no changed file is a copy of another file or was reached through a link.
 pub fn some(
     mirror: &Mirror<'_>,
@@ -170,7 +170,7 @@ pub fn some(
     })?;
     let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
     let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
-    if !is_small || paths.iter().any(|path| path == manifest::FILE) {
+    if !is_small || paths.iter().any(|path| path == manifest::FILE || plugins::decides(path)) {
         return Ok(None);
     }
     let named = Path::new("/").join(&origin.name).join(&origin.path);

@@ -197,10 +197,10 @@ fn place_current(
     known: &BTreeSet<String>,
     listed: &Listed,
 ) -> Result<(Placed, HashSet<String>)> {
-    let places = Places::of_export(files.iter().map(|file| file.relative.as_str()));
+    let places = Places::of_files(&files.iter().collect::<Vec<_>>());
     let destination = |file: &File| match known.contains(&file.relative) {
-        true => places.named(&file.relative).ok(),
-        false => places.of(&file.relative).ok(),
+        true => places.named(&file.relative).ok().map(|to| to.named_by(file)),
+        false => places.of_file(file).ok(),
     };
     let destinations: Vec<_> = files.iter().map(destination).collect();
     let is_base = |file: &File| bases.contains_key(file.relative.as_str());

@@ -94,7 +94,7 @@ impl Disk {
                 paths.insert(relative.clone());
             }
         }
-        let places = Places::of_export(paths.iter().map(String::as_str));
+        let places = Places::of_export(paths.iter().map(String::as_str), &|_| None);
         let is_hidden = |path: &String| !known.contains(path) && places.of(path) == Err(Reason::Hidden);
         let (hidden, paths): (BTreeSet<String>, BTreeSet<String>) = paths.iter().cloned().partition(is_hidden);
         for relative in hidden {

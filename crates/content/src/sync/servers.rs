@@ -207,9 +207,7 @@ const NOT_WRITTEN: &str = "which mcpkg does not write because values would be lo
 
 /// Returns the servers that an import would find in these files, and in a manifest that lists `listed`.
 fn read(files: &[File], listed: &[Server]) -> Result<Vec<ServerInFile>> {
-    let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
-    paths.sort_unstable();
-    let places = Places::of_export(paths.into_iter());
+    let places = Places::of_files(&files.iter().collect::<Vec<_>>());
     let mut holding: Vec<_> = files
         .iter()
         .filter_map(|file| Some((file, places.of(&file.relative).ok().filter(|place| place.may_hold_servers())?)))

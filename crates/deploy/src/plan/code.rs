@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{After, Change, Op, entries};
+use super::{Change, Op, entries, settings};
 use crate::desired::slots::{Slot, Slots};
 use crate::source::Site;
 use crate::targets::Target;
@@ -58,8 +58,8 @@ fn of_change(change: &Change) -> Vec<Code> {
         return runs.map(code).collect();
     }
     let is_kept = |id: &String| id.strip_prefix("agent_file:").is_some_and(|path| !path.ends_with("ignore"));
-    let is_file = matches!(change.after, After::File { .. });
-    if is_file && change.module_ids.iter().any(is_kept) {
+    let runs = |bytes: &[u8]| !settings::run_nothing(&change.path, bytes);
+    if change.after.bytes().is_some_and(runs) && change.module_ids.iter().any(is_kept) {
         return vec![code(("hooks, permissions or settings that run programs".to_owned(), false))];
     }
     Vec::new()

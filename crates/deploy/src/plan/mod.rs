@@ -8,6 +8,7 @@ pub mod entries;
 pub mod overlooked;
 pub mod prepare;
 pub mod safety;
+mod settings;
 pub mod show;
 pub mod unwanted;
 

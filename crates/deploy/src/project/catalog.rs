@@ -89,7 +89,17 @@ struct Catalog {
 impl Catalog {
     /// Takes an item's row out of the map, or creates a default row.
     fn row(&mut self, item: String) -> (Row, Option<Kind>) {
-        let row = self.rows.remove(&item).unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
+        let mut row = self.rows.remove(&item).unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
+        if row.targets.is_empty()
+            && let Some(client) = row.path.as_deref().and_then(agents::client_of)
+        {
+            row.targets = Target::all()
+                .iter()
+                .map(|target| target.name())
+                .filter(|name| *name == client.id)
+                .map(str::to_owned)
+                .collect();
+        }
         let kind = row.kind.as_deref().and_then(Kind::named);
         (row, kind)
     }

@@ -111,6 +111,11 @@ pub fn is_plugin(name: &str) -> bool {
     ALL.iter().any(|agent| agent.imports.plugins.contains(&name))
 }
 
+/// Returns the agent whose folder in Agent Plugins has this name, such as `com.github.copilot`.
+pub fn with_namespace(name: &str) -> Option<&'static str> {
+    ALL.iter().find(|agent| agent.imports.namespace == Some(name)).map(|agent| agent.id)
+}
+
 /// Returns the layout of plugins, and the agent that defined this layout.
 pub fn in_plugins() -> Option<(&'static str, &'static InPlugins)> {
     ALL.iter().find_map(|agent| Some((agent.id, agent.imports.in_plugins.as_ref()?)))

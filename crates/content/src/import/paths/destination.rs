@@ -1,9 +1,11 @@
 //! Defines what a file becomes, judging by its path, and which name it should get.
 
-use super::agents::{Form, Role};
+use super::agents::{self, Form, Role};
+use crate::item::File;
 use crate::item::name::letters;
 use crate::uri::encode;
 use mcpkg_agents::commands::dialect::Dialect;
+use mcpkg_agents::forms::matter;
 use mcpkg_store::agent_files;
 
 /// What a file becomes, judging by its path.
@@ -26,6 +28,8 @@ pub struct Destination {
     pub skill: Option<InSkill>,
     /// For a file that only one agent reads, what the agent uses it for.
     pub for_agent: Option<ForAgent>,
+    /// Whether the `name` in the file's front matter, if it has one, replaces the label.
+    pub front_name: bool,
     /// A note for people about files at this path.
     pub note: Option<&'static str>,
 }
@@ -37,6 +41,17 @@ pub struct ForAgent {
     pub kind: agent_files::Kind,
     /// Whether the agent reads the file when started in the root. It does not read files in plugins and subfolders.
     pub is_own: bool,
+    pub plugin: PluginFile,
+}
+
+/// Whether a file is a part of a plugin, which decides how its MCP servers are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PluginFile {
+    No,
+    /// Of a plugin in a vendor's format.
+    Vendor,
+    /// Of an Agent Plugin.
+    Open,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +81,7 @@ const GENERIC: &[&str] = &[
 ];
 
 impl Destination {
-    pub(super) fn plain(role: Role, label: String) -> Self {
+    pub(in crate::import) fn plain(role: Role, label: String) -> Self {
         Self {
             role,
             label,
@@ -77,7 +92,31 @@ impl Destination {
             scope: String::new(),
             skill: None,
             for_agent: None,
+            front_name: false,
             note: None,
+        }
+    }
+
+    /// Returns the destination of a file that only one agent reads.
+    pub(in crate::import) fn kept(
+        kind: agent_files::Kind,
+        agent: &'static str,
+        path: &str,
+        plugin: PluginFile,
+    ) -> Self {
+        let (first, name) = (path.split('/').next().unwrap_or_default(), path.rsplit('/').next().unwrap_or_default());
+        let is_own = first == path || agents::is_folder(first);
+        let for_agent = Some(ForAgent { kind, is_own, plugin });
+        Self { for_agent, agent: Some(agent), ..Self::plain(Role::Kept, name.to_owned()) }
+    }
+
+    /// Replaces the label with the name in the file's front matter, where the agent does so.
+    #[must_use]
+    pub fn named_by(self, file: &File) -> Self {
+        let name = self.front_name.then(|| front_name(file)).flatten();
+        match name {
+            Some(label) => Self { label, ..self },
+            None => self,
         }
     }
 
@@ -121,7 +160,30 @@ impl Destination {
         above.pop();
         let in_label = |part: &&str| self.skill.is_none() && self.label.split('/').any(|word| word == *part);
         let words = above.into_iter().filter(|part| !GENERIC.contains(part)).filter(|part| !in_label(part));
+        let words = words.map(|part| agents::with_namespace(part).unwrap_or(part));
         let words = words.map(|part| letters(part.trim_start_matches('.'))).filter(|word| !word.is_empty());
         words.collect::<Vec<_>>().into_iter().rev().collect()
     }
+}
+
+/// The largest file whose front matter is read for its name, in bytes.
+const MAX_NAMED: u64 = 16 << 20;
+
+/// Returns the `name` in a file's front matter.
+fn front_name(file: &File) -> Option<String> {
+    let content = Some(&file.content).filter(|content| content.is_text() && content.size() <= MAX_NAMED)?;
+    name_in(&content.bytes().ok()?)
+}
+
+/// Returns the `name` in the front matter of a text.
+pub(super) fn name_in(text: &[u8]) -> Option<String> {
+    let keys = keys_in(text)?;
+    let name = keys.map.get("name")?.as_str()?.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Parses the front matter of a text; `None` if it has none.
+pub(super) fn keys_in(text: &[u8]) -> Option<matter::Keys> {
+    let (yaml, _) = matter::split(std::str::from_utf8(text).ok()?).ok()??;
+    matter::keys(yaml).ok()
 }

@@ -3,11 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::agents;
+use super::destination::keys_in;
+use crate::import::plugins::{Plugins, ReadFile};
 use crate::skills::MAIN;
 
 /// The subfolders that the specification of skills defines. If a skill's folder has other content as well, only these
 /// subfolders and SKILL.md belong to the skill.
 const OWN: [&str; 3] = ["assets", "references", "scripts"];
+
+/// The name of a SKILL.md in lower case, which agents find only on file systems that ignore case.
+pub const LOWER_MAIN: &str = "skill.md";
 
 /// How much of a folder belongs to the skill in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +30,18 @@ pub struct Folders {
 
 impl Folders {
     /// Detects the skills and plugins among the files at these paths.
-    pub fn of<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Self {
-        let plugins: BTreeSet<String> = paths.clone().filter_map(plugin_of).collect();
-        let mains: BTreeSet<&str> = paths.clone().filter_map(folder_with_main).collect();
-        let shared: BTreeSet<&str> = paths.filter_map(shared_by).collect();
+    pub fn of<'p>(paths: impl Iterator<Item = &'p str> + Clone, with: &Plugins, read: ReadFile<'_>) -> Self {
+        let mut plugins: BTreeSet<String> = paths.clone().filter_map(plugin_of).collect();
+        plugins.extend(with.folders().map(str::to_owned));
+        let lower = paths.clone().filter_map(folder_with_lower_main);
+        let lower = lower.filter(|folder| {
+            let file = if folder.is_empty() { LOWER_MAIN.to_owned() } else { format!("{folder}/{LOWER_MAIN}") };
+            read(&file).is_some_and(|text| describes_skill(&text))
+        });
+        let mains = paths.clone().filter_map(folder_with_main).chain(lower);
+        let mains: BTreeSet<&str> = mains.filter(|folder| !with.hides_skill(folder)).collect();
+        let mut shared: BTreeSet<&str> = paths.filter_map(shared_by).collect();
+        shared.extend(with.folders());
         let mut skills: BTreeMap<String, Extent> = BTreeMap::new();
         for folder in &mains {
             let mut above = folder.match_indices('/').map(|(at, _)| &folder[..at]).chain([""]);
@@ -71,7 +84,7 @@ impl Folders {
             let (folder, extent) = self.skills.get_key_value(&path[..end])?;
             let rest = path[end..].trim_start_matches('/');
             let first = rest.split_once('/').map(|(first, _)| first);
-            let is_own = || rest == MAIN || first.is_some_and(|first| OWN.contains(&first));
+            let is_own = || matches!(rest, MAIN | LOWER_MAIN) || first.is_some_and(|first| OWN.contains(&first));
             (*extent == Extent::Whole || is_own()).then_some(folder.as_str())
         })
     }
@@ -93,6 +106,18 @@ fn folder_with_main(path: &str) -> Option<&str> {
         "" => Some(""),
         folder => folder.strip_suffix('/'),
     }
+}
+
+fn folder_with_lower_main(path: &str) -> Option<&str> {
+    match path.strip_suffix(LOWER_MAIN)? {
+        "" => Some(""),
+        folder => folder.strip_suffix('/'),
+    }
+}
+
+/// Whether a text has the front matter that every skill has. A document may also be called `skill.md`.
+fn describes_skill(text: &[u8]) -> bool {
+    keys_in(text).is_some_and(|keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key)))
 }
 
 /// Returns the plugin's folder that a file's path proves: the parent of a folder for manifests, or a subfolder of `plugins`
@@ -145,6 +170,10 @@ fn last(folder: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn of<const N: usize>(paths: [&str; N]) -> Folders {
+        Folders::of(paths.into_iter(), &Plugins::default(), &|_| None)
+    }
+
     fn skill_of<'f>(folders: &'f Folders, path: &str) -> Option<&'f str> {
         folders.skill(path)
     }
@@ -160,7 +189,7 @@ mod tests {
             "skills/.system/x/SKILL.md",
             "low/skill.md",
         ];
-        let folders = Folders::of(paths.into_iter());
+        let folders = of(paths);
         let found: Vec<_> = paths.iter().map(|path| skill_of(&folders, path)).collect();
         let pdf = Some("a/b/pdf");
         let expected = [pdf, pdf, pdf, None, Some(".agents/skills/group/inner"), Some("skills/.system/x"), None];
@@ -172,10 +201,10 @@ mod tests {
     #[test]
     fn the_root_is_a_skill_of_all_unless_it_holds_more() {
         let alone = ["SKILL.md", "README.md", "agents/x.md", ".github/workflows/ci.yml", "assets/template/SKILL.md"];
-        let folders = Folders::of(alone.into_iter());
+        let folders = of(alone);
         assert!(alone.iter().all(|path| folders.skill(path) == Some("")));
         for other in ["skills/x/SKILL.md", "x/SKILL.md", "AGENTS.md", ".claude/commands/x.md"] {
-            let folders = Folders::of(["SKILL.md", "README.md", "scripts/a.py", other].into_iter());
+            let folders = of(["SKILL.md", "README.md", "scripts/a.py", other]);
             assert_eq!(folders.skill("SKILL.md"), Some(""), "{other}");
             assert_eq!(folders.skill("scripts/a.py"), Some(""), "{other}");
             assert_eq!(folders.skill("README.md"), None, "{other}");
@@ -185,13 +214,11 @@ mod tests {
 
     #[test]
     fn plugins_have_a_manifest_or_lie_in_the_roots_folder() {
-        let folders = Folders::of(
-            ["plugins/a/commands/x.md", "b/c/.claude-plugin/plugin.json", "src/plugins/d/commands/x.md"].into_iter(),
-        );
+        let folders = of(["plugins/a/commands/x.md", "b/c/.claude-plugin/plugin.json", "src/plugins/d/commands/x.md"]);
         assert_eq!(folders.plugin("plugins/a/commands/x.md"), Some("plugins/a"));
         assert_eq!(folders.plugin("b/c/agents/x.md"), Some("b/c"));
         assert_eq!(folders.plugin("src/plugins/d/commands/x.md"), None);
-        let market = Folders::of([".claude-plugin/marketplace.json"].into_iter());
+        let market = of([".claude-plugin/marketplace.json"]);
         assert_eq!(market.plugin("commands/x.md"), Some(""));
     }
 }

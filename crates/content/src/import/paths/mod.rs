@@ -5,9 +5,12 @@ pub mod destination;
 pub mod entered;
 pub mod folders;
 
-use super::reason::Reason;
+use super::plugins::{MAX_MANIFEST, Plugins, ReadFile};
+use super::reason::{Note, Reason};
+use crate::item::File;
+use crate::skills::MAIN;
 use agents::{Form, Place, Role};
-use destination::{Destination, ForAgent, InSkill};
+use destination::{Destination, InSkill, PluginFile};
 use folders::Folders;
 use mcpkg_agents::commands::dialect::Dialect;
 
@@ -33,6 +36,7 @@ pub enum Kind {
 #[derive(Debug, Default)]
 pub struct Places {
     folders: Folders,
+    plugins: Plugins,
     /// The kind that the user chose for all files.
     kind: Option<Kind>,
     /// The name of the root's own folder, which is also the name of a skill at the root.
@@ -45,27 +49,54 @@ pub struct Places {
 const BY_ENDING: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
 
 impl Places {
-    /// Returns the places in an exported folder. A skill cannot be named after that folder, whose name is arbitrary.
-    pub fn of_export<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Self {
-        let mut folders = Folders::of(paths);
+    /// Returns the places in an exported folder. A skill cannot be named after that folder, whose name is arbitrary. `read`
+    /// returns the contents of files that decide what others become, such as manifests of plugins.
+    pub fn of_export<'p>(paths: impl Iterator<Item = &'p str> + Clone, read: ReadFile<'_>) -> Self {
+        let plugins = Plugins::read(paths.clone(), read);
+        let mut folders = Folders::of(paths, &plugins, read);
         folders.forget_root();
-        Self { folders, ..Self::default() }
+        Self { folders, plugins, ..Self::default() }
+    }
+
+    /// Returns the places of files in an exported folder.
+    pub fn of_files(files: &[&File]) -> Self {
+        let read = |path: &str| {
+            let at = files.iter().find(|file| file.relative == path)?;
+            (at.content.size() <= MAX_MANIFEST).then(|| at.content.bytes().ok().map(|bytes| bytes.into_owned()))?
+        };
+        let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
+        paths.sort_unstable();
+        Self::of_export(paths.into_iter(), &read)
     }
 
     /// Returns the places of files at `paths` in a folder called `name`. `is_named` means that the user named that folder.
     pub fn of_folder<'p>(
         paths: impl Iterator<Item = &'p str> + Clone,
         kind: Option<Kind>,
-        name: &str,
-        is_named: bool,
+        (name, is_named): (&str, bool),
+        read: ReadFile<'_>,
     ) -> Self {
-        let mut folders = Folders::of(paths);
+        let plugins = Plugins::read(paths.clone(), read);
+        let mut folders = Folders::of(paths.clone(), &plugins, read);
         let mut prefix = String::new();
         if kind == Some(Kind::Skill) || (is_named && folders.is_one_skill()) {
             prefix = format!("{name}/");
             folders = Folders::one_skill(name);
         }
-        Self { folders, kind, name: name.to_owned(), prefix }
+        Self { folders, plugins, kind, name: name.to_owned(), prefix }
+    }
+
+    /// Returns the name of the skill in a folder, if its SKILL.md has a valid one: agents call a skill at the top of a
+    /// repository by it, because the name of a clone's folder is arbitrary.
+    pub fn name_of_root(read: ReadFile<'_>) -> Option<String> {
+        let name = read(MAIN).and_then(|text| destination::name_in(&text))?;
+        let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        (name.len() <= 64 && !name.starts_with('-') && name.bytes().all(is_letter)).then_some(name)
+    }
+
+    /// Returns notes about manifests of plugins.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.plugins.notes)
     }
 
     /// Returns the prefix of all paths: the skill's name if the root as a whole is a skill, otherwise an empty text.
@@ -83,6 +114,9 @@ impl Places {
         if let Some(kind) = self.kind {
             return Ok(self.as_kind(kind, relative));
         }
+        if let Some(found) = self.plugins.of(relative) {
+            return found;
+        }
         if let Some(folder) = self.folders.skill(relative) {
             return Ok(self.skill(folder, relative));
         }
@@ -98,19 +132,20 @@ impl Places {
         let inside = plugin.and_then(|plugin| below(relative, plugin));
         let in_plugin =
             |folder: &[&str]| inside.is_some_and(|rest| rest.starts_with(&format!("{}/", folder.join("/"))));
+        if let Some((kind, agent, file)) = self.plugins.kept(relative) {
+            return Ok(Destination::kept(kind, agent, relative, file));
+        }
         if let Some((kind, agent)) = agents::for_agent(&parts, in_plugin) {
-            let is_own = parts.len() == 1 || agents::is_folder(parts[0]);
-            let for_agent = Some(ForAgent { kind, is_own });
-            return Ok(Destination {
-                for_agent,
-                agent: Some(agent),
-                ..Destination::plain(Role::Kept, parts[parts.len() - 1].to_owned())
-            });
+            let file = if inside == Some(PLUGINS_SERVERS) { PluginFile::Vendor } else { PluginFile::No };
+            return Ok(Destination::kept(kind, agent, relative, file));
         }
         if let Some(found) = instructions(&parts).or_else(|| by_ending(&parts, inside)) {
             return Ok(found);
         }
-        if let Some(found) = inside.and_then(in_plugins_folder).or_else(|| in_roots_folder(relative)) {
+        let reads = |plugin: &str, path: &str| self.plugins.reads(plugin, path.split('/').next().unwrap_or_default());
+        let inside = inside.filter(|rest| reads(plugin.unwrap_or_default(), rest));
+        let of_root = || in_roots_folder(relative).filter(|_| reads("", relative));
+        if let Some(found) = inside.and_then(in_plugins_folder).or_else(of_root) {
             return Ok(found);
         }
         let folders = &parts[..parts.len() - 1];
@@ -122,6 +157,11 @@ impl Places {
             return Err(Reason::Hidden);
         }
         Ok(Destination::plain(Role::File, relative.to_owned()))
+    }
+
+    /// Like [`Places::of`], for a file whose content is known.
+    pub fn of_file(&self, file: &File) -> Result<Destination, Reason> {
+        self.of(&file.relative).map(|to| to.named_by(file))
     }
 
     /// Returns whether an import of the whole folder would enter all folders above the file at `relative`.
@@ -166,7 +206,7 @@ impl Places {
                 };
                 Destination { form, agent, ..Destination::plain(Role::Instructions, relative.to_owned()) }
             }
-            Kind::Subagent => Destination::plain(Role::Subagent, stem(SUBAGENTS)),
+            Kind::Subagent => Destination { front_name: true, ..Destination::plain(Role::Subagent, stem(SUBAGENTS)) },
             Kind::Resource => Destination::plain(Role::File, relative.to_owned()),
         }
     }
@@ -222,6 +262,9 @@ impl Places {
         Some(Destination { agent, ..found })
     }
 }
+
+/// The file in a plugin with its MCP servers.
+const PLUGINS_SERVERS: &str = ".mcp.json";
 
 /// The endings of subagents' files, longer ones first because a shorter one also matches.
 const SUBAGENTS: &[&str] = &[".agent.md", ".chatmode.md", ".md", ".toml"];
@@ -287,7 +330,8 @@ mod tests {
     use crate::item::name;
 
     fn of(paths: &[&str]) -> Vec<Result<Destination, Reason>> {
-        let places = Places { folders: Folders::of(paths.iter().copied()), ..Places::default() };
+        let folders = Folders::of(paths.iter().copied(), &Plugins::default(), &|_| None);
+        let places = Places { folders, ..Places::default() };
         paths.iter().map(|path| places.of(path)).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::import::plugins::servers::with_one_spelling;
 use crate::item::{manifest, name, name::letters, server::Server};
 use mcpkg_agents::agents;
 use mcpkg_store::servers::{Definition, Part, Text, Transport};
@@ -108,43 +109,30 @@ pub fn without_inputs(server: &Server) -> Server {
     server
 }
 
-/// The files in a plugin's folder that list its servers, each for other agents.
-const OF_PLUGINS: [&str; 3] = [".mcp.json", "mcp.json", "gemini-extension.json"];
-
-/// Returns whether two servers of one name are one, in the files of a plugin for several agents. The files differ in what they
-/// can express, so only the program and the address are compared.
+/// Returns whether two servers are one in the files of a plugin for several agents, such as `.mcp.json` and `mcp.json`. The files
+/// differ in what they can express, so only the program and the address are compared.
 fn is_of_one_plugin(server: &Server, other: &Server) -> bool {
     let place = |server: &Server| {
         let path = server.origin.path.as_deref()?;
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
-        OF_PLUGINS.contains(&file).then(|| (folder.to_owned(), file.to_owned()))
+        let folder = folder.strip_suffix(".claude-plugin").or(folder.strip_suffix(".codex-plugin")).unwrap_or(folder);
+        Some((folder.trim_end_matches('/').to_owned(), file.to_owned()))
     };
     let (Some((folder, file)), Some((other_folder, other_file))) = (place(server), place(other)) else { return false };
     folder == other_folder && file != other_file && starts(&server.definition) == starts(&other.definition)
 }
 
-/// Returns a server's transport, address and command line, with one spelling for the plugin's folder.
-fn starts(definition: &Definition) -> (Transport, Option<String>, Option<String>, Vec<String>) {
-    let spelled = |text: &Text| {
-        let mut spelled = String::new();
-        for part in text.parts() {
-            match part {
-                Part::Text(plain) => spelled.push_str(plain),
-                Part::Env { env, .. } => spelled.extend(["${", env, "}"]),
-                Part::Input { input: id } | Part::File { file: id } => spelled.push_str(id),
-            }
+/// Returns a server's transport, address, program and arguments. `./run` is one spelling of `${PLUGIN_ROOT}/run`.
+fn starts(definition: &Definition) -> (Transport, Option<Text>, Option<Text>, Vec<Text>) {
+    let Definition { transport, url, command, args, .. } = with_one_spelling(definition);
+    let in_plugin = |command: Text| match command.parts() {
+        [Part::Text(plain), rest @ ..] if plain.starts_with("${PLUGIN_ROOT}/") => {
+            let first = Part::Text(plain.replacen("${PLUGIN_ROOT}", ".", 1));
+            Text::new(std::iter::once(first).chain(rest.iter().cloned()))
         }
-        let root =
-            spelled.replace("${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}").replace("${extensionPath}", "${PLUGIN_ROOT}");
-        root.replace("${CLAUDE_PLUGIN_DATA}", "${PLUGIN_DATA}")
+        _ => command,
     };
-    let in_plugin = |command: String| match command.strip_prefix("${PLUGIN_ROOT}/") {
-        Some(below) => format!("./{below}"),
-        None => command,
-    };
-    let Definition { transport, url, command, args, .. } = definition;
-    let command = command.as_ref().map(spelled).map(in_plugin);
-    (*transport, url.as_ref().map(spelled), command, args.iter().map(spelled).collect())
+    (transport, url, command.map(in_plugin), args)
 }
 
 /// Returns whether writing `more` to a file of the agent of `less`, and reading it back, gives `less`.

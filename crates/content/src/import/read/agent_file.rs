@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::stray::{self, MAX_READ};
-use crate::import::paths::destination::{Destination, ForAgent};
+use crate::import::paths::destination::{Destination, ForAgent, PluginFile};
+use crate::import::plugins::servers;
 use crate::import::reason::{Note, Reason};
 use crate::item::{File, server::Server};
 use mcpkg_agents::agents;
@@ -33,7 +34,7 @@ type Outcome = Result<Result<AgentFile, (Reason, Note)>>;
 /// Reads a file in the same way as its agent.
 pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) -> Outcome {
     let agent = to.agent.unwrap_or_default();
-    let is_manifest = is.kind == Kind::Plugin && file.relative.ends_with(".json");
+    let is_manifest = is.kind == Kind::Plugin && file.relative.ends_with(".json") && is.plugin != PluginFile::Open;
     let malformed =
         |line: Option<usize>, why: &str| (Reason::Malformed, Note::of(file, line, format!("was skipped: {why}")));
     if !is_manifest && !matches!(is.kind, Kind::Servers | Kind::Settings) {
@@ -48,7 +49,8 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
     let at = |fault: Fault| malformed(fault.at.map(|(line, _)| line), &fault.what);
     let note = |text: String| Note::of(file, None, text);
     // If the text is unchanged, keep the reference to the file instead of a copy in memory.
-    let content = |after: String| if after == text { file.content.clone() } else { after.into_bytes().into() };
+    let original = text.clone();
+    let content = |after: String| if after == original { file.content.clone() } else { after.into_bytes().into() };
     if is.kind == Kind::Settings {
         if stray::holds_values(file, secrets)? {
             return Ok(Err(stray::left_out(file)));
@@ -62,32 +64,73 @@ pub fn read(file: &File, to: &Destination, is: ForAgent, secrets: &mut Secrets) 
         }));
     }
     let Some(dialect) = agents::dialect_of(agent) else { return whole(file, is.kind, secrets) };
-    let dialect = if is_manifest { dialect.in_manifest() } else { *dialect };
+    let dialect = if is_manifest || is.plugin == PluginFile::Vendor { dialect.in_manifest() } else { *dialect };
     if is_manifest && !holds_servers(&dialect, &text) {
         return whole(file, is.kind, secrets);
     }
-    let Intake { servers: entries, text: after, notes } = match dialect.take_in(&text, secrets) {
+    let mut notes = Vec::new();
+    let mut text = text;
+    if is.plugin == PluginFile::Open {
+        match valid_servers(&dialect, &text) {
+            Ok((valid, skipped)) => {
+                text = valid;
+                notes.extend(skipped.into_iter().map(note));
+            }
+            Err(why) => return Ok(Err(malformed(None, &why))),
+        }
+    }
+    let Intake { servers: entries, text: after, notes: more } = match take_in(&dialect, &text, is.plugin, secrets) {
         Ok(taken) => taken,
         Err(fault) => return Ok(Err(at(fault))),
     };
-    let mut notes: Vec<Note> = notes.into_iter().map(note).collect();
+    notes.extend(more.into_iter().map(note));
     let mut servers = Vec::new();
     for (entry, read) in entries {
-        let enabled = read.enabled && is.is_own && !is_manifest;
+        let is_in_plugin = is_manifest || is.plugin != PluginFile::No;
+        let needs_plugin = servers::needs_plugin(&read.definition, is_in_plugin);
+        let enabled = read.enabled && is.is_own && !is_manifest && is.plugin != PluginFile::Open && !needs_plugin;
         if read.enabled && !enabled {
-            let why = match is_manifest {
-                true => "it belongs to a plugin",
-                false => "no agent reads this file at the root of a project",
+            let why = match (needs_plugin, is_in_plugin) {
+                (true, _) => {
+                    "it needs the plugin's folder, which is known only to an agent that has the plugin installed"
+                }
+                (false, true) => "it belongs to a plugin",
+                (false, false) => "no agent reads this file at the root of a project",
             };
-            notes.push(note(format!(
-                "lists MCP server '{entry}', which stays disabled because {why}; to enable it, use `mcpkg mcp set`"
-            )));
+            let next = if needs_plugin { "" } else { "; to enable it, use `mcpkg mcp set`" };
+            notes.push(note(format!("lists MCP server '{entry}', which stays disabled because {why}{next}")));
         }
         let origin =
             Origin { agent: Some(agent.to_owned()), path: Some(file.relative.clone()), entry: Some(entry.clone()) };
         servers.push(Server { name: entry, definition: read.definition, origin, enabled });
     }
     Ok(Ok(AgentFile { kind: is.kind, content: content(after), servers, notes }))
+}
+
+/// Checks the `mcp.json` of an Agent Plugin. Returns its text without the servers that agents skip, and notes about them.
+fn valid_servers(dialect: &Dialect, text: &str) -> Result<(String, Vec<String>), String> {
+    let (mut valid, mut notes) = (text.to_owned(), Vec::new());
+    for (name, why) in servers::check(text)? {
+        valid = dialect.document.remove(&valid, &name, false).map_err(|fault| fault.what)?;
+        notes.push(format!("lists MCP server '{}', which agents skip: it {why}", name.escape_debug()));
+    }
+    Ok((valid, notes))
+}
+
+/// Reads the MCP servers of a file. In a plugin, they may be at the top of the file.
+fn take_in(dialect: &Dialect, text: &str, plugin: PluginFile, secrets: &mut Secrets) -> Result<Intake, Fault> {
+    const OPENED: &str = "{\"mcpServers\":";
+    let has_key = |value: &Value| value.get(dialect.document.key()).is_some();
+    if plugin != PluginFile::Vendor
+        || dialect.document.value(text).is_ok_and(|value| has_key(&value) || !value.is_object())
+    {
+        return dialect.take_in(text, secrets);
+    }
+    let mut taken = dialect.take_in(&format!("{OPENED}{text}}}"), secrets)?;
+    let inner = taken.text.strip_prefix(OPENED).and_then(|rest| rest.strip_suffix('}'));
+    // If the file had to be written again, it keeps the usual key.
+    taken.text = inner.map_or_else(|| taken.text.clone(), str::to_owned);
+    Ok(taken)
 }
 
 /// Stores a file unchanged, unless it contains MCP servers with values in a place where its agent does not read servers.

@@ -17,6 +17,7 @@ use crate::answer;
 use crate::argument;
 use crate::item::{self, Entry, File, What, server::Server};
 use agent_file::AgentFile;
+use mcpkg_agents::agents::client_of;
 use mcpkg_agents::commands::{self, toml_file};
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_agents::template;
@@ -108,7 +109,12 @@ pub fn read<'f>(
     }
     // A command that asks for its arguments in words does not contain their names. Read it last, so that it becomes a
     // duplicate of the command that does contain them.
-    others.sort_by_key(|(_, to)| to.role == Role::Prompt && agents::asks_in_words(to.agent));
+    // Files in one client's folder of a plugin are for that client alone, so they are read last: of two equal files, the one
+    // for all agents is the original.
+    others.sort_by_key(|(file, to)| {
+        let asks = to.role == Role::Prompt && agents::asks_in_words(to.agent);
+        (asks, client_of(&file.relative).is_some())
+    });
     let (before, new): (Vec<_>, Vec<_>) = others.into_iter().partition(|(file, _)| is_first(file));
     for (file, to) in before.into_iter().chain(new) {
         let draft = Draft::read(file, to, &mut secrets).map_err(|error| naming(&file.relative, error))?;

@@ -8,6 +8,7 @@ use super::text::{MAX_DESCRIBED, front_matter};
 use crate::answer;
 use crate::import::paths::agents::{self, Role};
 use crate::import::paths::destination::{Destination, InSkill};
+use crate::import::paths::folders::LOWER_MAIN;
 use crate::import::reason::{Note, naming};
 use crate::item::File;
 use crate::skills::MAIN;
@@ -52,7 +53,11 @@ impl<'f> Skill<'f> {
     ) -> Result<Self> {
         let below = if folder.folder.is_empty() { String::new() } else { format!("{}/", folder.folder) };
         let path_of = |file: &File| file.relative.strip_prefix(&below).unwrap_or(&file.relative).to_owned();
-        let main = format!("{below}{MAIN}");
+        let mut main = format!("{below}{MAIN}");
+        let lower = format!("{below}{LOWER_MAIN}");
+        if files.iter().any(|file| file.relative == lower) && !files.iter().any(|file| file.relative == main) {
+            main = lower;
+        }
         let read_main = match files.iter().find(|file| file.relative == main) {
             Some(file) if is_described(file) => Some(Main::read(&answer::text(file.content.bytes()?.into_owned())?)),
             _ => None,
@@ -60,7 +65,7 @@ impl<'f> Skill<'f> {
         let is_manual = read_main.as_ref().is_some_and(|main| main.manual);
         let mut skill = Self { to, folder, main, files: Vec::new(), policy: None };
         for file in files {
-            let path = path_of(file);
+            let path = if file.relative == skill.main { MAIN.to_owned() } else { path_of(file) };
             let is_policy = is_manual
                 && path == OPENAI_YAML
                 && file.content.size() == MANUAL_YAML.len() as u64
@@ -105,6 +110,12 @@ impl<'f> SkillFile<'f> {
         if has_front_matter && !read.is_stray {
             let text = answer::text(file.content.bytes()?.into_owned())?;
             read.description = front_matter(file, &text, &mut read.notes).description;
+            if read.path == MAIN && file.relative.ends_with(LOWER_MAIN) {
+                let note = format!(
+                    "is called {LOWER_MAIN}, which agents find only where case does not matter; a deploy writes {MAIN}"
+                );
+                read.notes.push(Note::of(file, None, note));
+            }
             let notes = notes(folder, &read.path, &text, main).into_iter();
             read.notes.extend(notes.map(|(line, note)| Note::of(file, line, note)));
         }

@@ -6,6 +6,8 @@ mod given;
 mod hostile;
 mod large;
 mod layouts;
+mod open_plugins;
+mod plugins;
 mod round_trip;
 mod trees;
 
