@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use mcpkg_base::clock::Clock;
 use mcpkg_console::place::Place;
-use mcpkg_console::{action, document, palette};
+use mcpkg_console::{Part, action, document, palette};
 use mcpkg_core::op::Context;
 use mcpkg_store::Store;
 use mcpkg_store::projects::Selection;
@@ -26,6 +26,7 @@ use crate::{Effort, http, workflows};
 
 const FRAME: &str = "console: first frame, against `mcpkg prompt list` as a process";
 const LONG: &str = "console: a key in a project of many items, against one of a thousand";
+const OPEN: &str = "console: opening the content of a project of many items, against one of a thousand";
 const REST: &str = "console: bytes drawn while nothing happens";
 const CPU: &str = "console: CPU time while nothing happens";
 const COMMIT: &str = "console: commit in another process to the screen, against a server's notification";
@@ -37,7 +38,7 @@ const QUIET: Duration = Duration::from_millis(300);
 
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     in_this_process(data, effort, table);
-    if ![FRAME, LONG, REST, CPU, COMMIT].iter().any(|row| table.wants(row)) {
+    if ![FRAME, OPEN, LONG, REST, CPU, COMMIT].iter().any(|row| table.wants(row)) {
         return;
     }
     if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
@@ -56,6 +57,11 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
             [first_frame(&data.usual()), at_a_terminal(mcpkg(&data.usual()).args(["prompt", "list", "--no-pager"]))]
         });
         table.push(times(FRAME, ours, reference, 4.0));
+    }
+    if table.wants(OPEN) {
+        let open = |rows: usize| Terminal::opening(&data.large(rows), "row-");
+        let [ours, reference] = in_turn(effort.samples(10) * effort.rounds, || [open(effort.rows), open(1_000)]);
+        table.push(times(OPEN, ours, reference, 1.5));
     }
     if table.wants(LONG) {
         let mut many = Terminal::with_content(&data.large(effort.rows), "row-");
@@ -99,7 +105,7 @@ fn in_this_process(data: &Data, effort: &Effort, table: &mut Table) {
             table.push(Row { what: what.to_owned(), ours, off: None, reference, bar: Bar::Times(bar) });
         }
     };
-    let rows = match mcpkg_console::load(&Place::Palette, &context, 0).expect("the palette").body {
+    let rows = match mcpkg_console::load(&Place::Palette, &context, &Part::default()).expect("the palette").body {
         mcpkg_console::screen::Body::List(list) => list.rows,
         other => panic!("the palette is a list and not {other:?}"),
     };
@@ -206,6 +212,17 @@ impl Terminal {
         terminal.until(item);
         terminal.settle();
         terminal
+    }
+
+    /// Returns the time from the key that opens the content to an item of it.
+    fn opening(database: &Path, item: &str) -> Duration {
+        let mut terminal = Self::start(mcpkg(database).arg("console"));
+        terminal.until("palette");
+        terminal.settle();
+        let start = Instant::now();
+        terminal.keys("3");
+        terminal.until(item);
+        start.elapsed()
     }
 
     fn keys(&mut self, keys: &str) {

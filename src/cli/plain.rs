@@ -9,7 +9,7 @@ use super::output::Output;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::place::{Place, ROOTS};
 use mcpkg_console::screen::{Body, Line, List, Row};
-use mcpkg_console::{Action, Does, Invocation, Screen, load, reply};
+use mcpkg_console::{Action, Does, Invocation, Part, Screen, load, reply};
 use mcpkg_core::op::{Body as Told, Context};
 
 /// The number of rows that a list prints at once.
@@ -25,14 +25,14 @@ pub(super) struct Plain<'a> {
 /// A place on the stack, and the user's position in it.
 struct Level {
     place: Place,
-    view: usize,
+    part: Part,
     /// The first row to print.
     first: usize,
 }
 
 impl Level {
     fn new(place: Place) -> Self {
-        Self { place, view: 0, first: 0 }
+        Self { place, part: Part::default(), first: 0 }
     }
 }
 
@@ -42,7 +42,7 @@ impl Plain<'_> {
         let mut stack = vec![Level::new(Place::Inbox)];
         loop {
             let level = &stack[stack.len() - 1];
-            let screen = load(&level.place, &self.context, level.view);
+            let screen = load(&level.place, &self.context, &level.part);
             match &screen {
                 Ok(screen) => self.show(screen, level.first)?,
                 Err(error) => self.lines(&reply::error(error))?,
@@ -98,7 +98,7 @@ impl Plain<'_> {
                 return Ok(Next::Stay);
             }
             "v" if !screen.views.is_empty() => {
-                stack[top].view = (stack[top].view + 1) % screen.views.len();
+                stack[top].part.view = (stack[top].part.view + 1) % screen.views.len();
                 return Ok(Next::Show);
             }
             _ => {}
@@ -106,8 +106,11 @@ impl Plain<'_> {
         if let Ok(number) = word.parse::<usize>() {
             let row = row(screen, number)?;
             if let Some(answer) = row.actions.iter().find(|action| action.key == '\n') {
+                let is_more = row.is_more();
                 let next = self.act(answer, stack)?;
-                stack.pop();
+                if !is_more {
+                    stack.pop();
+                }
                 return Ok(next);
             }
             let Some(look) = row.look.clone() else { return Ok(Next::Stay) };
@@ -141,6 +144,10 @@ impl Plain<'_> {
             Does::Replace(place) => {
                 stack.pop();
                 stack.push(Level::new(place.clone()));
+            }
+            Does::More => {
+                let top = stack.len() - 1;
+                stack[top].part.grow();
             }
             Does::Note => {
                 self.output.print("Add a note by the command: `mcpkg consent deny ID --note TEXT`.\n")?;

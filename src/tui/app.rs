@@ -9,9 +9,10 @@ use std::time::Instant;
 use mcpkg_base::error::Error;
 use mcpkg_console::place::{Place, ROOTS, Text};
 use mcpkg_console::screen::{Body, Tone};
-use mcpkg_console::{Does, Invocation, Screen, reply};
+use mcpkg_console::{Does, Invocation, Part, Screen, reply};
 use mcpkg_core::op::{Domains, Reply};
 
+use super::editing::UNSAVED;
 use super::level::{Level, Shown};
 use super::message::{Message, Question, Task, Ticket, failed};
 use super::question::Asking;
@@ -144,6 +145,7 @@ impl App {
             Message::Progress(text) => self.message = Some((Tone::Plain, text)),
             Message::Reported(invocation, reply, now) => self.reported(&invocation, &reply, now, &mut tasks),
             Message::Done(invocation, result) => self.done(&invocation, result.as_deref(), &mut tasks),
+            Message::Copied(command, is_copied) => self.copied(&command, is_copied),
             Message::Edited(version, result) => self.worked(version, result, &mut tasks),
             Message::Reviewed(result) => {
                 match result {
@@ -183,6 +185,7 @@ impl App {
     /// Switches to the stack of a root. If the root is already the current one, closes all screens but its first.
     pub fn go(&mut self, root: usize, tasks: &mut Vec<Task>) {
         match root == self.root {
+            true if self.stacks[root].iter().any(Level::is_unsaved) => return self.say(Tone::Warning, UNSAVED),
             true => {
                 self.stacks[root].drain(1..).collect::<Vec<_>>().into_iter().for_each(|level| self.put_aside(level))
             }
@@ -218,11 +221,33 @@ impl App {
         if !level.place.is_live() && level.shown.screen().is_some() {
             return;
         }
+        self.fetch(tasks);
+    }
+
+    fn fetch(&mut self, tasks: &mut Vec<Task>) {
         let generation = self.next();
         let level = self.level_mut();
         level.wanted = generation;
-        tasks.push(Task::Load(Ticket { generation, place: level.place.clone(), view: level.view }));
+        tasks.push(Task::Load(Ticket { generation, place: level.place.clone(), part: level.part.clone() }));
         self.look(tasks);
+    }
+
+    /// Loads more rows of the list, unless that is being done.
+    pub fn more(&mut self, tasks: &mut Vec<Task>) {
+        let level = self.level_mut();
+        if level.part == level.loaded {
+            level.part.grow();
+            self.fetch(tasks);
+        }
+    }
+
+    /// Searches the database for the words of the filter, if not all rows are loaded.
+    pub fn search_database(&mut self, tasks: &mut Vec<Task>) {
+        let level = self.level_mut();
+        if level.is_searched() && level.part.words != level.filter {
+            level.part.words.clone_from(&level.filter);
+            self.fetch(tasks);
+        }
     }
 
     /// Loads the preview of the selected row, unless it is loaded already.
@@ -237,7 +262,7 @@ impl App {
         level.preview = Shown::Loading;
         if let Some(place) = look {
             level.wanted_preview = generation;
-            tasks.push(Task::Load(Ticket { generation, place, view: 0 }));
+            tasks.push(Task::Load(Ticket { generation, place, part: Part::default() }));
         }
         if matches!(level.shown.screen(), Some(Screen { body: Body::List(_), .. })) {
             level.scroll = 0;
@@ -253,7 +278,7 @@ impl App {
             if let Some(place) = previewed {
                 let generation = self.next();
                 self.level_mut().wanted_preview = generation;
-                tasks.push(Task::Load(Ticket { generation, place, view: 0 }));
+                tasks.push(Task::Load(Ticket { generation, place, part: Part::default() }));
             }
         }
         if self.level().place != Place::Inbox {
@@ -264,8 +289,9 @@ impl App {
     /// Loads the inbox, since the header shows the number of its items on every screen.
     fn load_inbox(&mut self, tasks: &mut Vec<Task>) {
         let generation = self.next();
-        self.stacks[0][0].wanted = generation;
-        tasks.push(Task::Load(Ticket { generation, place: Place::Inbox, view: 0 }));
+        let inbox = &mut self.stacks[0][0];
+        inbox.wanted = generation;
+        tasks.push(Task::Load(Ticket { generation, place: Place::Inbox, part: inbox.part.clone() }));
     }
 
     fn next(&mut self) -> u64 {
@@ -286,7 +312,14 @@ impl App {
         for level in levels {
             if level.wanted == ticket.generation {
                 match screen {
-                    Ok(screen) => tasks.extend(level.take(screen)),
+                    Ok(screen) => {
+                        if !ticket.part.words.is_empty() && level.loaded.words != ticket.part.words {
+                            // The first row is the best hit of a search.
+                            level.selected.clear();
+                        }
+                        level.loaded = ticket.part.clone();
+                        tasks.extend(level.take(screen));
+                    }
                     Err(_) if is_lost && level.shown.screen().is_some() => {}
                     Err(error) => level.shown = Shown::Failed(reply::error(&error)),
                 }
@@ -403,6 +436,7 @@ impl App {
                 self.level_mut().place = place;
                 self.load(tasks);
             }
+            Does::More => self.more(tasks),
             Does::Note => self.typing = Typing::Note,
             Does::Review(digest) => tasks.push(Task::Review(digest)),
         }

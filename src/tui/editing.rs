@@ -13,6 +13,9 @@ use super::editor::{Editor, Half, Lower, Picking};
 use super::keys::is_control;
 use super::message::{Task, Work};
 
+/// The message for a key that would leave an editor with unsaved text.
+pub(super) const UNSAVED: &str = "The text is not saved: s saves it, D throws it away";
+
 const READ_ONLY: &str = "read-only: the console was started with --read-only";
 
 impl App {
@@ -24,18 +27,25 @@ impl App {
     pub(super) fn editor_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
         let (page, is_read_only) = (isize::try_from(self.page.max(1)).unwrap_or(1), self.is_read_only);
         let Some(editor) = self.open_editor() else { return false };
-        if matches!(editor.lower, Lower::Difference(_) | Lower::Meanwhile(_)) && scrolled(editor, key, page) {
+        let scrolls = matches!(editor.lower, Lower::Difference(_) | Lower::Lost(_) | Lower::Meanwhile(_));
+        if scrolls && scrolled(editor, key, page) {
             return true;
         }
         match &editor.lower {
             Lower::Picker(_) => return self.picker_key(key, tasks),
             Lower::Difference(_) => {
-                if key.code == KeyCode::Char('y') {
-                    self.save(tasks);
-                    return true;
+                match key.code == KeyCode::Char('y') {
+                    true => self.save(tasks),
+                    false => editor.lower = Lower::Findings,
                 }
+                return true;
+            }
+            Lower::Lost(_) => {
                 editor.lower = Lower::Findings;
-                return key.code == KeyCode::Esc;
+                if key.code == KeyCode::Char('y') {
+                    self.back(tasks);
+                }
+                return true;
             }
             Lower::Meanwhile(versions) if key.code == KeyCode::Char('a') => {
                 let merged = versions.merged(&editor.text());
@@ -51,7 +61,8 @@ impl App {
             }
             _ => {}
         }
-        let is_edit = matches!(key.code, KeyCode::Char('e' | 'f' | '+' | ' ' | 'u') | KeyCode::Enter | KeyCode::F(4));
+        let is_edit =
+            matches!(key.code, KeyCode::Char('e' | 'E' | 'f' | '+' | ' ' | 'u') | KeyCode::Enter | KeyCode::F(4));
         if is_edit && is_read_only {
             self.say(Tone::Warning, READ_ONLY);
             return true;
@@ -59,6 +70,9 @@ impl App {
         match key.code {
             KeyCode::Char('v') | KeyCode::F(2) | KeyCode::Tab | KeyCode::BackTab => self.other_half(),
             KeyCode::Char('e') => self.edit_row(),
+            KeyCode::Char('E') => {
+                tasks.push(Task::EditOnTerminal(editor.version(), editor.document.name.clone(), editor.text()));
+            }
             KeyCode::Enter | KeyCode::F(6) => self.pick_row(tasks),
             KeyCode::Char(' ') => self.in_or_out(tasks),
             KeyCode::Char('+') => self.search("/steps/-", tasks),
@@ -81,9 +95,9 @@ impl App {
             KeyCode::Char('l') | KeyCode::Right => editor.moved(CursorMove::Forward),
             KeyCode::Esc if editor.lower != Lower::Findings => editor.lower = Lower::Findings,
             KeyCode::Esc | KeyCode::Char('q') if editor.is_changed() => {
-                self.say(Tone::Warning, "The text is not saved: s saves it, D throws it away");
+                self.say(Tone::Warning, UNSAVED);
             }
-            KeyCode::Char('D') => self.back(tasks),
+            KeyCode::Char('D') => self.throw_away(tasks),
             KeyCode::Char('@') => {
                 if let Some(panel) = ask::about(&self.level().place) {
                     self.open(panel, tasks);
@@ -92,6 +106,18 @@ impl App {
             _ => return false,
         }
         true
+    }
+
+    /// Closes the editor. If its text is not saved, first shows what is lost, and `y` closes it.
+    fn throw_away(&mut self, tasks: &mut Vec<Task>) {
+        let Some(editor) = self.open_editor() else { return };
+        if !editor.is_changed() {
+            return self.back(tasks);
+        }
+        editor.lower = Lower::Lost(mcpkg_console::editor::lost(&editor.document, &editor.text()));
+        editor.scroll = 0;
+        let question = format!("Throw away the changes of {}?   y yes, other keys no", editor.document.name);
+        self.say(Tone::Warning, &question);
     }
 
     /// Switches between the text and the form.
@@ -226,7 +252,7 @@ impl App {
             KeyCode::Esc => editor.lower = Lower::Findings,
             _ => {
                 editor.lower = Lower::Findings;
-                return false;
+                return self.editor_key(key, tasks);
             }
         }
         true

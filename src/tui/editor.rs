@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_console::document::{Document, Versions};
 use mcpkg_console::fields::{Field, Fields};
 use mcpkg_console::finding::Finding;
@@ -21,6 +22,8 @@ pub enum Lower {
     Picker(Box<Picking>),
     /// The diff that saving would make. `y` saves.
     Difference(Vec<Line>),
+    /// What is lost if the changes are thrown away. `y` does it.
+    Lost(Vec<Line>),
     /// What somebody else saved in the meantime.
     Meanwhile(Box<Versions>),
 }
@@ -217,7 +220,7 @@ impl Editor {
     fn edited(&mut self) {
         self.edits += 1;
         self.is_checked = false;
-        if matches!(self.lower, Lower::Difference(_)) {
+        if matches!(self.lower, Lower::Difference(_) | Lower::Lost(_)) {
             self.lower = Lower::Findings;
         }
         self.follow();
@@ -354,6 +357,12 @@ impl Editor {
         let errors = self.findings.iter().filter(|finding| finding.is_error).count();
         (errors, self.findings.len() - errors)
     }
+}
+
+/// Returns a text as `$EDITOR` leaves it.
+pub fn rewritten(name: &str, text: &str) -> Result<String> {
+    let (_, edited) = mcpkg_base::editor::edit(name, "yaml", text, "set EDITOR, or type the text here with `e`")?;
+    String::from_utf8(edited).map_err(|_| Error::new(Code::InvalidArgument, "The edited text is not valid UTF-8"))
 }
 
 /// Makes a buffer of a text, without its last line end.

@@ -9,6 +9,7 @@ use mcpkg_console::{Does, Invocation};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{App, Typing};
+use super::level::{Level, Shown};
 use super::message::Task;
 
 impl App {
@@ -155,6 +156,7 @@ impl App {
             let first = level.rows().into_iter().find(|row| !row.is_heading).map(|row| row.id.clone());
             level.selected = first.unwrap_or_default();
         }
+        self.search_database(tasks);
         self.look(tasks);
     }
 
@@ -216,6 +218,7 @@ impl App {
                 let level = self.level_mut();
                 if !level.filter.is_empty() && level.place != Place::Palette {
                     level.filter.clear();
+                    self.search_database(tasks);
                 } else if level.in_preview {
                     level.in_preview = false;
                 } else {
@@ -255,7 +258,7 @@ impl App {
                 let views = self.level().shown.screen().map_or(0, |screen| screen.views.len());
                 if views > 0 {
                     let level = self.level_mut();
-                    level.view = (level.view + 1) % views;
+                    level.part.view = (level.part.view + 1) % views;
                     self.load(tasks);
                 }
             }
@@ -286,10 +289,15 @@ impl App {
         true
     }
 
-    /// Sets the selected field to its next value.
+    /// Sets the selected field to its next value, or starts typing if any value is allowed.
     pub(super) fn choose(&mut self) {
         let at = self.level().field;
         let Some(field) = self.form().and_then(|form| form.fields.get_mut(at)) else { return };
+        if field.values.is_empty() && !field.is_flag {
+            // Any value is allowed, so there is no next one.
+            self.typing = Typing::Field;
+            return;
+        }
         let next = field.values.iter().position(|value| *value == field.value).map_or(0, |now| now + 1);
         // After its last value, a field is empty.
         field.value = match field.is_flag {
@@ -333,7 +341,12 @@ impl App {
         let level = self.level_mut();
         let is_list = matches!(level.shown.screen(), Some(Screen { body: Body::List(_), .. }));
         match is_list && !level.in_preview {
-            true => level.step(by),
+            true => {
+                level.step(by);
+                if by > 0 && level.is_near_more(page) {
+                    self.more(tasks);
+                }
+            }
             false => {
                 let last = match level.shown_diff() {
                     // The cursor goes to the last row, and the screen follows it.
@@ -356,18 +369,28 @@ impl App {
             Some(form) => Some(form.invocation()),
             None => self.level().actions().iter().find_map(|action| match &action.does {
                 Does::Call(invocation) => Some((**invocation).clone()),
-                Does::Open(_) | Does::Replace(_) | Does::Note | Does::Review(_) => None,
+                Does::Open(_) | Does::Replace(_) | Does::More | Does::Note | Does::Review(_) => None,
             }),
         };
         if let Some(command) = command.as_ref().map(Invocation::command) {
-            self.say(Tone::Plain, &format!("Copied: {command}"));
             tasks.push(Task::Copy(command));
         }
     }
 
+    /// Says that a command was copied or, if it is too long for the clipboard, shows it.
+    pub(super) fn copied(&mut self, command: &str, is_copied: bool) {
+        if is_copied {
+            return self.say(Tone::Plain, &format!("Copied: {command}"));
+        }
+        let mut level = Level::new(Place::Printed);
+        let lines = mcpkg_console::screen::quoted(command).collect();
+        level.shown = Shown::Screen(Box::new(Screen::text("The command", lines)));
+        self.stacks[self.root].push(level);
+        self.say(Tone::Warning, "Not copied: the command is too long for a terminal's clipboard");
+    }
+
     fn leave(&mut self, tasks: &mut Vec<Task>) {
-        let unsaved =
-            self.stacks.iter().flatten().filter_map(|level| level.editor.as_ref()).any(|editor| editor.is_changed());
+        let unsaved = self.stacks.iter().flatten().any(Level::is_unsaved);
         let warning = match (unsaved, self.is_asking()) {
             _ if self.is_leaving => None,
             (true, _) => Some("There is unsaved text. Press Ctrl-C again to throw it away, esc to stay"),

@@ -4,7 +4,7 @@ use mcpkg_console::diff::{self, Diff};
 use mcpkg_console::form::Form;
 use mcpkg_console::palette;
 use mcpkg_console::screen::{Body, Line, Row};
-use mcpkg_console::{Action, Does, Invocation, Place, Screen};
+use mcpkg_console::{Action, Does, Invocation, Part, Place, Screen};
 use tokio_util::sync::CancellationToken;
 
 use super::editor::Editor;
@@ -36,7 +36,10 @@ pub struct Asked {
 
 pub struct Level {
     pub place: Place,
-    pub view: usize,
+    /// The part of the place to show.
+    pub part: Part,
+    /// The part that `shown` has; `part` is still loading if it differs.
+    pub loaded: Part,
     pub shown: Shown,
     pub preview: Shown,
     /// The place that `preview` shows or is loading.
@@ -68,7 +71,8 @@ impl Level {
     pub fn new(place: Place) -> Self {
         Self {
             place,
-            view: 0,
+            part: Part::default(),
+            loaded: Part::default(),
             shown: Shown::Loading,
             preview: Shown::Loading,
             previewed: None,
@@ -114,8 +118,21 @@ impl Level {
         if self.place == Place::Palette {
             return palette::matching(&list.rows, &self.filter);
         }
-        let keep = |row: &&Row| self.filter.is_empty() || (!row.is_heading && row.matches(&self.filter));
+        // The rows that a search has found match in their own way, such as by a word of the text.
+        let is_whole = self.filter.is_empty() || !self.loaded.words.is_empty();
+        let keep = |row: &&Row| is_whole || (!row.is_heading && row.matches(&self.filter));
         list.rows.iter().filter(keep).collect()
+    }
+
+    /// Returns whether the filter is to be searched for in the database, because not all rows are loaded.
+    pub fn is_searched(&self) -> bool {
+        let Some(Screen { body: Body::List(list), .. }) = self.shown.screen() else { return false };
+        self.place.has_search() && (!self.loaded.words.is_empty() || list.rows.iter().any(Row::is_more))
+    }
+
+    /// Returns whether the selection is at most `page` rows above a row that loads more.
+    pub fn is_near_more(&self, page: usize) -> bool {
+        self.rows().iter().skip(self.position()).take(page + 1).any(|row| row.is_more())
     }
 
     pub fn selected_row(&self) -> Option<&Row> {
@@ -140,6 +157,11 @@ impl Level {
             None => 0,
         };
         self.selected = rows[chosen[next]].id.clone();
+    }
+
+    /// Returns whether the level is an editor whose text is not saved.
+    pub fn is_unsaved(&self) -> bool {
+        self.editor.as_ref().is_some_and(|editor| editor.is_changed())
     }
 
     pub fn form(&mut self) -> Option<&mut Form> {

@@ -10,7 +10,7 @@ use mcpkg_console::fields::Fields;
 use mcpkg_console::finding::Finding;
 use mcpkg_console::picker::{Picker, Spot};
 use mcpkg_console::screen::Line;
-use mcpkg_console::{Invocation, Place, Screen};
+use mcpkg_console::{Invocation, Part, Place, Screen};
 use mcpkg_core::op::Reply;
 use ratatui::crossterm::event::KeyEvent;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +39,8 @@ pub enum Message {
     Done(Invocation, Result<Box<Reply>>),
     /// The result of work on a version of an edited text.
     Edited(Version, Edited),
+    /// A text for the clipboard, and whether it was short enough for the terminal.
+    Copied(String, bool),
     /// The result of [`Task::Review`]: whether the diff is marked as reviewed now.
     Reviewed(Result<bool>),
     /// The console must end: the process got a signal, or the terminal is gone.
@@ -63,6 +65,8 @@ pub enum Edited {
     Picked(u64, Result<Picker>),
     /// What saving would change in meaning.
     Meant(Vec<Line>),
+    /// The text as `$EDITOR` left it.
+    Rewritten(Result<String>),
     /// The text that was to be saved, and the outcome.
     Saved(String, Saved),
 }
@@ -95,7 +99,7 @@ pub enum Work {
 pub struct Ticket {
     pub generation: u64,
     pub place: Place,
-    pub view: usize,
+    pub part: Part,
 }
 
 /// A question that a running operation asks. Dropping `answer` means no.
@@ -119,6 +123,8 @@ pub enum Task {
     Follow(Invocation, CancellationToken),
     /// Runs an operation that takes over the terminal, such as `prompt edit`.
     RunOnTerminal(Invocation),
+    /// Opens the text of an editor, with this name, in `$EDITOR`.
+    EditOnTerminal(Version, String, String),
     /// Checks a text and describes its form. With `true`, plans it too.
     Check(Version, String, bool),
     Work(Version, String, Work),

@@ -25,7 +25,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use app::App;
-use message::{Message, Task};
+use message::{Edited, Message, Task};
 use terminal::Terminal;
 use worker::Workers;
 
@@ -52,7 +52,14 @@ pub fn run(context: Context, options: &Options) -> Result<()> {
                 Task::Quit => return Ok(()),
                 Task::Redraw => terminal.refresh(app.has_mouse())?,
                 Task::Suspend => terminal.suspend()?,
-                Task::Copy(text) => terminal.copy(&text),
+                Task::Copy(text) => {
+                    let is_copied = terminal.copy(&text);
+                    let _ = sender.send(Message::Copied(text, is_copied));
+                }
+                Task::EditOnTerminal(version, name, text) => {
+                    let edited = terminal.aside(|| editor::rewritten(&name, &text))?;
+                    let _ = sender.send(Message::Edited(version, Edited::Rewritten(edited)));
+                }
                 Task::RunOnTerminal(invocation) => {
                     let done = terminal.aside(|| invocation.run(&workers.aside))?;
                     let _ = sender.send(Message::Done(invocation, done.map(Box::new)));

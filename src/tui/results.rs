@@ -46,6 +46,9 @@ impl App {
                 editor.wanted = None;
                 self.say(Tone::Warning, "The text changed in the meantime; the value was not set");
             }
+            // The terminal belonged to $EDITOR, so the text here is still the one that it got.
+            Edited::Rewritten(Ok(text)) => self.edited(|editor| editor.replace(&text), tasks),
+            Edited::Rewritten(Err(error)) => self.say(Tone::Bad, &failed(&error)),
             Edited::Picked(number, result) => self.picked(version, number, result, tasks),
             Edited::Checked(_) | Edited::Described(_) | Edited::Planned(_) | Edited::Meant(_) | Edited::Saved(..) => {}
         }

@@ -101,12 +101,11 @@ impl Terminal {
         self.aside(mcpkg_base::process::stop_self)
     }
 
-    /// Asks the terminal to put a text on the clipboard (OSC 52). Does nothing if the text is longer than [`COPIED`].
-    pub fn copy(&mut self, text: &str) {
+    /// Asks the terminal to put a text on the clipboard (OSC 52). Returns false if the text is longer than [`COPIED`].
+    pub fn copy(&mut self, text: &str) -> bool {
         let encoded = base64::engine::general_purpose::STANDARD.encode(text);
-        if encoded.len() <= COPIED {
-            let _ = write!(stdout(), "\x1b]52;c;{encoded}\x07").and_then(|()| stdout().flush());
-        }
+        let copies = || write!(stdout(), "\x1b]52;c;{encoded}\x07").and_then(|()| stdout().flush());
+        encoded.len() <= COPIED && copies().is_ok()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Threads that read the database and run operations, so that the console stays responsive.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,11 +48,12 @@ impl Workers {
         thread::spawn(move || look_around(&reader, &wanted, &found, &sender));
         let (reader, sender) = (quiet.clone(), messages.clone());
         thread::spawn(move || {
-            for ticket in tickets {
+            let mut waiting = VecDeque::new();
+            while let Some(ticket) = next(&tickets, &mut waiting) {
                 let screen = unless_panicked(|| match ticket.place {
                     // Items from the database appear at once, those of the survey when it has ended.
                     Place::Inbox => inbox::screen(&reader, known(&survey).as_ref()),
-                    _ => mcpkg_console::load(&ticket.place, &reader, ticket.view),
+                    _ => mcpkg_console::load(&ticket.place, &reader, &ticket.part),
                 });
                 let screen = screen.map(Box::new);
                 if sender.send(Message::Loaded(ticket, screen)).is_err() {
@@ -129,13 +131,33 @@ impl Workers {
             Task::Review(digest) => {
                 self.spawn(move |context, _| Message::Reviewed(reviewed::toggle(context, &digest)));
             }
-            Task::RunOnTerminal(_) | Task::Copy(_) | Task::Suspend | Task::Redraw | Task::Quit => {}
+            Task::RunOnTerminal(_)
+            | Task::EditOnTerminal(..)
+            | Task::Copy(_)
+            | Task::Suspend
+            | Task::Redraw
+            | Task::Quit => {}
         }
     }
 
     fn spawn(&self, work: impl FnOnce(&Context, &Sender<Message>) -> Message + Send + 'static) {
         let (context, messages) = (self.context.clone(), self.messages.clone());
         thread::spawn(move || drop(messages.send(work(&context, &messages))));
+    }
+}
+
+/// Waits for a load, and returns the first one that is still wanted: of searches of the same place, only the newest is.
+fn next(tickets: &Receiver<Ticket>, waiting: &mut VecDeque<Ticket>) -> Option<Ticket> {
+    loop {
+        if waiting.is_empty() {
+            waiting.push_back(tickets.recv().ok()?);
+        }
+        waiting.extend(tickets.try_iter());
+        let first = waiting.pop_front()?;
+        let is_old = |ticket: &Ticket| waiting.iter().any(|later| later.place == ticket.place);
+        if first.part.words.is_empty() || !is_old(&first) {
+            return Some(first);
+        }
     }
 }
 
@@ -260,7 +282,27 @@ fn follow(context: &Context, mut watch: Watch, is_lost: &mut bool, messages: &Se
 
 #[cfg(test)]
 mod tests {
+    use mcpkg_console::Part;
+
     use super::*;
+
+    #[test]
+    fn a_search_is_dropped_once_more_is_typed() {
+        let (sender, tickets) = mpsc::channel();
+        let ticket = |generation, place, words: &str| {
+            let part = Part { words: words.to_owned(), ..Part::default() };
+            sender.send(Ticket { generation, place, part }).expect("a receiver");
+        };
+        for (at, words) in ["r", "ro", "row"].into_iter().enumerate() {
+            ticket(at as u64, Place::Content, words);
+            ticket(10 + at as u64, Place::Prompt(words.to_owned()), "");
+        }
+        drop(sender);
+        let mut waiting = VecDeque::new();
+        let done: Vec<u64> =
+            std::iter::from_fn(|| next(&tickets, &mut waiting)).map(|ticket| ticket.generation).collect();
+        assert_eq!(done, [10, 11, 2, 12]);
+    }
 
     #[test]
     fn only_the_newest_text_is_checked() {

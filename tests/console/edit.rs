@@ -41,3 +41,37 @@ fn a_draft_is_fixed_by_a_key_reviewed_and_saved() {
     let saved = ground.scratch.ok(&["workflow", "show", "app"]);
     assert_eq!(saved, DRAFT.replace("regoin", "region"));
 }
+
+#[test]
+fn the_editor_of_the_user_gets_the_text_and_only_saving_keeps_it() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    ground.scratch.file("w.yaml", DRAFT.replace("regoin", "region"));
+    ground.scratch.ok(&["workflow", "import", "w.yaml"]);
+    let program = ground.scratch.file("editor", "#!/bin/sh\nprintf '# mine\\n' >>\"$1\"\n");
+    crate::support::set_mode(&program, 0o755);
+    let mut command = ground.scratch.command();
+    command.env_remove("VISUAL").env("EDITOR", &program);
+    let Some(mut screen) = super::started(command, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("5");
+    screen.wait("app");
+    screen.keys("e");
+    screen.wait("e edit  f fix");
+    screen.keys("E");
+    screen.wait("# mine");
+    assert!(!ground.scratch.ok(&["workflow", "show", "app"]).contains("# mine"));
+    screen.keys("D");
+    screen.wait("Throw away the changes of app?");
+    screen.keys("y");
+    screen.wait("WORKFLOWS");
+    screen.keys("e");
+    screen.wait("e edit  f fix");
+    screen.keys("E");
+    screen.wait("# mine");
+    screen.keys("s");
+    screen.wait("Save app?");
+    screen.keys("y");
+    screen.wait("Saved app as revision 2");
+    assert!(ground.scratch.ok(&["workflow", "show", "app"]).ends_with("# mine\n"));
+}

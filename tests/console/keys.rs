@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mcpkg_console::keys::{KEYS, WORDS};
 use mcpkg_console::place::{Place, ROOTS};
 use mcpkg_console::screen::Body;
-use mcpkg_console::{Action, Does, Screen, load};
+use mcpkg_console::{Action, Does, Part, Screen, load};
 use mcpkg_core::op::Context;
 
 use super::ground;
@@ -23,7 +23,7 @@ fn reached(context: &Context) -> Vec<(Place, Screen)> {
             continue;
         }
         for view in 0..3 {
-            let Ok(screen) = load(&place, context, view) else { break };
+            let Ok(screen) = load(&place, context, &Part::of_view(view)) else { break };
             let opens = |action: &Action| match &action.does {
                 Does::Open(place) => Some(place.clone()),
                 _ => None,

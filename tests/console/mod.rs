@@ -10,6 +10,7 @@ mod ground;
 mod hostile;
 mod inbox;
 mod keys;
+mod pages;
 mod states;
 mod terminal;
 

@@ -22,6 +22,8 @@ pub enum Does {
     Open(Place),
     /// Replaces the current place, for example with the same deploy minus one file.
     Replace(Place),
+    /// Loads more rows of the list.
+    More,
     /// Asks for a note, which is sent with the next approval or denial.
     Note,
     /// Marks the diff with this hash as reviewed, or takes the mark back.
@@ -51,7 +53,7 @@ impl Action {
     pub fn changes(&self, domains: Domains) -> bool {
         match &self.does {
             Does::Call(invocation) => invocation.entry(domains).is_none_or(|entry| !entry.effect.reads()),
-            Does::Open(_) | Does::Replace(_) | Does::Note | Does::Review(_) => false,
+            Does::Open(_) | Does::Replace(_) | Does::More | Does::Note | Does::Review(_) => false,
         }
     }
 }

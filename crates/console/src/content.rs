@@ -8,55 +8,107 @@ use mcpkg_core::op::Context;
 use crate::action::{Action, Invocation, entry};
 use crate::data::{number, rows, text, texts};
 use crate::diff as diffs;
-use crate::place::Place;
+use crate::pages;
+use crate::place::{Part, Place};
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
 use crate::seen::{self, AS_AGENTS_SEE_IT, VIEWS};
 
-pub fn screen(context: &Context) -> Result<Screen> {
-    let prompts = Invocation::new("prompt list").read(context)?;
-    let skills = Invocation::new("skill list").read(context)?;
-    let resources = Invocation::new("resource list").read(context)?;
+pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
+    let new = Action::open('+', "new", Place::New);
+    if is_search(&part.words) {
+        return Ok(found(context, &part.words)?.with([new]));
+    }
+    let listed = |noun: &str, field| {
+        pages::first(context, &Invocation::new(&format!("{noun} list")), field, part.rows, part.rows)
+    };
+    let (prompts, skills, resources) =
+        (listed("prompt", "prompts")?, listed("skill", "skills")?, listed("resource", "resources")?);
     let mut list = Vec::new();
-    let mut section = |heading: &str, rows: Vec<Row>| {
-        if !rows.is_empty() {
+    let mut section = |heading: &str, rows: Vec<Row>, has_more: bool, of: &str| {
+        if !rows.is_empty() || has_more {
             list.push(Row::heading(heading));
             list.extend(rows);
+            list.extend(has_more.then(|| pages::more(of)));
         }
     };
-    let prompt = |found: &Value| {
-        let name = text(found, "name");
-        row("prompt", name, Place::Prompt(name.to_owned()), prompt_actions(name))
-    };
-    section("PROMPTS", rows(&prompts, "prompts").iter().map(prompt).collect());
-    let skill = |found: &Value| {
-        let name = text(found, "name");
-        row("skill", name, Place::Skill(name.to_owned()), skill_actions(name))
-    };
+    let names = |found: &Value| text(found, "name").to_owned();
+    let prompt = |found: &Value| item("prompt", names(found));
+    section("PROMPTS", prompts.rows.iter().map(prompt).collect(), prompts.has_more, "prompts");
     let own = |found: &&Value| text(found, "from") != "prompt";
-    section("SKILLS", rows(&skills, "skills").iter().filter(own).map(skill).collect());
-    let resource = |found: &Value| {
-        let uri = text(found, "uri");
-        row("resource", uri, Place::Resource(uri.to_owned()), item_actions("resource", uri))
-    };
+    let skill = |found: &Value| item("skill", names(found));
+    section("SKILLS", skills.rows.iter().filter(own).map(skill).collect(), skills.has_more, "skills");
+    let resource = |found: &Value| item("resource", text(found, "uri").to_owned());
+    let is_shown = |found: &&Value| !text(found, "uri").starts_with("skill://");
     let (instructions, others): (Vec<&Value>, Vec<&Value>) =
-        rows(&resources, "resources").iter().filter(|found| !text(found, "uri").starts_with("skill://")).partition(
-            |found| text(found, "uri").starts_with("instructions://") || text(found, "uri").starts_with("rule://"),
-        );
-    section("INSTRUCTIONS", instructions.into_iter().map(resource).collect());
-    section("RESOURCES", others.into_iter().map(resource).collect());
+        resources.rows.iter().filter(is_shown).partition(|found| {
+            text(found, "uri").starts_with("instructions://") || text(found, "uri").starts_with("rule://")
+        });
+    section("INSTRUCTIONS", instructions.into_iter().map(resource).collect(), false, "");
+    let of = "resources and instructions";
+    section("RESOURCES", others.into_iter().map(resource).collect(), resources.has_more, of);
+    let title = pages::titled("Content", &list);
     let list = List {
         columns: &[],
         rows: list,
         empty: "The project is empty. + creates a prompt; `mcpkg import .` takes in what a folder holds.",
         is_narrow: true,
     };
-    let new = Action::open('+', "new", Place::New);
-    Ok(Screen::list("Content", list).with([new]))
+    Ok(Screen::list(title, list).with([new]))
 }
 
-fn row(noun: &str, name: &str, look: Place, actions: Vec<Action>) -> Row {
-    Row { id: format!("{noun} {name}"), cells: vec![Span::plain(name)], look: Some(look), actions, is_heading: false }
+/// The maximum number of items that a search returns.
+const FOUND: usize = 100;
+
+/// Returns whether a filter has a word that the database can be searched for.
+pub fn is_search(words: &str) -> bool {
+    words.contains(char::is_alphanumeric)
+}
+
+fn found(context: &Context, words: &str) -> Result<Screen> {
+    let rows: Vec<Row> = hits(context, words)?.into_iter().map(|hit| item(hit.noun, hit.key)).collect();
+    let title = match rows.len() {
+        FOUND.. => format!("Content: the best {FOUND} of more"),
+        found => format!("Content: {found} found"),
+    };
+    Ok(Screen::list(title, List { columns: &[], rows, empty: "Nothing matches the filter.", is_narrow: true }))
+}
+
+/// A prompt, skill or resource that `mcpkg search` found.
+pub struct Hit {
+    pub noun: &'static str,
+    /// The name; for a resource, its URI.
+    pub key: String,
+    pub description: String,
+}
+
+/// Searches the names and texts of the project's items, best hits first.
+pub fn hits(context: &Context, words: &str) -> Result<Vec<Hit>> {
+    let data = Invocation::new("search").option("--limit", &FOUND.to_string()).with(words).read(context)?;
+    let mut hits: Vec<Hit> = Vec::new();
+    for found in rows(&data, "hits") {
+        let uri = text(found, "uri");
+        let (noun, key) = match uri.strip_prefix("skill://").and_then(|path| path.split('/').next()) {
+            _ if text(found, "kind") == "prompt" => ("prompt", text(found, "name")),
+            Some(skill) => ("skill", skill),
+            None => ("resource", uri),
+        };
+        // Several files of a skill may match.
+        if !hits.iter().any(|hit| (hit.noun, hit.key.as_str()) == (noun, key)) {
+            hits.push(Hit { noun, key: key.to_owned(), description: text(found, "description").to_owned() });
+        }
+    }
+    Ok(hits)
+}
+
+/// Returns the row of a prompt, skill or resource.
+fn item(noun: &str, name: String) -> Row {
+    let (look, actions) = match noun {
+        "prompt" => (Place::Prompt(name.clone()), prompt_actions(&name)),
+        "skill" => (Place::Skill(name.clone()), skill_actions(&name)),
+        _ => (Place::Resource(name.clone()), item_actions("resource", &name)),
+    };
+    Row { id: format!("{noun} {name}"), cells: vec![Span::plain(&name)], look: Some(look), actions, is_heading: false }
 }
 
 fn item_actions(noun: &str, name: &str) -> Vec<Action> {

@@ -102,6 +102,11 @@ pub fn difference(document: &Document, written: &str) -> Vec<Line> {
     unified(&document.saved, written, &format!("{} (saved)", document.name), "edited")
 }
 
+/// Returns what you changed since the editor opened or saved the text.
+pub fn lost(document: &Document, written: &str) -> Vec<Line> {
+    unified(&document.text, written, &document.name, "edited")
+}
+
 fn unified(before: &str, after: &str, name: &str, side: &str) -> Vec<Line> {
     match mcpkg_base::diff::unified(before, after, name, side).as_str() {
         "" => vec![Line::plain("Nothing changed.")],

@@ -7,20 +7,22 @@ use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
 use crate::data::{count, rows, text, time};
-use crate::place::{Place, Undo};
+use crate::pages;
+use crate::place::{Part, Place, Undo};
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
 use crate::time::exact;
 
-/// The maximum number of events to show.
-const EVENTS: &str = "500";
-
 const VIEWS: &[&str] = &["by time", "by agent", "by session", "by item"];
 
 /// Shows the newest events. `marked` are the ids of the runs to make a workflow from.
-pub fn screen(context: &Context, view: usize, marked: &[String]) -> Result<Screen> {
-    let data = Invocation::new("events").option("--limit", EVENTS).read(context)?;
+pub fn screen(context: &Context, part: &Part, marked: &[String]) -> Result<Screen> {
+    let (view, shown) = (part.view, part.rows / 2);
+    // Read one event more than is shown, to know whether there are others.
+    let data = Invocation::new("events").option("--limit", &(shown + 1).to_string()).read(context)?;
     let mut events: Vec<&Value> = rows(&data, "events").iter().rev().collect();
+    let has_more = events.len() > shown;
+    events.truncate(shown);
     let group = match VIEWS[view % VIEWS.len()] {
         "by agent" => Some("actor"),
         "by session" => Some("session"),
@@ -51,9 +53,11 @@ pub fn screen(context: &Context, view: usize, marked: &[String]) -> Result<Scree
         }
         list.push(row(event, now, marked));
     }
+    list.extend(has_more.then(|| pages::more("events")));
+    let title = pages::titled(&format!("Feed, {}", VIEWS[view % VIEWS.len()]), &list);
     let title = match marked.len() {
-        0 => format!("Feed, {}", VIEWS[view % VIEWS.len()]),
-        runs => format!("Feed, {}: {} marked", VIEWS[view % VIEWS.len()], count(runs as u64, "run")),
+        0 => title,
+        runs => format!("{title}; {} marked", count(runs as u64, "run")),
     };
     let list = List {
         columns: &["AT", "BY", "WHAT", ""],

@@ -31,6 +31,7 @@ mod feed;
 mod line;
 mod lists;
 mod load;
+mod pages;
 mod proposal;
 mod run;
 mod seen;
@@ -43,7 +44,7 @@ mod workflows;
 pub use action::{Action, Does, Invocation};
 pub use consent::effect;
 pub use load::load;
-pub use place::Place;
+pub use place::{Part, Place};
 pub use screen::Screen;
 
 use mcpkg_core::op::{Domain, Entry};

@@ -5,7 +5,8 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Context, Effect, Entry, Table};
 
 use crate::action::{Action, Invocation, entry};
-use crate::place::Place;
+use crate::pages;
+use crate::place::{Part, Place};
 use crate::reply;
 use crate::screen::{List, Row, Screen, Span, Tone};
 
@@ -50,14 +51,20 @@ pub fn all(context: &Context) -> Result<Screen> {
 
 /// Shows the table that a command such as `tool list` prints. The first column must be the name of the item. A reply
 /// without a table is shown as text.
-pub fn list(context: &Context, words: &str) -> Result<Screen> {
-    let found = Invocation::new(words).run(context)?;
-    let title = format!("All > {}", words.trim_end_matches(" list"));
+pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
+    let call = Invocation::new(words);
+    let (found, has_more) = match has_pages(context, words) {
+        true => pages::replies(context, &call, part.rows, part.rows)?,
+        false => (vec![call.run(context)?], false),
+    };
     let noun = words.trim_end_matches(" list");
-    let Some(table) = table(&found.body) else {
-        return Ok(Screen::text(title, reply::lines(&found)));
+    let title = format!("All > {noun}");
+    let tables: Vec<&Table> = found.iter().filter_map(|reply| table(&reply.body)).collect();
+    let Some(first) = tables.first() else {
+        return Ok(Screen::text(title, found.iter().flat_map(reply::lines).collect()));
     };
     let has = |verb: &str| entry(context.domains, &format!("{noun} {verb}")).is_some();
+    let can_show = has("show");
     let ender = ENDERS.into_iter().find(|verb| has(verb));
     let row = |cells: &Vec<String>| {
         let name = cells.first().cloned().unwrap_or_default();
@@ -73,20 +80,25 @@ pub fn list(context: &Context, words: &str) -> Result<Screen> {
                 .enumerate()
                 .map(|(at, cell)| Span::new(if at == 0 { Tone::Name } else { Tone::Plain }, cell))
                 .collect(),
-            look: has("show").then(|| Place::Shown(noun.to_owned(), name)),
+            look: can_show.then(|| Place::Shown(noun.to_owned(), name)),
             actions: ends.into_iter().collect(),
             is_heading: false,
         }
     };
-    let list = List {
-        columns: table.columns,
-        rows: table.rows.iter().map(row).collect(),
-        empty: "There are none. + makes one.",
-        is_narrow: false,
-    };
+    let mut rows: Vec<Row> = tables.iter().flat_map(|table| &table.rows).map(row).collect();
+    rows.extend(has_more.then(|| pages::more("rows")));
+    let title = pages::titled(&title, &rows);
+    let list = List { columns: first.columns, rows, empty: "There are none. + makes one.", is_narrow: false };
     let maker = MAKERS.into_iter().find(|verb| has(verb));
     let new = maker.map(|verb| Action::open('+', verb, Place::Form(format!("{noun} {verb}"))));
     Ok(Screen::list(title, list).with(new))
+}
+
+/// Returns whether a command lists its rows in pages.
+fn has_pages(context: &Context, words: &str) -> bool {
+    let command = entry(context.domains, words).map(|entry| entry.augment(clap::Command::new("mcpkg")));
+    let has = |name| command.iter().flat_map(clap::Command::get_arguments).any(|known| known.get_long() == Some(name));
+    has("limit") && has("cursor")
 }
 
 /// Shows the output of `NOUN show NAME`.

@@ -4,7 +4,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::form::Form;
-use crate::place::{Choice, Place};
+use crate::place::{Choice, Part, Place};
 use crate::screen::{Body, Screen};
 use crate::survey::{self, Survey};
 use crate::{
@@ -12,18 +12,19 @@ use crate::{
     snapshots, workflows,
 };
 
-/// Builds the screen of a place. `view` is the index of the view that the user chose with `v`.
-pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
+/// Builds the screen of a place.
+pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
+    let view = part.view;
     match place {
         Place::Inbox => inbox::screen(context, Some(&Survey::new(context))),
-        Place::Feed => feed::screen(context, view, &[]),
-        Place::Marked(runs) => feed::screen(context, view, runs),
-        Place::Content => content::screen(context),
+        Place::Feed => feed::screen(context, part, &[]),
+        Place::Marked(runs) => feed::screen(context, part, runs),
+        Place::Content => content::screen(context, part),
         Place::New => Ok(content::new(context)),
         Place::Deploy => deploy::screen(context, &Choice::default(), view),
         Place::Chosen(choice) => deploy::screen(context, choice, view),
         Place::Sessions => sessions::screen(context),
-        Place::Workflows => workflows::screen(context),
+        Place::Workflows => workflows::screen(context, part),
         Place::All => lists::all(context),
         Place::Consent(id) => consent::screen(context, id),
         Place::Answers(id) => answers::screen(context, id),
@@ -42,13 +43,13 @@ pub fn load(place: &Place, context: &Context, view: usize) -> Result<Screen> {
         Place::Snapshot(id) => snapshots::snapshot(context, id),
         Place::Workflow(name) => workflows::workflow(context, name),
         Place::Run(id) => run::screen(context, id),
-        Place::List(words) => lists::list(context, words),
+        Place::List(words) => lists::list(context, words, part),
         Place::Shown(noun, name) => lists::shown(context, noun, name),
         Place::Event(seq) => feed::event(context, *seq),
         Place::Ask(about) => ask::screen(context, about.as_ref()),
         Place::Form(words) => form(context, words),
         Place::Undo(undo) => feed::undo(context, undo),
-        Place::Palette => palette::screen(context),
+        Place::Palette => palette::screen(context, part),
         Place::Help => Ok(keys::screen()),
         Place::Printed => Ok(Screen::text("", Vec::new())),
     }

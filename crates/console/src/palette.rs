@@ -1,29 +1,44 @@
 //! The palette: one list of the top-level screens, the prompts, resources and workflows, and all shell operations,
 //! filtered while the user types.
 
+use std::collections::HashSet;
+
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use serde_json::Value;
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Effect};
 
 use crate::action::Invocation;
-use crate::data::{rows, text};
-use crate::place::{Place, ROOTS};
+use crate::content;
+use crate::data::text;
+use crate::pages;
+use crate::place::{Part, Place, ROOTS};
 use crate::screen::{List, Row, Screen, Span, Tone};
 
 /// The maximum number of rows shown.
 const SHOWN: usize = 200;
 
-pub fn screen(context: &Context) -> Result<Screen> {
+/// The number of items of each kind to load. The others are found by a search.
+const ITEMS: usize = 5_000;
+
+pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     let mut rows: Vec<Row> = ROOTS.into_iter().map(|(key, name, place)| screen_row(key, name, place)).collect();
     for (noun, list, key) in
         [("prompt", "prompts", "name"), ("resource", "resources", "uri"), ("workflow", "workflows", "name")]
     {
         // Without a project, the palette still lists screens and operations.
-        let Ok(data) = Invocation::new(&format!("{noun} list")).read(context) else { continue };
-        rows.extend(self::rows(&data, list).iter().map(|item| item_row(noun, text(item, key), item)));
+        let call = Invocation::new(&format!("{noun} list"));
+        let Ok(found) = pages::first(context, &call, list, ITEMS, ITEMS) else { continue };
+        rows.extend(found.rows.iter().map(|item| item_row(noun, text(item, key), text(item, "description"))));
+        rows.extend(found.has_more.then(|| pages::more(list)));
+    }
+    // The items that are not loaded are found by their words.
+    if content::is_search(&part.words) && rows.iter().any(Row::is_more) {
+        let known: HashSet<String> = rows.iter().map(|row| row.id.clone()).collect();
+        let hits = content::hits(context, &part.words).unwrap_or_default();
+        let found = hits.iter().map(|hit| item_row(hit.noun, &hit.key, &hit.description));
+        rows.extend(found.filter(|row| !known.contains(&row.id)));
     }
     let operations = context.domains.operations().filter(|entry| entry.faces.shell());
     rows.extend(operations.map(|entry| {
@@ -48,7 +63,8 @@ pub fn screen(context: &Context) -> Result<Screen> {
             ..Row::default()
         }
     }));
-    Ok(Screen::list("Palette", List { columns: &[], rows, empty: "Nothing matches.", is_narrow: false }))
+    let title = pages::titled("Palette", &rows);
+    Ok(Screen::list(title, List { columns: &[], rows, empty: "Nothing matches.", is_narrow: false }))
 }
 
 fn screen_row(key: char, name: &str, place: Place) -> Row {
@@ -65,20 +81,16 @@ fn screen_row(key: char, name: &str, place: Place) -> Row {
     }
 }
 
-fn item_row(noun: &str, name: &str, item: &Value) -> Row {
+fn item_row(noun: &str, name: &str, about: &str) -> Row {
     let look = match noun {
         "prompt" => Place::Prompt(name.to_owned()),
         "resource" => Place::Resource(name.to_owned()),
+        "skill" => Place::Skill(name.to_owned()),
         _ => Place::Workflow(name.to_owned()),
     };
     Row {
         id: format!("{noun} {name}"),
-        cells: vec![
-            Span::new(Tone::Name, name),
-            Span::plain(noun),
-            Span::plain(""),
-            Span::plain(text(item, "description")),
-        ],
+        cells: vec![Span::new(Tone::Name, name), Span::plain(noun), Span::plain(""), Span::plain(about)],
         look: Some(look),
         ..Row::default()
     }
@@ -94,7 +106,7 @@ pub fn matching<'a>(rows: &'a [Row], typed: &str) -> Vec<&'a Row> {
     let mut buffer = Vec::new();
     let mut scored: Vec<(u32, usize)> = Vec::new();
     let mut line = String::new();
-    for (at, row) in rows.iter().enumerate() {
+    for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.is_more()) {
         line.clear();
         for cell in &row.cells {
             line.push_str(cell.text());

@@ -71,6 +71,34 @@ pub enum Place {
     Printed,
 }
 
+/// Which part of a place to load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The index of the view that the user chose with `v`.
+    pub view: usize,
+    /// The number of rows to load of a long list.
+    pub rows: usize,
+    /// The words to search for in the database, see [`Place::has_search`].
+    pub words: String,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self::of_view(0)
+    }
+}
+
+impl Part {
+    pub fn of_view(view: usize) -> Self {
+        Self { view, rows: 1_000, words: String::new() }
+    }
+
+    /// Loads twice as many rows, so that a list of any length is whole after a few loads.
+    pub fn grow(&mut self) {
+        self.rows = self.rows.saturating_mul(2);
+    }
+}
+
 /// The text that an editor shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Text {
@@ -112,6 +140,11 @@ pub const ROOTS: [(char, &str, Place); 6] = [
 ];
 
 impl Place {
+    /// Returns whether the database can be searched for the rows of the place, if it has more than are loaded.
+    pub fn has_search(&self) -> bool {
+        matches!(self, Place::Content | Place::Palette)
+    }
+
     /// Returns whether to reload the screen when the database changes. Editors and forms are not, so that they keep what
     /// the user typed. The palette, the help and printed output stay as well.
     pub fn is_live(&self) -> bool {

@@ -1,6 +1,6 @@
 //! A screen as data, independent of how it is drawn.
 
-use crate::action::Action;
+use crate::action::{Action, Does};
 use crate::place::Place;
 
 pub use crate::line::{Line, Span, Tone, quoted};
@@ -24,8 +24,17 @@ impl Row {
         Self { cells: vec![Span::new(Tone::Strong, text)], is_heading: true, ..Self::default() }
     }
 
-    /// Returns whether each word of the filter occurs in some cell. Case does not matter.
+    /// Returns whether the row loads more rows ([`Does::More`]).
+    pub fn is_more(&self) -> bool {
+        self.actions.iter().any(|action| matches!(action.does, Does::More))
+    }
+
+    /// Returns whether each word of the filter occurs in some cell. Case does not matter. A row that loads more matches any
+    /// filter, because it stands for rows that are not loaded.
     pub fn matches(&self, filter: &str) -> bool {
+        if self.is_more() {
+            return true;
+        }
         let filter = filter.to_lowercase();
         filter.split_whitespace().all(|word| self.cells.iter().any(|cell| cell.text().to_lowercase().contains(word)))
     }

@@ -6,20 +6,29 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{number, rows, text};
-use crate::place::{Place, Text};
+use crate::data::{number, text};
+use crate::pages;
+use crate::place::{Part, Place, Text};
 use crate::screen::{Line, List, Row, Screen, Span, Tone, quoted};
 use crate::{document, draft, editor, finding, run};
 
-pub fn screen(context: &Context) -> Result<Screen> {
-    let saved = Invocation::new("workflow list").read(context)?;
-    let runs = Invocation::new("workflow runs").read(context)?;
-    let drafts = Invocation::new("draft list").read(context)?;
+/// A page has one run for this many other rows, since a run takes longer to read.
+const RUNS: usize = 10;
+
+/// The maximum number of rows that `workflow runs` returns in one call.
+const PAGE_OF_RUNS: usize = 100;
+
+pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
+    let listed = |words: &str, field, rows, page| pages::first(context, &Invocation::new(words), field, rows, page);
+    let saved = listed("workflow list", "workflows", part.rows, part.rows)?;
+    let runs = listed("workflow runs", "runs", part.rows / RUNS, PAGE_OF_RUNS)?;
+    let drafts = listed("draft list", "drafts", part.rows, part.rows)?;
     let mut list = Vec::new();
-    let mut section = |heading: &str, rows: Vec<Row>| {
-        if !rows.is_empty() {
+    let mut section = |heading: &str, rows: Vec<Row>, has_more: bool, of: &str| {
+        if !rows.is_empty() || has_more {
             list.push(Row::heading(heading));
             list.extend(rows);
+            list.extend(has_more.then(|| pages::more(of)));
         }
     };
     let row = |id: String, sign: (&str, Tone), name: &str, look, actions| Row {
@@ -31,7 +40,8 @@ pub fn screen(context: &Context) -> Result<Screen> {
     };
     section(
         "WORKFLOWS",
-        rows(&saved, "workflows")
+        saved
+            .rows
             .iter()
             .map(|found| {
                 let name = text(found, "name");
@@ -39,10 +49,12 @@ pub fn screen(context: &Context) -> Result<Screen> {
                 row(format!("workflow {name}"), ("", Tone::Plain), name, look, actions(name))
             })
             .collect(),
+        saved.has_more,
+        "workflows",
     );
     section(
         "RUNS",
-        rows(&runs, "runs")
+        runs.rows
             .iter()
             .map(|found| {
                 let (id, state) = (text(found, "run"), text(found, "state"));
@@ -51,10 +63,13 @@ pub fn screen(context: &Context) -> Result<Screen> {
                 row(format!("run {id}"), run::sign(state), &name, look, run::actions(id, state))
             })
             .collect(),
+        runs.has_more,
+        "runs",
     );
     section(
         "DRAFTS",
-        rows(&drafts, "drafts")
+        drafts
+            .rows
             .iter()
             .map(|found: &Value| {
                 let id = text(found, "id");
@@ -64,7 +79,10 @@ pub fn screen(context: &Context) -> Result<Screen> {
                 row(format!("draft {id}"), ("", Tone::Plain), &name, look, draft::actions(found))
             })
             .collect(),
+        drafts.has_more,
+        "drafts",
     );
+    let title = pages::titled("Workflows", &list);
     let list = List {
         columns: &[],
         rows: list,
@@ -73,7 +91,7 @@ pub fn screen(context: &Context) -> Result<Screen> {
     };
     let new = Action::open('+', "new", Place::Editor(Text::Empty));
     let ask = Action::open('@', "ask your agent", Place::Ask(None));
-    Ok(Screen::list("Workflows", list).with([new, ask]))
+    Ok(Screen::list(title, list).with([new, ask]))
 }
 
 fn actions(name: &str) -> Vec<Action> {

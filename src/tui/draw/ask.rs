@@ -109,7 +109,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("a.db")).expect("a database");
         let context = Context::shell(crate::DOMAINS, store, Default::default());
-        let mut screen = mcpkg_console::load(&Place::Ask(None), &context, 0).expect("a screen");
+        let mut screen =
+            mcpkg_console::load(&Place::Ask(None), &context, &mcpkg_console::Part::default()).expect("a screen");
         let Body::Form(form) = &mut screen.body else { panic!("no form") };
         for field in &mut form.fields {
             match field.name.as_str() {

@@ -69,6 +69,7 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, typing: &Typin
 pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
     match (&editor.lower, editor.half) {
         (Lower::Picker(_), _) => &[("enter", "pick"), ("/", "search"), ("esc", "close")],
+        (Lower::Lost(_), _) => &[("y", "throw away"), ("PgDn", "more"), ("esc", "keep")],
         (Lower::Difference(_), _) => &[("y", "save"), ("PgDn", "more"), ("esc", "back")],
         (Lower::Meanwhile(_), _) => &[("a", "take in theirs"), ("s", "save over"), ("PgDn", "more"), ("esc", "edit")],
         (_, Half::Form) => &[("enter", "pick"), ("e", "edit"), ("f", "fix"), ("+", "step"), ("v", "yaml")],
@@ -102,7 +103,7 @@ fn lower(frame: &mut Frame<'_>, editor: &mut Editor, area: Rect, is_ascii: bool)
         Lower::Findings => return findings(frame, editor, area, is_ascii),
         Lower::Picker(picking) => return fields::picker(frame, picking, area, is_ascii),
         Lower::Plan => &editor.plan,
-        Lower::Difference(lines) => lines,
+        Lower::Difference(lines) | Lower::Lost(lines) => lines,
         Lower::Meanwhile(versions) => {
             shown = mcpkg_console::editor::meanwhile(&versions.name, versions, &editor.text());
             &shown

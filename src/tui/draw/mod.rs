@@ -329,4 +329,8 @@ mod diff_tests;
 #[cfg(test)]
 mod form_tests;
 #[cfg(test)]
+mod leave_tests;
+#[cfg(test)]
+mod page_tests;
+#[cfg(test)]
 mod tests;
