@@ -20,7 +20,8 @@ use mcpkg_store::tools::unused::{self, Amount, Since};
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<Prune>()];
 
-/// A run may still use the files that it started with. They are kept for twice the longest timeout of a run.
+/// How long unpacked files are kept after their last use: twice the longest timeout of a run, since a run may still use
+/// the files that it started with.
 const RUNS: Millis = 2 * 60 * 60 * 1000;
 
 /// How long an archive is kept after it was last looked up: a server session may have it installed without a row in
@@ -97,7 +98,7 @@ impl Prune {
     }
 }
 
-/// The data that nothing refers to.
+/// The amounts of data that can be deleted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unused {
     archives: Amount,

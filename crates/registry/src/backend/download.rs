@@ -12,8 +12,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::{attestations, packages};
 
-/// Returns the archive of a version from this database, or from its registry if it is not stored here. The
-/// registry's attestations are stored, so that a failed audit is never lost.
+/// Returns the archive of a version from this database, or from its registry if it is not stored here. Also stores the
+/// registry's attestations, so that a failed audit is not lost if the registry removes it.
 pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     let sha256 = resolved.version.sha256;
     let kept = context.store.read(|db| match packages::with_digest(db, &sha256)? {
@@ -34,12 +34,12 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     Ok(archive)
 }
 
-/// Fetches and stores a registry's attestations of a version. An unreachable registry adds none.
+/// Fetches and stores a registry's attestations of a version. If the registry cannot be used, only logs this.
 pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<()> {
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // Attestations are optional here: one that could not be fetched never counts.
+        // Attestations are optional here: one that could not be fetched counts for nothing.
         Err(error) => {
             tracing::warn!(registry = resolved.registry, %error, "could not fetch attestations");
             Vec::new()
@@ -70,8 +70,8 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
         .hint("mcpkg discarded the archive; report this to the registry's maintainers"))
 }
 
-/// Stores the attestations that are not known yet. Skips those that are too large, or beyond the number that a
-/// version may have.
+/// Stores the attestations that are not known yet. Skips those that are too large, contain a NUL, or exceed the number
+/// that a version may have. Stores nothing in a read-only database.
 fn keep(context: &Context, sha256: &sha256::Sha, offered: Vec<String>) -> Result<()> {
     let fits = |bundle: &String| bundle.len() as u64 <= MAX_ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(MAX_ATTESTATIONS).collect();

@@ -43,7 +43,8 @@ impl Query {
     }
 }
 
-/// A tool that was found. The highest version that is neither yanked nor a pre-release represents it.
+/// A tool that was found. It is represented by its highest version that is not yanked; pre-releases count only if there
+/// is nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     pub name: String,
@@ -60,6 +61,6 @@ pub struct SearchResult {
     pub total: u64,
     /// When the registry sent this result.
     pub checked_at: Millis,
-    /// Whether this is an older response because the registry could not be reached.
+    /// Whether the result may be outdated: it comes from a cached response or index that could not be refreshed.
     pub stale: bool,
 }

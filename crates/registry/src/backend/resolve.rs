@@ -33,15 +33,16 @@ pub struct Resolved {
     pub registry: String,
     /// The version. If it was ever seen yanked, it stays yanked until `mcpkg tool unyank` reverts that.
     pub version: VersionInfo,
-    /// Warnings about registries that could not be reached.
+    /// Warnings about registries that could not be asked.
     pub warnings: Vec<String>,
 }
 
 /// Returns the version for a reference, from the first registry by priority that has a matching version. Its digest
 /// is recorded, and must never change again.
 ///
-/// An unreachable registry is skipped if it never had the tool. If it did have the tool, resolving fails: a tool
-/// with the same name in another registry could be a different one.
+/// A registry that cannot be asked (it is unreachable, not approved, or its token is missing) is skipped if it never
+/// had the tool. If it did have the tool, resolving fails: a tool with the same name in another registry could be a
+/// different one.
 ///
 /// # Errors
 /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_VERSION_YANKED`, `E_DIGEST_CHANGED`, `E_NOT_FOUND` for the
@@ -71,7 +72,7 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
             Err(error) => return Err(error),
         }
     }
-    // An unreachable registry may have a matching version, so the error mentions it.
+    // A registry that could not be asked may have a matching version, so the error mentions it.
     if let Some(error) = missing {
         return Err(passed.iter().fold(error, |error, passed| {
             error.hint(format!("another registry was not checked: {}", passed.message()))
@@ -146,8 +147,8 @@ fn is_yanked(version: &Listed, seen: &[String]) -> bool {
     version.yank.is_some() || seen.contains(&version.version.to_string())
 }
 
-/// Returns the versions of a tool that were yanked when last seen. For this database the rows themselves are
-/// current, so there is nothing to add.
+/// Returns the versions of a tool that were yanked when last seen. Returns none for this database, because its own list
+/// of versions already shows every yank.
 fn yanked(context: &Context, registry: &str, name: &Name) -> Result<Vec<String>> {
     if registry == LOCAL {
         return Ok(Vec::new());
@@ -194,7 +195,8 @@ pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> 
     }
 }
 
-/// Records a version when it is first seen, and later checks it against that record.
+/// Records a version when it is first seen, and later checks its digest against that record. Adds a yank that was seen
+/// before.
 fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<VersionInfo> {
     if registry == LOCAL {
         return Ok(version);

@@ -13,9 +13,9 @@ use mcpkg_core::op::Context;
 #[derive(Debug)]
 pub enum State {
     Answered,
-    /// The registry could not be reached, and an older response is used.
+    /// The results may be outdated: a cached response or index was used.
     Stale,
-    /// The registry did not respond, for this reason.
+    /// The registry returned no results, for this reason.
     Failed(Error),
 }
 
@@ -53,10 +53,10 @@ pub struct Everything {
     pub asked: Vec<Participant>,
 }
 
-/// Searches the named registry, or all of them. An unreachable registry does not make the search fail.
+/// Searches the named registry, or all of them. A registry that cannot be asked does not make the search fail.
 ///
 /// # Errors
-/// `E_NOT_FOUND` if there is no registry with this name.
+/// `E_NOT_FOUND` if there is no registry with this name. Errors of the database, and `E_CANCELLED`.
 pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Result<Everything> {
     let known = Known::meant(context, registry)?;
     if !query.offline && known.iter().any(Known::is_remote) {

@@ -21,7 +21,7 @@ const LONGEST: Duration = Duration::from_secs(60 * 60);
 pub enum Key {
     /// Whether tools may run without a sandbox.
     AllowUnsandboxed,
-    /// Images that this machine's own programs replace.
+    /// Container images that mcpkg replaces with this machine's own programs.
     StandIn,
     /// The timeout of a run if neither the caller nor the manifest sets one.
     Timeout,

@@ -76,12 +76,12 @@ pub fn allows_unsandboxed(db: &Db<'_>, approved: &Approved) -> Result<bool> {
     Ok(get(db, approved, Key::AllowUnsandboxed)? == key::TRUE)
 }
 
-/// Returns the images that this machine's own programs replace.
+/// Returns the container images that mcpkg replaces with this machine's own programs.
 pub fn stand_in(db: &Db<'_>) -> Result<Vec<String>> {
     Ok(text(db, Key::StandIn)?.split(',').filter(|image| !image.is_empty()).map(str::to_owned).collect())
 }
 
-/// Returns the timeout of a run if neither its caller nor its manifest sets one.
+/// Returns the stored timeout for runs whose caller and manifest set none; `None` if the setting was never changed.
 pub fn timeout(db: &Db<'_>) -> Result<Option<Duration>> {
     let read = |time: String| {
         unit::time(&time).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::Timeout.name())))

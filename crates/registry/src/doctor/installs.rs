@@ -11,7 +11,7 @@ use mcpkg_store::tools::installs::{self, Install};
 
 pub(super) const AREA: &str = "tool installs";
 
-/// An install, its trust status, and the latest information from its registry.
+/// An install, its trust status, and whether its registry is known to have a newer version.
 struct Judged {
     install: Install,
     status: Status,

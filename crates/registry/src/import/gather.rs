@@ -211,8 +211,8 @@ fn take_settings(context: &Context, file: &ConfigFile, text: &Text, plan: &mut P
     Ok(())
 }
 
-/// Imports variables that are not secrets, and lists the names of the secrets. Secret values and Enact's keyring
-/// are never read.
+/// Imports variables that are not secrets, and lists the names of the secrets. The values of secrets are not stored,
+/// and Enact's keyring is never read.
 fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>, plan: &mut Plan) -> Result<()> {
     let set = context.store.read(env::all)?;
     let mut secrets = Vec::new();

@@ -1,5 +1,5 @@
-//! Reads the folders of Enact, the program that contract 002 describes. It reads only regular files up to a size
-//! limit, and follows no link that leads elsewhere.
+//! Reads the folders of Enact, the program that contract 002 describes. It reads only regular files up to a size limit,
+//! and refuses links that lead out of the folder above `.enact`.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -78,7 +78,7 @@ pub struct Plan {
     pub settings: Vec<(Key, String)>,
     /// Variables of tools, without secrets.
     pub variables: Vec<Variable>,
-    /// The path of the settings file.
+    /// The path of `config.yaml`.
     pub config: String,
     pub trusted: Vec<TrustedRow>,
     /// Identities that were trusted as publisher and auditor, and from now on have only one of these roles.

@@ -12,8 +12,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::{aliases, env, registries, toolsets, trust};
 
-/// Writes a plan in one transaction. The user's approvals are recorded outside of the database first, and withdrawn
-/// again if the transaction fails. On an error, nothing is imported.
+/// Writes a plan in one transaction. The user's approvals are recorded outside of the database first, and all but that
+/// of the registry are withdrawn again if the transaction fails. On an error, nothing is imported.
 pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     let mut kept: Vec<Record<'_>> = Vec::new();
     let recorded = keep(context, plan, &mut kept);

@@ -30,8 +30,8 @@ pub struct Called<'c> {
     pub verdict: &'c Verdict,
 }
 
-/// Returns the verdict on a tool if the tool may be run with these arguments. Otherwise records the refused run.
-/// `before` is the tool's previous publisher, if this version is not the installed one.
+/// Returns the verdict on a tool if the tool may be run. Otherwise records that the run of `action` with `input` was
+/// refused. `before` is the tool's previous publisher, if this version is not the installed one.
 pub fn require(
     context: &Context,
     verb: Verb,
@@ -203,7 +203,8 @@ fn paths(
     Ok(values)
 }
 
-/// Returns the nearest existing folder above a path that does not exist; `None` for a dangling link.
+/// Returns the nearest existing folder above a path that does not exist; `None` if the nearest existing path is not a
+/// folder, such as a dangling link.
 fn folder_of(path: &Path) -> Option<PathBuf> {
     let is_there = |path: &&Path| path.symlink_metadata().is_ok();
     let absolute = std::path::absolute(path).ok()?;

@@ -35,8 +35,8 @@ struct Ready {
     subject: Subject,
     manifest: Manifest,
     raw_manifest: String,
-    /// The size of the archive, which is already stored in the database: all archives of a lock file may not fit
-    /// into memory together.
+    /// The size of the archive in bytes. The archive itself is already stored in the database, because the archives of
+    /// a lock file may not all fit into memory.
     size: u64,
     release: Release,
     verdict: Verdict,

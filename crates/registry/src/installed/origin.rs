@@ -57,7 +57,7 @@ fn ask(context: &Context, install: &Install, wanted: &Wanted, pre: bool) -> Resu
     let choice = Choice { pre: takes_pre(&here, pre), allow_yanked: false, ..choice };
     let newest = match resolve(context, &of(wanted.clone()), choice) {
         Ok(newest) => newest,
-        // All versions were yanked, so there is nothing to update to.
+        // No version is left to update to: all were yanked, or are pre-releases that do not count.
         Err(error) if error.code() == Code::VersionNotFound && *wanted == Wanted::Latest => return Ok(None),
         Err(error) => return Err(error),
     };

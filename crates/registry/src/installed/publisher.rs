@@ -1,7 +1,7 @@
 //! Compares the publisher of a new version with the previous publisher.
 //!
-//! The first publisher of a tool is recorded outside of the database, so that neither an uninstall nor a restore of
-//! the database forgets it. Only a person at a terminal can accept another publisher.
+//! The publisher of a tool is recorded outside of the database, so that neither an uninstall nor a restore of the
+//! database forgets it. Only a person at a terminal can accept another publisher.
 
 use serde_json::json;
 

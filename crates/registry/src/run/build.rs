@@ -1,8 +1,8 @@
 //! Builds tools: runs `build` and `hooks` of the manifest in a sandbox, once per archive, on a copy of the files.
 //!
-//! The result is stored in the database as an archive, under the package's archive and the place where it was
-//! built. The row alone is never run, since the database may come from somebody else. Without a matching record on
-//! this machine, the tool is built again.
+//! The result is stored in the database as an archive, under the SHA-256 of the package's archive and the runner or
+//! image that built it. A stored result is used only if this machine has a matching record, since the database may come
+//! from somebody else. Otherwise, the tool is built again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     trees::copy(&Cache::of(context)?, &sha256, context.clock.now(), |folder| left::unpack(&bytes, folder))
 }
 
-/// Builds a tool before it is installed. If the build fails, its files are removed from the cache again.
+/// Builds a tool before it is installed. If the build fails, the unpacked archive is removed from the cache again.
 pub fn ahead(context: &Context, call: &Call) -> Result<()> {
     let built = Plan::of(context, call).and_then(|plan| tree(context, call, &plan));
     if let (Err(_), Tree::Fetched(archive)) = (&built, &call.tree) {

@@ -25,7 +25,7 @@ use mcpkg_store::Db;
 pub struct Settings {
     /// Whether tools may run without a sandbox.
     pub allow_unsandboxed: bool,
-    /// The images that this machine's own programs replace.
+    /// The container images that mcpkg replaces with this machine's own programs.
     pub stand_in: Vec<String>,
 }
 

@@ -182,8 +182,8 @@ impl Runner for Container {
     }
 }
 
-/// Returns the argument for a mount. Both engines use comma-separated lists; this is the only form that accepts
-/// almost all paths.
+/// Returns the argument for a mount. Both engines read it as a comma-separated list, so a path must not contain a
+/// comma, a quote or a line break.
 fn bind(from: &Path, at: &Path, access: &str) -> Result<String, String> {
     let text = |path: &Path| {
         let text = path.to_str().filter(|text| !text.contains([',', '"', '\n']));

@@ -1,9 +1,9 @@
 //! Serves this database as a registry over HTTP, with the paths of the registry of Enact, the program that contract
 //! 002 describes.
 //!
-//! [`route`] parses the request, and each kind of response has its own file. Reading follows the server's rule for
-//! keys, but refuses keys that are limited to one project. Writing needs a key made for publishing or for attesting;
-//! [`authority`] checks that. [`failure`] builds all error responses.
+//! [`route`] parses the request, and each kind of response has its own file. Reading needs a key only if the server
+//! requires keys, and a key that is limited to one project cannot read. Writing needs a key made for publishing or for
+//! attesting; [`authority`] checks that. [`failure`] builds all error responses.
 
 mod attestations;
 mod authority;

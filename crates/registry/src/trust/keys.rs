@@ -21,7 +21,7 @@ use mcpkg_core::op::{Confirmation, Context};
 /// The maximum size of a key file in bytes.
 const LARGEST: u64 = 64 << 10;
 
-/// The key that signs by default if there are several.
+/// The name of the key that signs by default if there are several keys.
 const USUAL: &str = "default";
 
 /// The timeout of `ssh-keygen` if it does not ask for a passphrase.

@@ -159,8 +159,8 @@ fn relist(root: &Root, name: &Name) -> Result<()> {
     root.remove(BEHIND)
 }
 
-/// Removes unfinished files of killed processes, and brings the index up to date. Holding the lock ensures that no
-/// other process is writing.
+/// Removes unfinished files of killed processes, and brings the index up to date. The caller must hold the lock, so
+/// that no other process is writing.
 fn sweep(root: &Root) -> Result<()> {
     for name in root.names(versions::TOOLS)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
         root.remove_folder(&format!("{}/{name}", versions::TOOLS));
@@ -177,7 +177,7 @@ fn sweep_version(root: &Root, folder: &str) -> Result<()> {
     root.sweep(&format!("{folder}/{}", versions::ATTESTATIONS))
 }
 
-/// Waits up to 30 seconds until no other process is changing the registry.
+/// Locks the registry for changes. Waits up to 30 seconds for another process that holds the lock.
 fn lock(root: &Root, context: &Context) -> Result<FolderLock> {
     if let Err(error) = fs::read_dir(root.path())
         && error.kind() == ErrorKind::NotFound

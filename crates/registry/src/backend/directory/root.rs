@@ -12,7 +12,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::inside::stays_inside;
 use mcpkg_store::blobs::NewContent;
 
-/// The file that marks a folder as a registry, and its contents.
+/// The file that marks a folder as a registry, and the format and version that the file must state.
 pub const REGISTRY: &str = "registry.json";
 const FORMAT: &str = "mcpkg-registry";
 const VERSION: u64 = 1;
@@ -93,7 +93,7 @@ impl Root {
         }
     }
 
-    /// Opens a regular file without following links.
+    /// Opens a regular file. A link in its place is an error.
     fn open(&self, relative: &str, limit: u64) -> Result<Option<fs::File>> {
         let path = self.at(relative)?;
         let mut folders = self.folders();

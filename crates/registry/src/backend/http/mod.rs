@@ -110,7 +110,8 @@ impl<'c> Http<'c> {
     }
 
     /// Returns the response to a search, when the registry sent it, and whether it is outdated. Uses the cached
-    /// response if it is still valid, if the query is offline, or if the registry cannot be reached.
+    /// response if the query is offline, if the registry cannot be reached, or if the response is still valid and the
+    /// query does not ask for a refresh.
     fn searched(&self, query: &Query) -> Result<(Value, Millis, bool)> {
         let (tags, limit) = (query.tags.join(","), query.limit.min(MOST).to_string());
         let mut arguments = vec![("q", query.text.as_str()), ("limit", limit.as_str())];
@@ -157,7 +158,7 @@ impl<'c> Http<'c> {
         }
     }
 
-    /// Caches a response. A failure is ignored: the next search just asks again.
+    /// Caches a response. A failure is only logged: the next search just asks again.
     fn keep(&self, request: &str, answer: Answer, now: Millis) {
         let Ok(body) = String::from_utf8(answer.body) else { return };
         if body.len() > KEPT || body.contains('\0') || !self.context.store.may_write() {
@@ -181,7 +182,7 @@ impl<'c> Http<'c> {
 /// Parses the URL of a registry.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` if it is not a URL, or if others could read the requests to it.
+/// `E_INVALID_ARGUMENT` if it is not a URL, contains a user name or password, or is plain HTTP to another machine.
 pub fn address(text: &str) -> Result<Url> {
     let wrong = |why: &str| {
         Error::new(

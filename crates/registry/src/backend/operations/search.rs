@@ -64,7 +64,7 @@ fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Err
     String::deserialize(deserializer).map(|text| vec![text])
 }
 
-/// Deserializes an integer that may also be written as a float: 10 and 10.0 are the same.
+/// Deserializes a number from 1 to 100, rounded to an integer, so that 10.0 is accepted too.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let wrong = || D::Error::custom(format!("it must be a number from 1 to {MOST}"));
     let number = f64::deserialize(deserializer).map_err(|_| wrong())?.round();
@@ -136,7 +136,7 @@ fn is_unasked(asked: &[Participant]) -> bool {
     others.peek().is_some() && others.all(|asked| matches!(asked.state, State::Failed(_)))
 }
 
-/// Returns the error if all registries failed: the first error, with the others as details.
+/// Returns the error if all registries failed: the first error, with the others as hints.
 fn nowhere(asked: &mut Vec<Participant>) -> Option<Error> {
     if !asked.iter().all(|asked| matches!(asked.state, State::Failed(_))) {
         return None;

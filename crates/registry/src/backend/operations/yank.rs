@@ -130,8 +130,8 @@ fn exact(text: &str) -> Result<(Name, Version)> {
     }
 }
 
-/// Updates this database's record of a version in another registry. This is the only way to revert a recorded yank,
-/// so that publishers can use the version again.
+/// Updates this database's record of a version in another registry, and drops the cached responses of that registry.
+/// Without this, a reverted yank would stay recorded here.
 fn note(context: &Context, registry: &str, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
     if registry == LOCAL {
         return Ok(());

@@ -14,7 +14,7 @@ pub struct Differences {
     pub mcp_tools: Sides,
     /// Schemas that changed, of actions that both versions have.
     pub schemas: Vec<SchemaChange>,
-    /// Variables that only the newer version requires.
+    /// Variables without a default that only the newer version requires.
     pub required_variables: Vec<String>,
     /// Permissions beyond the sandbox that the older version had and the newer one does not have.
     pub lost_grants: Vec<String>,

@@ -1,7 +1,8 @@
 //! Packs, reads and unpacks archives: `bundle.tar.gz`, with paths relative to the package. The same files always
 //! give the same bytes.
 //!
-//! An archive is read completely, as a stream, before anything is written; [`Rule`] lists what is refused.
+//! An archive is read as a stream; [`Rule`] lists what is refused. An unpacked folder appears only after the whole
+//! archive was read.
 
 mod left_out;
 mod names;

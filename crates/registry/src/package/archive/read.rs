@@ -130,8 +130,8 @@ fn check_kind(kind: EntryType, path: &str) -> Result<()> {
     }
 }
 
-/// Refuses extended headers other than names and sizes: the tar reader does not support them, and they can hide a
-/// sparse file.
+/// Refuses a sparse file that is described by extended headers: the tar reader does not support it, and its entry looks
+/// like that of a regular file.
 fn check_extensions<R: Read>(entry: &mut tar::Entry<'_, R>, path: &str) -> Result<(), Result<Error, io::Error>> {
     let Some(extensions) = entry.pax_extensions().map_err(Err)? else { return Ok(()) };
     for extension in extensions {

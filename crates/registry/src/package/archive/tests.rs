@@ -228,7 +228,7 @@ fn x64_what_is_no_plain_file_is_refused() {
     ] {
         assert_refused(archive(&[entry(b"x", kind, b"")]), rule);
     }
-    // A GNU sparse file that declares a larger real size.
+    // A GNU sparse file with a valid field for its real size.
     let mut sparse = entry(b"x", b'S', b"");
     sparse[483..495].copy_from_slice(b"00000000000\0");
     let mut header = tar::Header::new_gnu();

@@ -114,7 +114,7 @@ impl Manifest {
         self.actions.is_empty()
     }
 
-    /// Returns the shell commands that prepare the tool at install, in order.
+    /// Returns the shell commands that prepare the tool before it can run, in order.
     pub fn builds(&self) -> Vec<String> {
         self.build.iter().chain(&self.postinstall).cloned().collect()
     }

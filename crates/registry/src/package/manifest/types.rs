@@ -24,7 +24,7 @@ pub struct Manifest {
     pub from: Base,
     /// The variables that the tool reads.
     pub env: Vec<Variable>,
-    /// Shell commands that prepare the tool. They run in the sandbox at install.
+    /// Shell commands that prepare the tool, in the sandbox, before the tool can run.
     pub build: Vec<String>,
     /// Shell commands that run after `build`, also in the sandbox.
     pub postinstall: Vec<String>,

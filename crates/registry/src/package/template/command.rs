@@ -81,7 +81,8 @@ impl Words {
         begins
     }
 
-    /// Records a here-document that starts on the next line; it becomes the script of an inner shell.
+    /// Records a here-document that starts on the next line. If the command is an inner shell, the document is its
+    /// script.
     pub(super) fn here_document(&mut self, delimiter: String, skips_tabs: bool) {
         self.documents.push((delimiter, skips_tabs));
         self.shell = self.shell.map(|_| InnerShell::Said);
@@ -92,7 +93,7 @@ impl Words {
         std::mem::take(&mut self.documents)
     }
 
-    /// Ends a word. Returns the reason if the word makes parameters unsafe in this text.
+    /// Ends a word. Returns the reason if the word makes parameters unsafe in this script.
     pub(super) fn end(&mut self) -> Option<&'static str> {
         let word = std::mem::take(&mut self.word);
         let unquoted = std::mem::take(&mut self.unquoted);
@@ -146,7 +147,7 @@ impl Words {
         None
     }
 
-    /// Ends a command. Returns the reason if the command makes parameters unsafe in this text.
+    /// Ends a command. Returns the reason if the command makes parameters unsafe in this script.
     pub(super) fn next_command(&mut self) -> Option<&'static str> {
         (self.at_program, self.options_end) = (true, false);
         self.program.clear();

@@ -101,7 +101,7 @@ fn outcome(context: &Context, verb: Verb, subject: &Subject) -> Result<Status, C
     require(context, verb, subject).map(|verdict| verdict.status).map_err(|error| error.code())
 }
 
-/// X5 and X9: all verbs decide in the same way.
+/// All verbs decide in the same way.
 #[test]
 fn x9_every_verb_asks_the_same() {
     use Policy::{Allow, Prompt, RequireAttestation};
