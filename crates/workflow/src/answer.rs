@@ -1,4 +1,5 @@
-//! Parts that all answers of contract 004's tools share: the version field, cursors, page limits and shortened text.
+//! Parts that the answers of all workflow tools (contract 004) share: the version field, cursors, page limits and
+//! shortened text.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

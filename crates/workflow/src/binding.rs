@@ -8,7 +8,7 @@ use super::expression::{Node, Segment, Template};
 use super::output::{self, Lookup};
 use super::spec::{OutputContract, OutputField, ProviderContract};
 
-/// What a provider's argument accepts (contract 004, section 3.3).
+/// What a provider's argument accepts (section 3.3 of contract 004, which describes workflows).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Accepted tags; empty if unknown.

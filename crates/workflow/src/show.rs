@@ -21,7 +21,7 @@ use mcpkg_core::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape
 /// Maximum number of output fields shown without `detail: full`.
 const FIELDS: usize = 60;
 
-/// The keys that come first, in the order of contract 004.
+/// The keys that come first, in the order of contract 004 (commands and workflows).
 const FIRST: [&str; 8] = ["id", "group", "name", "path", "method", "flags", "positionals", "output_contract"];
 
 /// Shows a command.

@@ -1,4 +1,5 @@
-//! What a command is: `CommandSpec` and `ProviderContract` of contract 004, the same for all sources.
+//! Defines what a command is: `CommandSpec` and `ProviderContract` of contract 004 (workflows), the same for all
+//! sources.
 
 use std::sync::OnceLock;
 

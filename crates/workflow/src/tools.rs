@@ -1,4 +1,4 @@
-//! The command source of tools that are stored as data, such as installed tools: `tool:NAME`, `tool:NAME:ACTION`.
+//! Offers tools that are stored as data, such as installed tools, as commands: `tool:NAME`, `tool:NAME:ACTION`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -154,12 +154,12 @@ impl Catalog {
         data
     }
 
-    /// Whether a URL has the same origin as the catalog. The catalog's secrets are meant for that origin.
+    /// Whether a URL has the same origin as the catalog's base URL. The catalog's secrets are meant for that origin.
     pub fn is_own(&self, url: &Url) -> bool {
         self.base_url.as_deref().and_then(Url::parse).is_some_and(|base| base.has_origin_of(url))
     }
 
-    /// Whether a person has allowed requests to this URL, which has a different origin than the catalog.
+    /// Whether a person has allowed requests to this URL, which has a different origin than the catalog's base URL.
     pub fn allows(&self, url: &Url) -> bool {
         self.auth.keys().any(|name| self.elsewhere(name).is_some_and(|(_, origin)| origin.has_origin_of(url)))
     }
@@ -239,12 +239,13 @@ impl Catalog {
         Ok(spec)
     }
 
-    /// Whether mcpkg can run a command of the document, without a person's corrections.
+    /// Whether mcpkg can run a command as the document defines it, before a person's corrections.
     pub fn runs(&self, spec: &CommandSpec) -> bool {
         spec.runnable && !matches!(self.served(spec), Some([own, base]) if self.is_beyond(&own, &base))
     }
 
-    /// Whether a command's server has a different origin than the catalog, and no person has allowed that origin.
+    /// Whether a command's server has a different origin than the catalog's base URL, and no person has allowed that
+    /// origin.
     fn is_beyond(&self, own: &Url, base: &Url) -> bool {
         !own.has_origin_of(base) && !self.allows(own)
     }

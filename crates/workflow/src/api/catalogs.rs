@@ -126,8 +126,8 @@ fn refusal(details: &Value) -> Option<Refusal> {
     Some(Refusal { bytes: details["bytes"].as_u64()?, sha256, excerpt: details["excerpt"].as_str()?.to_owned() })
 }
 
-/// Returns a secret of the catalog for use as an argument. Retries while the database is unavailable. A program that prints the
-/// secret runs only once.
+/// Returns a secret of the catalog for use as an argument. Waits up to 30 seconds while the database server is
+/// unreachable. A program that prints the secret runs only once.
 pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
     let found = context.store.patiently(|| find(context, id))?;
     let (catalog, spec) = found.ok_or_else(|| gone(id))?;

@@ -1,4 +1,5 @@
-//! Reads the `registry.json` of oatty. Settings without a counterpart in mcpkg are ignored.
+//! Reads the `registry.json` of oatty, another program that calls APIs. Settings without a counterpart in mcpkg are
+//! ignored.
 
 use serde::Deserialize;
 use serde_json::Value;

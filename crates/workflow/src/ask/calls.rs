@@ -1,4 +1,5 @@
-//! Follows the calls of the attached server: the server writes each call to a file, as a line of JSON.
+//! Follows the calls that the agent of `mcpkg ask` makes. The mcpkg server attached to the agent writes each call to a
+//! file, as a line of JSON.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use uuid::Uuid;
 /// The most bytes to read at once.
 const PIECE: u64 = 1 << 20;
 
-/// A call of one of the tools of the attached server.
+/// A call of one of the attached server's tools.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Call {
     pub tool: String,
@@ -69,7 +70,7 @@ impl Calls {
         if read.is_err() {
             return Vec::new();
         }
-        // A line that is longer than a piece is no call: skip it in pieces.
+        // A line that is longer than a piece is not a call: skip it in pieces.
         let is_too_long = whole == 0 && bytes.len() as u64 == PIECE;
         self.read += if is_too_long { PIECE } else { whole as u64 };
         bytes[..whole].split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()

@@ -17,7 +17,7 @@ use mcpkg_core::op::Context;
 
 use crate::CONTRACT;
 
-/// The file in a run's folder to which the attached server writes a line about each call.
+/// The file in a run's folder to which the mcpkg server attached to the agent writes a line about each call.
 pub const CALLS: &str = "calls.jsonl";
 
 /// A placeholder for the temporary folder of a run, so that an approval covers every run.

@@ -1,4 +1,4 @@
-//! The prompt that the agent gets.
+//! Builds the prompt that the agent of `mcpkg ask` gets.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::Context;

@@ -64,7 +64,7 @@ pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) ->
         calls: Calls::of(folder.path().join(CALLS)),
     };
     let end = following.until_end(&mut running, limit, &live.cancelled);
-    // Unless the agent has exited, it still runs here. Its exit has already ended the processes that it left.
+    // End the agent if it still runs. If it has exited, the wait has already ended the processes that it left behind.
     running.end(GRACE);
     let end = end.and_then(|end| following.rest().map(|()| end));
     let progress = following.progress;

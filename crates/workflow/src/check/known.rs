@@ -1,4 +1,4 @@
-//! What all checks need to know about a definition: names, commands and output contracts.
+//! Collects what all checks need to know about a definition: names, commands and output contracts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -52,7 +52,8 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An empty name that was already reported as missing is not reported again.
+/// Reports a name that is not valid in expressions. An empty name that was already reported as missing is not reported
+/// again.
 fn name(book: &mut Book<'_>, pointer: &str, what: &str, name: &str, is_key: bool) {
     if is_identifier(name) || name.is_empty() && book.is_found(pointer) {
         return;

@@ -118,7 +118,7 @@ fn as_kept(text: String) -> Result<String> {
 }
 
 impl Add {
-    /// Returns the proposal of a new workflow's text.
+    /// Returns the operation that proposes this text as a new workflow.
     pub fn of(yaml: String) -> Self {
         Self { yaml: Some(Text::Agent(yaml)), draft: None, message: None, replaces: None, revision: None }
     }

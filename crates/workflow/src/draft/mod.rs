@@ -33,7 +33,7 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<reject::Reject>(),
 ];
 
-/// Returns a draft that nobody has decided yet, and its text; fails with `E_DRAFT_STALE` otherwise.
+/// Returns a draft that nobody has decided about yet, and its text; fails with `E_DRAFT_STALE` otherwise.
 pub fn waiting(db: &Db<'_>, project: &Project, id: &str) -> Result<(Draft, String)> {
     kept::Kept::waiting(db, project, id).map(|kept| (kept.draft, kept.text))
 }

@@ -342,7 +342,8 @@ fn holds_secret(value: &Value) -> bool {
     }
 }
 
-/// Returns a draft as JSON, in the form of contract 004: `workflow`, `inputs`, `steps` and `diagnostics`.
+/// Returns a draft as JSON, in the format of the workflow tools (contract 004): `workflow`, `inputs`, `steps` and
+/// `diagnostics`.
 pub fn data(draft: &Draft) -> Result<Map<String, Value>> {
     let Value::Object(mut data) = crate::answer::data(&draft.definition)? else {
         return Err(Error::internal("the JSON of a workflow definition is not an object"));

@@ -17,7 +17,7 @@ pub struct Mended {
 
 const SERVERS: &str = "mcpServers";
 
-/// Prefix of oatty's references to secrets in the system's keychain.
+/// Prefix of the references to secrets in the system's keychain, as the program oatty writes them.
 const KEYCHAIN: &str = "${secret:";
 
 /// Converts a file. `keep` names the variables and headers whose values are not secrets, so that they stay in the text. The error

@@ -1,5 +1,6 @@
-//! Counts the failures of a plugin, and decides when to try it again: at once, after a pause that doubles, or after an hour. A
-//! person can try it earlier with `mcpkg plugin check`. The count is stored in the database, so all processes share it.
+//! Counts the failures of a plugin, and decides when to try it again: at once, after a pause that doubles, or, after
+//! ten failures within an hour, once the oldest is an hour old. A person can try it earlier with `mcpkg plugin check`.
+//! The count is stored in the database, so all processes share it.
 
 use std::time::Duration;
 

@@ -29,7 +29,7 @@ pub fn saved(context: &Context, name: &str) -> Result<String> {
     context.read(|db, project| model::stored(db, workflows::get(db, project, name)?.blob))
 }
 
-/// Returns the text of a draft; fails with `E_DRAFT_STALE` if a person has already decided.
+/// Returns the text of a draft; fails with `E_DRAFT_STALE` if a person has already decided about it.
 pub fn drafted(context: &Context, id: &str) -> Result<String> {
     context.read(|db, project| draft::waiting(db, project, id).map(|(_, text)| text))
 }

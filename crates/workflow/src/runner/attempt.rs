@@ -121,7 +121,7 @@ impl Drive<'_> {
     }
 }
 
-/// Runs a command. Retries if the database was unavailable before anything was sent.
+/// Runs a command. Waits up to 30 seconds while the database server is unreachable, as long as nothing was sent.
 fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     let mut failed = None;
     let answered = context.store.patiently(|| match commands::run(context, running) {
@@ -138,7 +138,7 @@ fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     }
 }
 
-/// The outcome of an attempt whose process ended before the answer arrived.
+/// The outcome of an attempt during which mcpkg ended before the answer arrived.
 pub const LOST: &str = "lost";
 
 /// Whether a command may be sent again when it is unknown whether the last attempt took effect.

@@ -1,4 +1,5 @@
-//! Resumes a run. An interrupted step is repeated if its command allows that; otherwise a person decides.
+//! Resumes, pauses and cancels runs. When a run resumes, an interrupted step is repeated if its command allows that;
+//! otherwise a person decides.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -91,8 +92,8 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
 /// Resets the steps of a run so that it can continue, and applies the decisions of a person.
 ///
 /// # Errors
-/// `E_STEP_UNCERTAIN` if a person has to decide about a step. `E_INVALID_ARGUMENT` for a decision about a step that needs none,
-/// or for a step to retry that has succeeded.
+/// `E_STEP_UNCERTAIN` if a person has to decide about a step. `E_INVALID_ARGUMENT` for a decision about a step that
+/// needs none, or if there is no step to retry.
 pub fn prepare(
     context: &Context,
     resumable: &Resumable,
@@ -139,8 +140,8 @@ pub fn prepare(
     refused.map_or(Ok(()), |step| Err(self::uncertain(run.uuid, &step)))
 }
 
-/// Returns the steps to retry, in order: failed steps, and those that were skipped because they depend on a failed one. A step
-/// that succeeded is never retried.
+/// Returns the steps to retry, in order: the named one, failed ones, and those that were skipped because they depend on
+/// one of these. A step that succeeded is never retried.
 fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<usize>> {
     let failed: Vec<&str> =
         rows.iter().filter(|row| row.state == StepState::Failed).map(|row| row.name.as_str()).collect();

@@ -21,7 +21,8 @@ enum Round {
     Done,
     /// Repeat the step at this time.
     Again(Millis),
-    /// The step fails, because its condition was not met in time or an answer lacks a field.
+    /// The step fails for this reason: its condition was not met within the limits or cannot be evaluated, or its
+    /// output lacks a field.
     GivenUp(String),
 }
 

@@ -12,7 +12,8 @@ use crate::sealed::Known;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret::Reference;
 
-/// Replaces a secret that was removed from the output of an earlier process. No text from outside contains a NUL character.
+/// Replaces a secret that was removed from the output of an earlier process. It begins with a NUL character, so that it
+/// does not occur in ordinary text.
 const LOST: &str = "\0lost";
 
 /// Maximum length of a value in the description of a condition, in characters.

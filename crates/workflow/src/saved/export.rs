@@ -1,4 +1,5 @@
-//! `mcpkg workflow export`: writes saved workflows to files.
+//! `mcpkg workflow export`: writes a saved workflow to a file, and its fixtures to a second one; without a file, prints
+//! the workflow.
 
 use std::path::{Path, PathBuf};
 

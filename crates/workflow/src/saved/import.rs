@@ -135,7 +135,7 @@ struct File {
     findings: Vec<Finding>,
 }
 
-/// How a file compares to the workflow of this name in the project.
+/// How a file compares to the workflow of the same name in the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     New,

@@ -1,4 +1,4 @@
-//! Parses the texts of workflows. Every text that is saved is parsed, named and checked here.
+//! Parses and checks the texts of workflows. Every text that is saved is parsed here first.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use mcpkg_core::op::Context;
 use mcpkg_store::workflows::{New, Summary};
 use mcpkg_store::{Db, blobs, projects};
 
-/// Maximum size of a message, in bytes.
+/// Maximum size of the message that describes a change, in bytes.
 const MAX_MESSAGE: usize = 4 << 10;
 
 /// A parsed workflow.
@@ -92,7 +92,7 @@ fn with_findings(error: Error, findings: &[Finding]) -> Error {
     error.with_details(split(findings))
 }
 
-/// Returns the findings in the form of contract 004: errors and warnings.
+/// Returns the findings in the form of the workflow tools (contract 004): errors and warnings.
 pub fn split(findings: &[Finding]) -> Value {
     let of = |severity| findings.iter().filter(|found| found.severity == severity).collect::<Vec<_>>();
     json!({ "errors": of(Severity::Error), "warnings": of(Severity::Warning) })

@@ -1,4 +1,4 @@
-//! The operation `mcpkg workflow set`.
+//! Implements `mcpkg workflow set`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

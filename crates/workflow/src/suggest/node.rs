@@ -23,7 +23,7 @@ pub struct Pointed<'s> {
     pub before: Vec<usize>,
 }
 
-/// Returns the target at a JSON pointer. It is an error if the pointer leads to anything else.
+/// Returns the target at a JSON pointer. It is an error if the pointer leads to anything but an input or an argument.
 pub fn pointed<'s>(surveyed: &'s Surveyed, pointer: &str) -> Result<Pointed<'s>> {
     let parts: Vec<String> =
         pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect();

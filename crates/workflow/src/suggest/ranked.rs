@@ -43,7 +43,7 @@ pub struct Suggestion {
     score: i32,
 }
 
-/// Returns the lists that provide values for a target. `partial` is the beginning of an id, or search words.
+/// Returns the lists that provide values for a target. `partial` is a part of an id, or search words.
 pub fn suggestions(
     surveyed: &Surveyed,
     pointed: &Pointed<'_>,

@@ -1,4 +1,4 @@
-//! Commands that work on a workflow text: check it, plan it, and render it in canonical form.
+//! Implements the commands that check, plan and render the text of a workflow.
 
 pub(crate) mod argument;
 pub(crate) mod dry_run;

@@ -18,7 +18,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
 
-/// How often fixes are applied at most. Several rounds are needed, because a fix may uncover the next problem.
+/// The maximum number of rounds of fixes. Several rounds are needed, because a fix may uncover the next problem.
 const ROUNDS: usize = 8;
 
 /// Check a workflow
@@ -106,7 +106,7 @@ impl Operation for Validate {
     }
 }
 
-/// Returns the findings in the form that contract 004 defines.
+/// Returns the findings in the form of the workflow tools (contract 004).
 pub(super) fn data(checked: &Checked) -> Value {
     json!({
         "errors": checked.errors().collect::<Vec<&Finding>>(),

@@ -1,4 +1,4 @@
-//! `mcpkg catalog import --from-oatty`: imports the catalogs of oatty's registry.
+//! `mcpkg catalog import --from-oatty`: imports the catalogs that the program oatty keeps in its `registry.json`.
 //!
 //! Each document is read again from its source, and imported by the usual rules. What oatty derived from the document is ignored.
 //! A catalog that cannot be imported is reported with the reason and the command to import it later.
