@@ -130,12 +130,12 @@ fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
 
 /// Clones a repository into the new folder `into`, writes `mark` into it, and makes sure that both flow branches exist.
 ///
-/// The main branch is `main` if given, or else the branch named `main`, or else the branch that the remote has checked out. The
-/// develop branch tracks the remote's develop branch; if there is none, it starts at the main branch. Returns the name of the
-/// main branch.
+/// The main branch is the one that `main` names, or else the branch called `main`, or else the branch that the remote
+/// has checked out. The develop branch tracks the remote's develop branch; if there is none, it starts at the main
+/// branch. Returns the name of the main branch.
 ///
 /// # Errors
-/// `E_REMOTE_FAILED` with git's message.
+/// `E_REMOTE_FAILED` with git's message, and the errors of [`prepare`].
 pub fn make(
     name: &str,
     origin: &Origin,

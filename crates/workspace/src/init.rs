@@ -87,7 +87,7 @@ impl Operation for Init {
         "mcpkg workspace init shop --repo https://example.org/lib.git --repo git@example.org:api.git=services/api",
     ];
     const EFFECT: Effect = Effect::Create;
-    /// Running in a server's folder makes the server list the workspace tools from then on.
+    /// If the new workspace is in a server's folder, the server lists the workspace tools from then on.
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;

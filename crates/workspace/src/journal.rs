@@ -67,7 +67,8 @@ struct Applying {
 /// Applies a plan; returns one warning per cleanup step that failed.
 ///
 /// # Errors
-/// `E_FLOW_UNDONE` if a step failed and the others were undone; `details.kept` lists what could not be undone.
+/// The error of the failed step, if all steps could be undone. Otherwise `E_FLOW_UNDONE`; `details.kept` lists what
+/// could not be undone. `E_WORKSPACE_BUSY` if an earlier run is unfinished.
 pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Result<Vec<String>> {
     refuse_unfinished(context, root)?;
     context.unless_cancelled()?;
@@ -127,7 +128,7 @@ pub fn recover(context: &Context) {
 /// know the run.
 ///
 /// # Errors
-/// `E_WORKSPACE_BUSY` if the run belongs to another database.
+/// `E_WORKSPACE_BUSY` if the run belongs to another database or was not started on this machine.
 pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
     let Some((applying, sha256)) = read(root)? else {

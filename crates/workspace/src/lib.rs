@@ -1,4 +1,4 @@
-//! Implements contract 003: changes that span several git repositories, applied completely or not at all.
+//! Implements contract 003 (smctl): changes that span several git repositories, applied completely or not at all.
 
 mod add;
 mod build;

@@ -1,8 +1,8 @@
-//! Asks a person before an agent may build a repository, because build commands run with your permissions.
+//! Asks a person before an agent may build a repository, because build commands run with that person's permissions.
 //!
-//! You approve a repository's commands once. The approval is kept outside the database. It covers the repository's
-//! folder, its origin and all of its commands; if any of them changes, mcpkg asks again. Builds started from a shell
-//! need no approval and do not record one: otherwise an agent with a shell could approve its own builds.
+//! A person approves a repository's commands once. The approval is kept outside the database. It covers the
+//! repository's folder, its origin and all of its commands; if any of them changes, mcpkg asks again. Builds started
+//! from a shell need no approval and do not record one: otherwise an agent with a shell could approve its own builds.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ impl Approvable for Subject<'_> {
 /// Refuses an agent's build and asks for approval if a repository's commands are not approved yet.
 ///
 /// # Errors
-/// `E_UNAPPROVED` if the user has no home folder.
+/// `E_CONSENT_REQUIRED` until a person has decided; `E_CONSENT_DENIED`; `E_UNAPPROVED` if the user has no home folder.
 pub fn require(context: &Context, workspace: &Workspace, plan: &Plan) -> Result<()> {
     if context.is_shell() {
         return Ok(());

@@ -11,8 +11,8 @@ use mcpkg_base::redact::Pieces;
 /// How much of a command's output is kept.
 const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };
 
-/// The longest line, in bytes, that is processed in full. Only the [`BEGINNING`] of a longer line is kept, cut at a
-/// blank, because the rest could be half of a secret.
+/// The longest line, in bytes, that is processed in full. Of a longer line, only the [`BEGINNING`] is kept, up to its
+/// last blank: the word that was cut could be half of a secret.
 const LONGEST_LINE: usize = 64 << 10;
 const BEGINNING: usize = 16 << 10;
 

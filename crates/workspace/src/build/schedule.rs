@@ -70,8 +70,9 @@ pub fn run(plan: &Plan, manner: Manner, run: &(dyn Fn(&Command) -> Outcome + Syn
     rows
 }
 
-/// Runs the jobs of a level that are `wanted`, at most `jobs` at once, and ends each job at its first failing command. With
-/// `stops`, no job starts after a failure. Returns the outcomes of the commands that ran, job by job.
+/// Runs the jobs of a level that are `wanted`, at most `jobs` at once, and ends each job at its first failing command.
+/// No job starts after a cancellation, nor, with `stops`, after a failure. Returns the outcomes of the commands that
+/// ran, job by job.
 fn run_level(
     level: &[Job],
     wanted: &[bool],

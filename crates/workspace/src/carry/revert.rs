@@ -183,7 +183,7 @@ fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
                     remove_empty(carrier.root, &place);
                     Ok(None)
                 }
-                // Either the mark was never written, or something else wrote it.
+                // There is no clone with the mark of this run, so there is nothing to remove.
                 _ => Ok(None),
             }
         }

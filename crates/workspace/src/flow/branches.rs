@@ -14,7 +14,7 @@ pub struct Branch {
     pub repo: String,
     /// The branch name without `refs/heads/`.
     pub name: String,
-    /// The branch's role: Main, Develop, Feature, Release, Hotfix or Other. Contract 003 requires these words.
+    /// The branch's role: Main, Develop, Feature, Release, Hotfix or Other. Contract 003 (smctl) requires these words.
     pub kind: &'static str,
     pub head: String,
     /// Whether develop (for a hotfix: main) contains all of its commits; `None` for develop and main.

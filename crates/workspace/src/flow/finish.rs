@@ -1,7 +1,8 @@
 //! Finishes a feature, release or hotfix in all repositories, or in none.
 //!
 //! Planning changes nothing: it creates merges only as git objects, and finds every conflict in every repository. Then
-//! mcpkg locks, compares and moves all refs, and finally removes the branch and its work trees.
+//! mcpkg locks, compares and moves all refs. Finally, it removes the branch and its work trees, except with
+//! `--no-delete`.
 
 use std::path::PathBuf;
 

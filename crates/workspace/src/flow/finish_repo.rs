@@ -158,9 +158,9 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Creates the merge commit of `tip` into a target, named as the user knows it, without moving a ref. `file` is the
-    /// changelog with its new section. Returns `None` if there is nothing to merge, or if there are conflicts, which go to
-    /// `part`.
+    /// Creates the merge commit of `tip` into a target without moving a ref. `name` is the target's name for people,
+    /// and `file` is the changelog with its new section. Returns `None` if there is nothing to merge, or if there are
+    /// conflicts, which are added to `part`.
     fn merge(
         &mut self,
         (name, target): (&str, &Ref),

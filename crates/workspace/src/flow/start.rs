@@ -1,4 +1,4 @@
-//! Starts a feature, release or hotfix: creates its branch in every repository, in place or in a new worktree.
+//! Starts a feature, release or hotfix: creates its branch in the chosen repositories, in place or in a new worktree.
 
 use super::kind::Kind;
 use super::look::Seen;

@@ -139,7 +139,8 @@ impl Done {
     }
 }
 
-/// Finds the run by its id; without an id, the newest run that was not undone and is neither an undo nor a redo.
+/// Finds the run by the start of its id; without an id, the newest run that was not undone and is neither an undo nor a
+/// redo.
 fn chosen(context: &Context, workspace: &Workspace, run: Option<&str>) -> Result<FlowRun> {
     let found = context.store.read(|db| match (journal::known(db, &workspace.root)?, run) {
         (None, _) => Ok(None),

@@ -1,6 +1,6 @@
 //! `mcpkg gate`: manages and tests the ONNX models of a workspace.
 //!
-//! A gate is either another server, reached over HTTP ([`remote`]), or embedded ([`local`]). Both implement one
+//! A gate is either a remote server, reached over HTTP ([`remote`]), or embedded ([`local`]). Both implement one
 //! [`interface`]. The embedded gate stores its models in the database, and runs tests in a [`worker`], the only program
 //! with an [`engine`]. The inputs that a model takes come from its [`header`], which needs no engine. The data for a
 //! test comes from [`input`] files.

@@ -1,4 +1,4 @@
-//! Sets of worktrees: finds the existing ones, based on what git has registered, and shows a change to them.
+//! Finds the existing sets of worktrees, based on what git has registered, and shows a change to them.
 
 use std::path::{Path, PathBuf};
 
