@@ -130,8 +130,7 @@ fn look_at(db: &Db<'_>, sql: Sql, faults: &mut Vec<String>, mut f: impl FnMut(&R
     })
 }
 
-/// Checks that the revisions of each item have no gap, begin with 1 unless old ones were deleted, and that the last one says
-/// correctly whether the item still exists.
+/// Checks that the revisions of each item have no gap, and begin with 1 unless old ones were deleted.
 fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let compacted = revisions::forgot_revisions(db)?;
     let sql = sql!(

@@ -30,7 +30,8 @@ pub enum State {
     Done,
     /// Everything is as it was before the run.
     Undone,
-    /// Like `Undone`, except that mcpkg left refs alone that somebody had moved since the run.
+    /// Like `Undone`, except that mcpkg left unchanged what somebody else had changed since the run, such as moved
+    /// refs.
     Kept,
 }
 

@@ -104,15 +104,15 @@ impl RunHolder {
 }
 
 impl Store {
-    /// Like [`Store::write`], but on a database server repeats `f` for up to 30 seconds while the server is
-    /// unreachable. `f` may run several times. If an earlier run was committed after all, the later ones must change
+    /// Like [`Store::write`], but on a database server repeats `f` for up to 30 seconds while the server is unreachable
+    /// or busy. `f` may run several times. If an earlier run was committed after all, the later ones must change
     /// nothing.
     pub fn write_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.write(&mut f))
     }
 
-    /// Repeats `work` for up to 30 seconds while the database server is unreachable. `work` must only read, or fail
-    /// before it changes anything. With a database file, `work` runs once.
+    /// Repeats `work` for up to 30 seconds while the database server is unreachable or busy. `work` must only read, or
+    /// fail before it changes anything. With a database file, `work` runs once.
     ///
     /// # Errors
     /// Errors of `work`.
@@ -123,7 +123,7 @@ impl Store {
         }
     }
 
-    /// Like [`Store::read`], but waits up to 30 seconds while the database server is unreachable.
+    /// Like [`Store::read`], but waits up to 30 seconds while the database server is unreachable or busy.
     pub fn read_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         self.patiently(|| self.read(&mut f))
     }

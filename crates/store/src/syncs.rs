@@ -50,7 +50,7 @@ pub struct Seen {
     pub stat: Stat,
 }
 
-/// A file that is being written, or an MCP server in the manifest.
+/// A write in progress: of a file, or of an MCP server in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The path relative to the folder; `mcp_server:NAME` for an MCP server.

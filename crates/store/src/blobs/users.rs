@@ -9,7 +9,7 @@ use mcpkg_base::error::Result;
 
 /// A kind of user of stored content: the columns that refer to the content, and how to name the user.
 struct Use {
-    /// Pairs of table and column. All uses together list the same columns as the condition in `blobs.rs` that finds
+    /// Pairs of table and column. All uses together list the same columns as the condition in `blobs/mod.rs` that finds
     /// unreferenced content.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with everything that refers to a content"))]
     of: &'static [(&'static str, &'static str)],

@@ -74,7 +74,7 @@ words! {
         Succeeded "succeeded",
         /// The step's command failed, or its output is not what the workflow expects.
         Failed "failed",
-        /// The step's condition was false, or a step that it needs did not succeed.
+        /// The step's condition was false, a step that it needs did not succeed, or a person chose to skip it.
         Skipped "skipped",
         /// The outcome of the step's last attempt is unknown.
         Uncertain "uncertain",
@@ -93,7 +93,7 @@ words! {
 }
 
 impl State {
-    /// Whether the run has ended and cannot be resumed.
+    /// Whether the run has ended. A failed run can still be retried.
     pub const fn is_over(self) -> bool {
         matches!(self, State::Succeeded | State::Failed | State::Canceled)
     }

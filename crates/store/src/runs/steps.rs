@@ -77,7 +77,8 @@ pub fn output(db: &Db<'_>, step: &Step) -> Result<Option<String>> {
     String::from_utf8(blobs::get(db, output)?).map(Some).map_err(|_| damaged("the output of a step is not text"))
 }
 
-/// Records how a step ended, or that its outcome is unknown, and why.
+/// Stores the state of a step that no longer runs, and the reason: it ended, its outcome is unknown, or it will start
+/// again.
 pub fn end(db: &Db<'_>, run: i64, seq: i64, state: StepState, reason: Option<&str>, now: Millis) -> Result<()> {
     let ended = state.is_over().then_some(now);
     let sql = sql!(

@@ -82,7 +82,8 @@ impl Store {
 impl IndexedAhead<'_> {
     /// Returns the ids of the words, in the order of the words, for the items that this transaction writes to
     /// `project`. The range is empty if no words were indexed ahead, or if they cannot be used: the reservation is
-    /// gone, it was made for another project, or one of its ids is taken. This ends the reservation. If an item is not written, remove its words with [`super::unindex`].
+    /// gone, it was made for another project, or one of its ids is taken. This ends the reservation. If an item is not
+    /// written, remove its words with [`super::unindex`].
     pub fn claim(&self, db: &Db<'_>, project: i64) -> Result<Range<i64>> {
         let Some(reserved) = &self.reserved else { return Ok(0..0) };
         if !reserved.stands(db)? {

@@ -45,7 +45,8 @@ fn file_of(metadata: &fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Identifies a file. On Windows, its creation time is enough, because an open database cannot be renamed or removed there.
+/// Returns the same value for every file. On Windows, an open database cannot be renamed or removed, so its path cannot
+/// lead to another file.
 #[cfg(not(unix))]
 fn file_of(metadata: &fs::Metadata) -> (u64, u64) {
     let created = metadata.created().ok().and_then(|created| created.elapsed().ok()).map(|_| 0);

@@ -145,7 +145,7 @@ struct Retries {
 }
 
 impl Retries {
-    /// Returns how long to wait before the next attempt. The pause doubles with each attempt.
+    /// Returns how long to wait before the next attempt. The pause doubles with each attempt, up to [`LONGEST_PAUSE`].
     fn pause(&mut self) -> Duration {
         let pause = LOOK.saturating_mul(1 << self.count.min(8));
         self.count += 1;
