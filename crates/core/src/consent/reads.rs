@@ -1,4 +1,4 @@
-//! Approvals of all reads of a catalog, each stored as a record outside the database.
+//! Approvals of all reads of a catalog (see [`super::widened`]), each stored as a record outside the database.
 
 use serde_json::{Value, json};
 

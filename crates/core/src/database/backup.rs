@@ -68,8 +68,8 @@ impl Operation for Backup {
     }
 }
 
-/// Removes dated backups next to `made` until `keep` are left: `made` itself, which may not be the newest after the
-/// clock was set back, and the newest of the others. Sorting the names sorts the backups by time.
+/// Removes dated backups next to `made` until `keep` are left: `made` itself, and the newest of the others. `made` may
+/// not have the newest name, because the clock may have been set back. Sorting the names sorts the backups by time.
 fn prune(made: &Path, stem: &str, keep: usize) -> Result<Vec<String>> {
     let folder = made.parent().unwrap_or(Path::new("."));
     let listing = std::fs::read_dir(folder).map_err(|error| Error::file("read", folder, error))?;

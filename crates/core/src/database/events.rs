@@ -1,4 +1,4 @@
-//! `mcpkg events`: shows the audit trail, which records every change.
+//! `mcpkg events`: shows the audit trail (`events`), which records every change and every refused change.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -35,9 +35,9 @@ pub enum Connection {
     Stdio,
 }
 
-/// The program that a server presents itself as (`serve --as`). A client that was configured for one of the original
-/// programs then finds the tools it knows. Unless `--groups` names other groups, the server has only the tools named
-/// below.
+/// The program that a server presents itself as (`serve --as`), so that a client that was configured for one of the
+/// original programs finds the tools it knows. Unless `--groups` names other groups, such a server has only the tools
+/// named below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identity {
     #[default]

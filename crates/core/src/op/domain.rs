@@ -40,7 +40,7 @@ impl Domains {
     }
 }
 
-/// Everything that a domain offers. `..Domain::EMPTY` fills in the rest.
+/// Everything that a domain offers. A domain leaves out what it does not have with `..Domain::EMPTY`.
 pub struct Domain {
     /// The name of the domain's folder in the sources.
     pub name: &'static str,
@@ -60,7 +60,7 @@ pub struct Domain {
     pub served: Option<&'static Served>,
     /// The growing tables, to which `mcpkg limit` and `mcpkg prune` apply.
     pub growing: &'static [Growing],
-    /// Repairs what an earlier process left unfinished, before a command or a server starts.
+    /// Repairs what an earlier process left unfinished. Called before a command or a server starts.
     pub recover: fn(&Context),
     /// The files of the program whose contract the domain implements, such as Enact. A server that presents itself as
     /// that program takes over changes in these files.

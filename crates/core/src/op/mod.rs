@@ -128,8 +128,8 @@ pub enum Shape {
     Sentence,
     /// The envelope of contract 000 (agentpack).
     Envelope,
-    /// One JSON object, as text and as structuredContent, and a typed error object for a failure (contracts 002 to 004). Each
-    /// object begins with this `schema_version`, if there is one.
+    /// One JSON object, as text and as structuredContent, and a typed error object for a failure, as in contracts 002
+    /// (`enact__*`) and 004 (workflows). Each object begins with this `schema_version`, if there is one.
     Json(Option<&'static str>),
     /// Like `Json` for a success. A failure is a JSON-RPC error of contract 003 (smctl), if the protocol revision
     /// allows that for tools.

@@ -13,7 +13,7 @@ pub struct Surface {
     pub tools: Option<&'static [&'static str]>,
     /// Whether only tools that change nothing are served.
     pub read_only: bool,
-    /// Whether running commands is forbidden, except mcpkg's own commands that only read.
+    /// Whether running commands is forbidden, except those of mcpkg's own commands that only read.
     pub no_execute: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Undo: reverts the changes of events in the audit trail, except where somebody changed the item later.
+//! Undo: reverts the changes that events in the audit trail (`events`) record, except where somebody changed the item
+//! later.
 //!
 //! Each event lists the items that it changed, with their states before and after ([`mcpkg_store::Change`]).
 //! [`preview`] processes the events from the newest to the oldest. If an item is still in the state after the event,
