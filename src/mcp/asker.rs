@@ -23,8 +23,7 @@ impl Asker {
     }
 }
 
-/// The permits of each requester that holds one or waits for one. `K` may contain more than the requester, such as the
-/// tool.
+/// A limit on the calls that each requester runs at once. `K` may contain more than the requester, such as the tool.
 pub(super) struct AskerLimit<K = Asker> {
     permits: usize,
     askers: Mutex<HashMap<K, Arc<Semaphore>>>,

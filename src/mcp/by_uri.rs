@@ -57,8 +57,8 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
     Err(not_found(db, &config.selection, "Resource", "uri", uri))
 }
 
-/// Fails if no resource can ever have this URI: its scheme belongs to a domain, and it fits none of the domain's
-/// resources. Any other URI may start to exist later.
+/// Fails if no resource can ever have this URI: its scheme belongs to a domain, it fits none of the domain's resources,
+/// and nothing is stored under it. Any other URI may start to exist later.
 pub(super) fn may_come(db: &Db<'_>, config: &Config, uri: &str) -> Result<()> {
     let fits = |uri: &str| config.providers.resources().any(|resource| resource.values(uri).is_some());
     if !may_be_of_domain(uri) || fits(uri) || validators::resource(db, &config.selection, Key::Uri(uri))?.is_some() {

@@ -96,7 +96,8 @@ impl Config {
     }
 }
 
-/// Returns the only group whose tools a server with this identity serves. `None` means all groups.
+/// Returns the group of the program that a server presents itself as. Unless `--groups` names other groups, the server
+/// has only the tools of this group. `None` means all groups.
 pub const fn group_of(identity: Identity) -> Option<&'static str> {
     match identity {
         Identity::Mcpkg => None,

@@ -9,11 +9,12 @@ pub(super) enum Era {
     Modern,
 }
 
-/// Tells clients not to cache a read: the shell can change the data at any moment, and asking again costs microseconds.
+/// Tells clients not to cache a read: a command can change the data at any moment, and asking again costs microseconds.
 /// The content is private to the user.
 const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
 
-/// How many milliseconds clients may cache what does not change while a server runs: tools, templates, discover.
+/// How many milliseconds clients may cache a result that does not change while a server runs, such as that of
+/// server/discover.
 pub(super) const LASTING: u64 = 3_600_000;
 
 impl Era {

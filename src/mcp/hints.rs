@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use mcpkg_base::error::Error;
 use mcpkg_core::op::{Entry, Surface};
 
-/// Shell commands that are not tools, each with a tool that gives the same answer.
+/// Shell commands that are not tools, each with a tool that does the same.
 const INSTEAD: [(&[&str], &str); 3] =
     [(&["spec", "list"], "smctl_spec_status"), (&["workflow", "run"], "execute"), (&["command", "run"], "execute")];
 

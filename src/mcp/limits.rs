@@ -1,4 +1,4 @@
-//! Limits clients' requests: how long a read may take, and how many run at once.
+//! Limits clients' requests: how large one may be, how long a read may take, and how many reads run at once.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub const MAX_LINE: u64 = 64 << 20;
 /// The default time limit for one read of the database. It is shorter than clients usually wait for an answer.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Returns the database for serving a client: its reads end after the time limit, or when `cancelled` is set.
+/// Returns the database for serving a client: its reads end after the time limit, or when `cancelled` is cancelled.
 pub(super) fn limited(store: &Store, config: &Config, cancelled: CancellationToken) -> Store {
     store.limited(config.read_timeout, cancelled)
 }

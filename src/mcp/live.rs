@@ -66,7 +66,7 @@ impl LiveResource {
     /// Returns the text of the resource.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if it does not exist.
+    /// `E_NOT_FOUND` if it does not exist; `E_TOO_LARGE` if it is too large for one answer.
     pub(super) fn read(&self, uri: &str, context: &Context) -> Result<String> {
         let text = (self.live.read)(context, &self.values)?.ok_or_else(|| not_found(uri))?;
         let (size, limit) = (text.len() as u64, context.max_answer);
@@ -89,7 +89,7 @@ impl LiveResource {
     }
 
     /// Returns a validator that changes exactly when a read answers something else, including an error. Fails if the
-    /// read was cancelled, because then nothing is known.
+    /// read was cancelled or timed out, because then nothing is known.
     pub(super) fn validator(&self, uri: &str, context: &Context) -> Result<Validator> {
         match self.read(uri, context) {
             Ok(text) => Validator::of(&sha256::hex(&text)),

@@ -19,7 +19,8 @@ pub(super) fn page(db: &Db<'_>, selection: &Selection, list: &str, after: Option
     Ok(page)
 }
 
-/// Returns the error for a missing row: the project does not exist, or the message that contract 001 prescribes.
+/// Returns the error for a missing row: that the project does not exist, or the message that contract 001 (projects,
+/// prompts, resources and skills) prescribes.
 pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &str, value: &str) -> Error {
     match projects::require(db, selection) {
         Err(error) => error,

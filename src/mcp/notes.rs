@@ -20,7 +20,8 @@ use tokio::task::JoinHandle;
 /// How many messages may wait for a client.
 const WAITING: usize = 64;
 
-/// The minimum time between two progress messages of the same step. The first message of another step is sent at once.
+/// The minimum time between two progress messages of the same step. The first message of another step, and the one at
+/// the end of the work, are sent at once.
 const PACE: Duration = Duration::from_millis(100);
 
 /// The last progress message that was sent.
@@ -42,7 +43,8 @@ struct Standing {
 }
 
 impl Standing {
-    /// Records the progress of the current part, and returns the total. A lower number than before begins a new part.
+    /// Records the progress of the current part, and returns the work done by earlier parts. A lower number than before
+    /// begins a new part.
     fn of_part(&mut self, done: u64) -> u64 {
         if done < self.done {
             self.before += self.done;

@@ -59,7 +59,7 @@ pub struct Projected {
 /// The way to answer a call of a data tool.
 #[derive(Clone)]
 pub enum Answer {
-    /// Runs like an operation: on the blocking pool, in the caller's context.
+    /// Runs like an operation, in the caller's context.
     Run(Box<op::Projected>),
     /// Answered by a program, which may talk to the client meanwhile.
     Talk(Arc<Talk<CallToolRequestParams, CallToolResponse>>),
@@ -85,7 +85,7 @@ pub enum TaskSupport {
     Never,
     /// The call runs as a task if the client has the tasks extension.
     Optional,
-    /// The call always runs as a task. A client without the extension is refused.
+    /// The call always runs as a task. A client that may not have tasks is refused.
     Required,
 }
 

@@ -19,8 +19,8 @@ struct State {
 }
 
 /// A request's position in the order of its client's requests. It travels with the request. A write is in progress
-/// until the last copy of its ticket is dropped, that is, until its handler has ended, even if nobody waits for the
-/// reply.
+/// until [`Ticket::end`], or until the last copy of its ticket is dropped, that is, until its handler has ended, even
+/// if nobody waits for the reply.
 pub(crate) struct Ticket {
     tickets: Arc<WriteTickets>,
     number: u64,

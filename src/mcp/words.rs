@@ -20,9 +20,9 @@ const MORE: usize = 24;
 /// The prefix of the additional arguments' names, before their number.
 const PREFIX: &str = "word_";
 
-/// Appends a prompt's arguments, a JSON array, in the form for a client. A single argument is shown as required, because some
-/// clients ask only for required ones. That is not needed for a client that splits its input, because it always sends what the
-/// user typed.
+/// Appends a prompt's arguments, a JSON array, in the form for a client. If a prompt takes everything that the user
+/// types after it (`takes_line`), its single argument is shown as required, because some clients ask only for required
+/// ones. That is not needed for a client that splits its input, because it always sends what the user typed.
 pub(super) fn push(stored: &[u8], takes_line: bool, splits: bool, out: &mut Vec<u8>) -> Result<()> {
     if !splits && !takes_line {
         out.extend_from_slice(stored);

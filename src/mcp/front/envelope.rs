@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
         let Some(method) = self.method else {
             return match (self.answer, id) {
                 (true, Some(Some(_))) => Envelope::Response { text },
-                // An error without an id cannot be matched with a request of ours.
+                // A response without a valid id is accepted too, although it matches no request of ours.
                 (true, _) => Envelope::Response { text },
                 _ => invalid(answer_to, "`method` is missing"),
             };

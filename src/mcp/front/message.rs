@@ -35,8 +35,8 @@ pub(in crate::mcp) fn check(method: &str, parameters: Option<&RawValue>) -> Resu
     wrong(method, parameters.as_ref()).map_or(Ok(()), Err)
 }
 
-/// Parses a message into rmcp's types. Fails if a key is repeated. To let the last one win, parse the text as a generic value
-/// first.
+/// Parses a message into rmcp's types. They do not accept a repeated key, so if that fails, the text is first parsed as
+/// a generic value, in which the last one wins.
 pub(super) fn parse(text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
     serde_json::from_str(text)
         .or_else(|_| serde_json::from_str::<serde_json::Value>(text).and_then(serde_json::from_value))
@@ -58,8 +58,8 @@ pub(in crate::mcp) fn readable(text: &str) -> Result<Option<Vec<u8>>, ErrorData>
     }
 }
 
-/// Returns the error for a message with a valid shape that still does not parse: nesting too deep, half a surrogate
-/// pair, or an id that is too large.
+/// Returns the error for a message with a valid shape that still does not parse, for example because of too deep
+/// nesting, half a surrogate pair, or an id that is too large.
 pub(super) fn not_taken(error: &serde_json::Error) -> ErrorData {
     use serde_json::error::Category;
     match error.classify() {

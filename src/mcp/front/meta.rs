@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 /// The part of a request's `_meta` that the front needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Meta {
-    /// No protocol version is given.
+    /// None of the fields is given with which a request of 2026-07-28 describes itself.
     Plain,
-    /// All fields that 2026-07-28 requires are present.
+    /// The version is 2026-07-28, and all fields that it requires are present.
     Modern,
     /// Anything else; rmcp reports what is wrong with it.
     Odd,

@@ -6,7 +6,8 @@
 //! - The first lifecycle request always goes to rmcp, which would otherwise never finish its start.
 //! - A client's reads never overtake its own earlier writes ([`super::tickets::Ticket`]).
 //! - A request with an id that is still in flight waits until the earlier request is answered ([`InFlight`]).
-//! - rmcp sees the end of input only after every accepted request was answered.
+//! - rmcp sees the end of input only after every accepted request was answered, unless the client has gone or the
+//! server has to stop.
 
 mod envelope;
 mod hot;
@@ -51,7 +52,7 @@ pub(super) use read_cache::ReadCache;
 pub(super) use response::{push_error, push_result};
 pub(super) use response_cache::CacheKey;
 
-/// Reads a client's lines, on the thread that reads the input.
+/// Handles the lines of one client. For standard input, it runs on the thread that reads them.
 pub(super) struct Front {
     server: Server,
     reader: Reader,
@@ -61,7 +62,7 @@ pub(super) struct Front {
     key: CacheKey,
     /// The context for tool calls, created at the first call.
     context: OnceCell<Context>,
-    /// The context for tool calls that may take long, in which reads soon end.
+    /// The context for tool calls that may take long, with a short time limit for reads.
     brief: OnceCell<Context>,
     /// Whether a tool call that may take long took longer than [`BRIEF`]. From then on, rmcp runs such calls, concurrently with
     /// the client's other requests.
@@ -301,7 +302,7 @@ impl Front {
         })
     }
 
-    /// Returns the context for tool calls that may take long, in which reads soon end.
+    /// Returns the context for tool calls that may take long, with a short time limit for reads.
     fn brief(&self) -> &Context {
         self.brief.get_or_init(|| {
             let Server { store, config, .. } = &self.server;

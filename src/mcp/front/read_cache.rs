@@ -1,4 +1,4 @@
-//! Caches answers and checks access keys for reads over HTTP, where many clients ask at once.
+//! Caches answers to reads over HTTP, where many clients ask at once, and checks the access keys of HTTP requests.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -163,7 +163,8 @@ impl ReadCache {
         state.known.grant(&sha256::of(presented?), clock.now()).cloned().map(Some)
     }
 
-    /// Returns the grant of a request that arrived at `came`. Returns `None` if no key is required.
+    /// Returns the grant of a request that arrived at `came`, or why the request is refused. If no key is required, the
+    /// grant is `None`.
     pub(crate) fn admit(
         &self,
         presented: Option<&str>,

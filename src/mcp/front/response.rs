@@ -25,7 +25,7 @@ pub(in crate::mcp) fn push_result(out: &mut Vec<u8>, id: &str, result: &[u8]) {
     end_result(out);
 }
 
-/// Appends a line with an error. The id is null if none could be read.
+/// Appends a line with an error. The id is null if none could be read, or if the error is a parse error.
 pub(in crate::mcp) fn push_error(out: &mut Vec<u8>, id: Option<&str>, error: &ErrorData) {
     let id = id.filter(|_| error.code != ErrorCode::PARSE_ERROR).unwrap_or("null");
     begin(out, id);

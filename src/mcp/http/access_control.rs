@@ -139,7 +139,7 @@ impl AccessControl {
         holds
     }
 
-    /// Returns the refusal of a request: 401 with the reason. Only an address that guesses keys gets 429. A request
+    /// Returns the refusal of a request: 401 with the reason, or 429 if its address sent too many wrong keys. A request
     /// without a key, or with a key that was once valid, always gets 401.
     fn refuse(&self, from: IpAddr, why: Refused) -> Refusal {
         match why {

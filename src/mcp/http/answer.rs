@@ -28,7 +28,7 @@ struct Parts {
     /// The id of the request, with its spelling.
     id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
-    /// The error in mcpkg that caused the refusal, if there is one.
+    /// The [`Error`] that caused the refusal, if there is one.
     failure: Option<Error>,
 }
 
@@ -81,7 +81,7 @@ impl Refusal {
         &self.0.error
     }
 
-    /// Returns the error in mcpkg that caused the refusal. If there is none, returns the refusal unchanged.
+    /// Returns the [`Error`] that caused the refusal. If there is none, returns the refusal unchanged.
     pub(super) fn into_failure(mut self) -> Result<Error, Self> {
         self.0.failure.take().ok_or(self)
     }
@@ -110,8 +110,8 @@ impl Refusal {
     pub(super) fn into_response(self) -> Response<Body> {
         let is_answer = self.is_answer();
         let Parts { status, error, id, header, .. } = *self.0;
-        // A refusal by HTTP itself does not answer a message, so it has no id. Neither does the answer to a message
-        // whose id was not read.
+        // A refusal by HTTP itself does not answer a message, so it has no id. Any other has the id of its message, or
+        // null if that was not read.
         let mut body = Vec::new();
         match is_answer {
             false => {

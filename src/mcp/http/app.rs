@@ -136,8 +136,8 @@ impl App {
         }
     }
 
-    /// Prepares rmcp's response. An event stream is counted, keeps `held`, and ends when its key becomes invalid. A
-    /// stream that only listens also ends with the server, and when `listens` is cancelled.
+    /// Prepares a response. An event stream is counted, keeps `held`, and ends when its key becomes invalid. A stream
+    /// that only listens also ends when the server begins to stop, and when `listens` is cancelled.
     pub(super) fn streamed<G: Send + Sync + Unpin + 'static>(
         &self,
         response: Response<Body>,

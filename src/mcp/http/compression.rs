@@ -28,7 +28,7 @@ pub(super) fn wanted(headers: &HeaderMap, from: IpAddr) -> bool {
     gzip && !from.is_loopback()
 }
 
-/// Compresses a large answer, unless it is a stream or already compressed.
+/// Compresses a large JSON answer, unless it is already compressed.
 pub(super) async fn compressed(response: Response<Body>) -> Response<Body> {
     let is_json = response.headers().get(CONTENT_TYPE) == Some(&JSON);
     let size = response.body().size_hint().exact().unwrap_or(0);

@@ -18,7 +18,7 @@ pub(super) static NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The only revision with batches.
 pub(super) const BATCHES: &str = "2025-03-26";
 
-/// The revisions with sessions.
+/// The revisions that have sessions over streamable HTTP.
 pub(super) const LEGACY: [&str; 3] = [BATCHES, "2025-06-18", "2025-11-25"];
 
 /// Headers that must not appear twice, because it would be unclear which value counts.
@@ -34,7 +34,7 @@ const SINGLE: [&str; 9] = [
     "mcp-name",
 ];
 
-/// Refuses a request that repeats one of these headers.
+/// Refuses a request that repeats one of the headers in [`SINGLE`].
 pub(super) fn check_single(headers: &HeaderMap) -> Result<(), Refusal> {
     // Usually no header appears twice.
     if headers.len() == headers.keys_len() {

@@ -30,6 +30,7 @@ pub struct Network {
     pub rate: Option<NonZeroU32>,
     /// The files of the certificate chain and of its private key. `None` means no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// How long a client may take to send a request, to read an answer, and to leave a connection unused.
+    /// How long a client may take to send a request or to read an answer, and how long it may leave a connection
+    /// unused.
     pub timeout: Duration,
 }

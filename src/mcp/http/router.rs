@@ -102,7 +102,8 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     }
 }
 
-/// Whether a path is a health check. enact (contract 002) has its own path for it.
+/// Whether a path is a health check. A server that presents itself as enact (contract 002) also has enact's path for
+/// it.
 fn is_health(path: &str, identity: Identity) -> bool {
     path == "/healthz" || (path == "/health" && identity == Identity::Enact)
 }

@@ -42,11 +42,12 @@ const REST: Duration = Duration::from_secs(1);
 /// How often to check the keys of open streams.
 const CHECK: Duration = Duration::from_millis(500);
 
-/// Serves `store` over HTTP until a signal arrives. The server still answers every request that it accepted before the signal.
-/// Calls `listening` with the server's address.
+/// Serves `store` over HTTP until a signal arrives. The server still answers the requests that it accepted before the
+/// signal, but cancels calls that take too long. Calls `listening` with the server's address.
 ///
 /// # Errors
-/// `E_KEY_REQUIRED` if others could connect without a key; `E_ADDRESS` if the server cannot listen on the address.
+/// `E_KEY_REQUIRED` if others could connect without a key; `E_ADDRESS` if the server cannot listen on the address;
+/// `E_INVALID_ARGUMENT` if the files for TLS cannot be used, or if HTTP cannot express the system's date.
 pub fn serve_http(
     store: Store,
     config: Config,
@@ -160,7 +161,7 @@ async fn serve(
     Ok(())
 }
 
-/// Ends idle sessions, and the streams of keys that are no longer valid.
+/// Repeatedly ends idle sessions, puts unused ones to rest, and ends the streams of keys that are no longer valid.
 async fn keep_up(app: Arc<App>) {
     let (mut sweep, mut check) = (tokio::time::interval(SWEEP), tokio::time::interval(CHECK));
     let mut rest = tokio::time::interval(REST);
@@ -217,8 +218,8 @@ fn connect(
     });
 }
 
-/// Raises the soft limit on open files to the hard one and returns it. Each connection and each stream takes a
-/// descriptor.
+/// Raises the soft limit on open files to the hard one and returns it, or `u64::MAX` if it is unknown. Each connection
+/// takes a descriptor.
 fn raise_open_file_limit() -> u64 {
     #[cfg(unix)]
     match rlimit::increase_nofile_limit(u64::MAX) {

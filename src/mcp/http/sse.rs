@@ -77,7 +77,7 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
     app.streamed(response, config, None, session)
 }
 
-/// Ends a session when the server stops, after everything accepted was answered.
+/// Ends a session when the server stops, after everything accepted was answered, or after [`GRACE`].
 async fn end_with(closing: CancellationToken, gone: CancellationToken, client: Weak<Client>) {
     tokio::select! {
         () = closing.cancelled() => {}

@@ -83,8 +83,8 @@ pub(crate) struct HandlerGuard {
 }
 
 impl HandlerGuard {
-    /// Waits until fewer than [`MAX_HANDLERS`] handlers run. Call this last: a handler that waits for another one must not hold a
-    /// permit.
+    /// Waits for one of the [`MAX_HANDLERS`] permits to run a handler. Call this last: a handler that waits for another
+    /// one must not hold a permit.
     pub(crate) async fn acquire_permit(&self) {
         let permit = Arc::clone(&self.in_flight.handlers).acquire_owned().await.ok();
         if let Some(request) = self.in_flight.state().requests.get_mut(&self.id) {

@@ -30,7 +30,7 @@ impl Call {
     }
 }
 
-/// Resources held by a call that other requests wait for.
+/// What a call holds that other requests wait for.
 pub(super) struct HeldResources {
     /// The call's position in the order of its client's requests.
     ticket: Option<Arc<Ticket>>,

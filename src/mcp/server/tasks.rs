@@ -1,5 +1,5 @@
-//! Answers the methods of the tasks extension (tasks/get, tasks/update and tasks/cancel), and runs a program's tools as
-//! tasks.
+//! Answers the methods of the tasks extension (tasks/get, tasks/update and tasks/cancel), and runs an embedding
+//! program's tools as tasks.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use crate::mcp::tasks::{Answered, Tasks};
 use crate::mcp::{Config, Identity};
 use mcpkg_base::error::{Code, Error};
 
-/// Whether a call may become a task: its client has the extension, and may write, since a task is a database row.
+/// Whether a call may become a task: its client has the extension and may write, since a task is a database row, and
+/// the server does not present itself as another program.
 pub(super) fn may_have(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> bool {
     server.config.identity == Identity::Mcpkg
         && !config.surface.read_only
@@ -63,7 +64,7 @@ async fn with_tasks<T: Send + 'static>(
     blocking(move || f(&tasks, &asker)).await?
 }
 
-/// Runs a program's tool, as a task if it is one.
+/// Runs an embedding program's tool, as a task if the tool and the client support that.
 pub(super) async fn begin_or_talk(
     server: &Server,
     tool: &TaskTool,

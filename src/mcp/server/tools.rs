@@ -22,7 +22,8 @@ pub(super) async fn list(
     server.answer(request, Read::Tools { cursor }).await
 }
 
-/// Returns a tool with arguments that HTTP clients repeat in headers. Operations have no such arguments.
+/// Returns a data tool, in which rmcp looks for arguments that HTTP clients repeat in headers. Operations have no such
+/// arguments.
 pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
     if tools::operation(name, &server.config).is_some() || server.config.providers.all().next().is_none() {
         return None;
@@ -50,7 +51,7 @@ pub(super) async fn dispatch(
         }
     };
     let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
-    // A data tool counts as an operation, but has different arguments.
+    // A data tool may count as an operation, but has different arguments.
     let arguments = params.arguments.as_ref().filter(|_| matches!(tool, Tool::Operation(_)));
     if let Some(entry) = tool.counts_as()
         && let Err(error) = server.rates.check(entry, arguments, &config)

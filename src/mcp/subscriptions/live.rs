@@ -93,7 +93,8 @@ impl LiveResources {
         watched
     }
 
-    /// Reads the subscribed resources whenever the bell rings, until nobody is subscribed or the server ends.
+    /// Reads the subscribed resources whenever the bell rings, and polls those that do not ring. Ends when nobody is
+    /// subscribed or the server ends.
     fn watch(
         &self,
         bell: &Bell,
@@ -165,8 +166,9 @@ impl LiveResources {
     }
 }
 
-/// Returns how much processor time a check took that ran for `elapsed`. `before` is the processor time of ended
-/// programs before the check. If it is unknown, the check counts as having used all processors.
+/// Returns how much processor time a check used, judged by the programs that it ran. `elapsed` is the time that it
+/// took, and `before` the processor time of ended programs before it. If the latter is unknown, the check counts as
+/// having used all processors.
 fn cost(elapsed: Duration, before: Option<Duration>) -> Duration {
     let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
     let worst = elapsed * processors;

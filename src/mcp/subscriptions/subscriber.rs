@@ -15,7 +15,7 @@ use mcpkg_store::Store;
 /// The maximum number of URIs that one client may subscribe to.
 pub(in crate::mcp) const MAX_URIS: usize = 1024;
 
-/// The maximum number of URIs that are watched for all clients of one project. Every one of them is checked after each
+/// The maximum number of URIs that are watched for all clients of one feed. Every one of them is checked after each
 /// change.
 const MAX_WATCHED: usize = 16 << 10;
 

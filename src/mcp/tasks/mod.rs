@@ -198,7 +198,7 @@ impl Tasks {
         drop(runner);
     }
 
-    /// Tells the running tasks that the server is ending.
+    /// Cancels the running tasks, because the server is ending.
     pub(super) fn give_up(&self) {
         let mut state = self.state();
         state.closing = true;

@@ -14,7 +14,8 @@ const POLL: u64 = 500;
 pub(super) const SERVER_ENDED: &str =
     "The server stopped while it ran this task, but left nothing incomplete. Call the tool again";
 
-/// The message for a task whose server is on another machine and has lost its connection.
+/// The message for a task whose server may still run it: the server is on another machine and lost its connection, or
+/// the database does not answer.
 pub(super) const UNSEEN: &str =
     "The server that runs this task lost its connection to the database, and may still be running the task";
 
@@ -47,7 +48,8 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Returns how a task ended that may have been `cancelled`. If its tool finished anyway, the task counts as completed.
+    /// Returns how a task ended. `cancelled` is who cancelled it, if anybody did. If its tool finished anyway, the task
+    /// counts as completed.
     pub(super) fn of(answered: Answered, cancelled: Option<CancelledBy>) -> Self {
         match (answered, cancelled) {
             (Answered::Result(result), Some(by)) if result.is_error == Some(true) => {

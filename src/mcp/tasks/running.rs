@@ -80,7 +80,7 @@ impl RunningTask {
         &self.asker
     }
 
-    /// Handles the client's answers. The task continues once all its questions are answered.
+    /// Passes the client's answers to the parts of the task that wait for them.
     pub(super) fn answer(&self, responses: InputResponses) {
         {
             let mut state = self.state();

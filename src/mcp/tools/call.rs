@@ -134,7 +134,7 @@ pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply
 /// Runs an operation. Returns the command name for the envelope, and the outcome.
 fn operate(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Reply>) {
     let shown = asks(tool, context).then(|| arguments.clone());
-    // Contract 004 does not refuse unknown arguments.
+    // Contract 004 (commands and workflows) does not refuse unknown arguments.
     let taken = match context.caller.identity() {
         Identity::Assistant => entry.from_lenient_agent(arguments),
         _ => entry.from_agent(arguments),
@@ -256,8 +256,8 @@ fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     result
 }
 
-/// Converts a body to content blocks, one for each of its parts. A text file becomes a text resource, whatever its
-/// declared type.
+/// Converts a body to content blocks, one for each of its parts. A text file becomes a text resource, unless its
+/// declared type is that of an image.
 fn blocks(body: Body) -> Vec<ContentBlock> {
     match body {
         Body::Several(bodies) => bodies.into_iter().flat_map(blocks).collect(),
@@ -293,8 +293,8 @@ fn block(body: Body) -> ContentBlock {
     }
 }
 
-/// Builds the result that contract 001 (projects, prompts, resources and skills) prescribes: one text block and isError. If the
-/// tool has an outputSchema, the data is added.
+/// Builds the result that contract 001 (projects, prompts, resources and skills) prescribes: one text block and
+/// isError. If the tool has an outputSchema, the data is added; if it reads content, the metadata of the content.
 fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     match outcome {
         Ok(reply) => {

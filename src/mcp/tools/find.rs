@@ -76,7 +76,7 @@ impl Tool {
         destructive == Some(true)
     }
 
-    /// Whether the tool itself asks a person about each step.
+    /// Whether the tool itself asks for the consent that the commands it runs need.
     pub(in crate::mcp) fn asks_itself(&self) -> bool {
         match self {
             Tool::Operation(entry) => entry.runs_commands,

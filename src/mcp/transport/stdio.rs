@@ -34,8 +34,8 @@ const WRITTEN: Duration = Duration::from_millis(500);
 /// Pending answers are written out when they reach this size in bytes.
 const WRITE: usize = 64 << 10;
 
-/// Serves `store` on standard input and output until the input ends or a signal arrives. The server still answers every request
-/// that it accepted before that.
+/// Serves `store` on standard input and output until the input ends or a signal arrives. The server still answers the
+/// requests that it accepted before that; after a signal, it cancels calls that take too long.
 pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let _serving = announce(&store)?;
     let position = store.position()?;
@@ -209,7 +209,8 @@ fn output_is_closed() -> bool {
     false
 }
 
-/// Takes the lock of the reading thread, so that it accepts no further line.
+/// Takes the lock of the reading thread, so that it accepts no further line. Returns `None` if that takes until
+/// `deadline`.
 fn stop_input(input: &Mutex<()>, deadline: Instant) -> Option<std::sync::MutexGuard<'_, ()>> {
     loop {
         match input.try_lock() {

@@ -42,8 +42,8 @@ const GONE: u8 = 0;
 const WAITS: u8 = 1;
 /// The client accepts an answer that comes soon. After that, the end of its input cancels the work.
 const CANCELS: u8 = 2;
-/// Not known yet: the rest of a request may have arrived together with the end of input. Once that rest was read, the state
-/// becomes [`GONE`].
+/// Not known yet: the rest of a request may have arrived together with the end of input. At that end, the state becomes
+/// [`GONE`], and if the rest completes the request, [`WAITS`].
 const NEEDED: u8 = 3;
 
 /// How soon an answer must come for a client that has stopped sending.
@@ -80,7 +80,7 @@ impl Exchange {
     }
 }
 
-/// Marks a request as being answered while this guard exists.
+/// Marks a request as being answered, or a streamed answer as being sent, while this guard exists.
 pub(in crate::mcp) struct Answering {
     exchange: Exchange,
     streams: bool,
@@ -129,7 +129,7 @@ impl<S> HalfClosed<S> {
                 context.waker().wake_by_ref();
                 false
             }
-            // The answer is still being written, and that polls the connection again.
+            // While writing is blocked, an answer is still being sent, and that polls the connection again.
             _ => !self.blocked,
         }
     }

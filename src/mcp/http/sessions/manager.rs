@@ -45,7 +45,7 @@ impl Manager {
     pub(in crate::mcp) fn new() -> Self {
         let replay = Arc::new(ReplayBuffer::default());
         let mut local = LocalSessionManager::default().with_event_store(Arc::clone(&replay) as Arc<dyn EventStore>);
-        // A session ends when its client ends it or abandons it, not because nothing happened for a while.
+        // rmcp must not end idle sessions: `Sessions` does, because it knows which sessions have an open stream.
         local.session_config.keep_alive = None;
         // rmcp keeps the channel of a cancelled request, more than 1 KiB each, for clients that resume it within a
         // minute. Our clients resume from the replay buffer.
@@ -53,7 +53,8 @@ impl Manager {
         Self { local: Arc::new(local), replay, orders: Mutex::default(), resting: Arc::default() }
     }
 
-    /// Returns the stream of a session: from now on, or from after the event `last`.
+    /// Returns the stream of a session: the events after the event `last`, followed by new ones. Without `last`, it
+    /// begins with the events that were not delivered yet.
     pub(in crate::mcp) fn follow(&self, session: &str, last: Option<&str>) -> Response<Body> {
         let events = self.replay.follow(session, last).map(|event| Ok::<_, Infallible>(Frame::data(event)));
         event_stream(StreamBody::new(events))
@@ -101,8 +102,8 @@ impl Manager {
 }
 
 /// Delegates to rmcp, except for the answer to GET: rmcp validates the request, and [`Manager::follow`] supplies the
-/// events. rmcp does not get the replay buffer as [`EventStore`], because a stateless request should still end with its
-/// client.
+/// events. rmcp's sessions store their events in the replay buffer, but rmcp's HTTP service does not get it as its
+/// [`EventStore`], because a stateless request should still end with its client.
 impl SessionManager for Manager {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;

@@ -1,7 +1,7 @@
 //! Tracks the sessions of revisions with a handshake: who owns them, and which are idle.
 //!
-//! rmcp keeps a session's messages; this module decides who may use it. A session id alone is not enough: the request
-//! also needs the key and the project that the session began with.
+//! rmcp runs the sessions; this module decides who may use them. A session id alone is not enough: the request also
+//! needs the key and the project that the session began with.
 
 mod manager;
 mod replay_buffer;
@@ -53,7 +53,7 @@ struct Session {
     /// Whether the session's revision has batches.
     batches: bool,
     used: Instant,
-    /// Whether the session had a request since it began.
+    /// Whether the client has sent anything in the session since `initialize`.
     has_requests: bool,
     streams: usize,
     /// Whether the session must not rest, because rmcp keeps state for it, such as its subscriptions.
@@ -161,7 +161,8 @@ impl Sessions {
         }
     }
 
-    /// Returns the sessions that may rest: those without a stream, a request or state to keep.
+    /// Returns the sessions to put to rest: those that have been idle long enough, without a stream, a request or state
+    /// to keep.
     pub(super) fn tired(&self) -> Vec<String> {
         let sessions = self.lock();
         let unused = sessions.values().filter(|session| !session.has_requests && session.streams == 0);

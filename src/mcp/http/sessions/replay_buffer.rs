@@ -32,7 +32,7 @@ const RETRY: u128 = 3000;
 /// The end of an event without data (a priming event), which only gives a client its position in a stream.
 const NO_DATA: &str = "data:\n\n";
 
-/// The events sent to all sessions, oldest first, limited by age and size.
+/// The remembered events of all sessions, limited by age and size.
 #[derive(Default)]
 pub(super) struct ReplayBuffer(Mutex<State>);
 
@@ -191,7 +191,7 @@ impl ReplayBuffer {
     pub(super) fn sweep(&self) {
         let mut state = self.state();
         state.forget(MAX_BYTES, KEPT);
-        // Remove streams that ended, or that clients listened to, after their last event was forgotten.
+        // A stream that a client still followed when its last event was forgotten is removed here.
         state.streams.retain(|name, stream| !(stream.events.is_empty() && stream.is_forgettable(name)));
     }
 
@@ -255,7 +255,7 @@ impl EventStore for ReplayBuffer {
 }
 
 impl State {
-    /// Returns the stream with this name. Creates it if it has no event yet.
+    /// Returns the stream with this name. Creates it if it does not exist.
     fn stream(&mut self, name: &str) -> &mut StreamEvents {
         self.streams.entry(name.to_owned()).or_insert_with(|| StreamEvents {
             session: name.strip_suffix(COMMON).map(SessionId::from),

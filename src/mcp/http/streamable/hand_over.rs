@@ -94,8 +94,8 @@ pub(super) async fn hand_over(
     if forwarded.as_ref().is_some_and(|forwarded| forwarded.stays) {
         app.sessions.keep_awake(&session);
     }
-    // rmcp would mix up the answers to two requests with the same id. So the id is reserved here until the request is
-    // done.
+    // rmcp would mix up the answers to two requests with the same id. So the id is reserved here until rmcp responds.
+    // After that, the replay buffer knows the request.
     let works = |id: &str| serde_json::from_str(id).is_ok_and(|id| app.manager.works_on(&session, id));
     let beginning = forwarded
         .as_ref()
