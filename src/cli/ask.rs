@@ -111,8 +111,8 @@ fn unconfirmed(question: &str) -> String {
 /// Returns the typed line with its line end, an empty line at the end of the input, or `None` after Ctrl-C.
 fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     let (sender, line) = mpsc::channel();
-    // A signal does not interrupt a blocking read, so the read gets a thread. After Ctrl-C, the process exits without
-    // waiting for it.
+    // A signal does not interrupt a blocking read, so the read gets a thread. After Ctrl-C, nothing waits for that
+    // thread.
     std::thread::spawn(move || {
         let mut line = String::new();
         let _ = sender.send(stdin().read_line(&mut line).map(|_| line));
@@ -127,7 +127,7 @@ fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     }
 }
 
-/// Returns how the action can be confirmed: by `--yes`, or by a person at a terminal.
+/// Returns how the action can be confirmed, if at all: by `--yes`, or by a person at a terminal.
 pub(super) fn confirmation(yes: bool) -> Confirmation {
     match (yes, stdin().is_terminal() && stderr().is_terminal()) {
         (true, _) => Confirmation::Given,

@@ -16,7 +16,7 @@ const SHORT: [(&str, &[&str]); 4] = [
     ("sb", &["build"]),
 ];
 
-/// The commands of enact, and ours for each. The first match counts.
+/// The commands of enact, and mcpkg's for each. The first match counts.
 const ENACT: [(&[&str], &[&str]); 10] = [
     (&["mcp", "toolsets"], &["toolset", "list"]),
     (&["mcp", "use"], &["toolset", "use"]),

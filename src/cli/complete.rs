@@ -26,7 +26,7 @@ const INDEX: &str = "_CLAP_COMPLETE_INDEX";
 /// The maximum number of names to offer; nobody reads a longer list.
 const MOST: usize = 1000;
 
-/// The characters, in addition to blanks, at which bash ends a word.
+/// The separators, in addition to blanks, at which bash splits a word.
 const BASH_BREAKS: [&str; 3] = [":", "=", "::"];
 
 /// Answers a completion script. Returns whether the call came from one.

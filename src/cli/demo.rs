@@ -209,7 +209,7 @@ impl Demo<'_> {
     }
 }
 
-/// Returns the last line of a text, where the template filled in its values.
+/// Returns the last line of a text. In the demo, that is the line into which a template fills its values.
 fn last_line(value: &Value) -> &str {
     value.as_str().unwrap_or_default().trim_end().lines().last().unwrap_or_default()
 }

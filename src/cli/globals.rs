@@ -41,7 +41,7 @@ impl Globals {
         Self::from(&matches)
     }
 
-    /// Reads the flags. A flag that is not given gets its value from the environment.
+    /// Reads the flags. If no flag names a database, project or workspace, reads the environment.
     pub(super) fn from(matches: &ArgMatches) -> Self {
         // clap stores a global flag at the level where it was written; the innermost level sees all of them.
         let mut innermost = matches;
@@ -70,20 +70,21 @@ impl Globals {
         }
     }
 
-    /// Opens the database that the flags name.
+    /// Opens the database at [`Globals::database`].
     pub(super) fn open(&self) -> Result<Store> {
         Store::open(&resolved(&self.database()?)?)
     }
 
-    /// Opens the database that the flags name, without upgrading it.
+    /// Opens the database at [`Globals::database`], without upgrading it.
     pub(super) fn open_as_it_is(&self) -> Result<Store> {
         Store::open_as_it_is(&resolved(&self.database()?)?)
     }
 
-    /// Returns the path of the database: the one that the flags name, else the one in the user's data directory.
+    /// Returns the path of the database: the one that a flag or the environment names, else the one in the user's data
+    /// directory.
     ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE` if no flag names a database and HOME is not set.
+    /// `E_DB_UNAVAILABLE` if neither names a database and HOME is not set.
     pub(super) fn database(&self) -> Result<PathBuf> {
         self.named().cloned().or_else(mcpkg_core::database::default_path).ok_or_else(|| {
             Error::new(Code::Unavailable, "Cannot find your data directory: HOME is not set")
@@ -100,7 +101,7 @@ impl Globals {
         self.db.as_ref().filter(|path| !path.as_os_str().is_empty())
     }
 
-    /// Returns the project selection that follows from the flags and the working directory.
+    /// Returns the project selection that follows from the flags, the environment and the working directory.
     pub(super) fn selection(&self) -> Selection {
         Selection {
             named: self.project.clone(),

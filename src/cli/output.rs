@@ -55,7 +55,7 @@ impl Output {
         size(&std::io::stdout()).0
     }
 
-    /// Writes a reply's body to stdout, and its hints to stderr.
+    /// Writes a reply's body to stdout, and its warnings, details and hints to stderr.
     pub(super) fn reply(&self, reply: Reply) -> Result<()> {
         let warnings = if self.verbose { reply.warnings } else { grouped(reply.warnings) };
         match std::io::stdout().is_terminal() {
@@ -182,7 +182,8 @@ impl Output {
         }
     }
 
-    /// Returns the function that shows progress as a bar. It does nothing without a terminal.
+    /// Returns the function that shows progress as a bar. It does nothing without a terminal, or with `--quiet` or
+    /// `--json`.
     pub(super) fn progress(&self) -> Arc<Progress> {
         if self.quiet || self.json || !std::io::stderr().is_terminal() {
             return Arc::new(|_, _, _| {});
@@ -271,7 +272,8 @@ impl Output {
         }
     }
 
-    /// Returns the pager if the text does not fit into the terminal.
+    /// Returns the user's pager if the text does not fit on the terminal. Returns `None` with `--no-pager`, in a pipe,
+    /// and on a dumb terminal.
     fn pager(&self, text: &str) -> Option<Pager> {
         if self.no_pager
             || !std::io::stdout().is_terminal()

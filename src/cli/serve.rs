@@ -253,7 +253,7 @@ fn read_timeout(text: &str) -> std::result::Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "give a number of seconds from 0.001 to 3600".to_owned())
 }
 
-/// Warns that the server will serve nothing until its project exists.
+/// Warns if the project that was named does not exist, because requests are refused until it does.
 fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     let Some(name) = &globals.project else { return };
     let found = store.read(|db| projects::get(db, name).map(drop));
@@ -265,7 +265,7 @@ fn warn_of_project(store: &Store, globals: &Globals, output: &Output) {
     }
 }
 
-/// Warns that the server will serve no installed tools until its toolset exists.
+/// Warns if the server's toolset does not exist, because no installed tools are served until it does.
 fn warn_of_toolset(store: &Store, toolset: Option<&str>, output: &Output) {
     let Some(name) = toolset else { return };
     let found = store.read(|db| toolsets::get(db, name).map(drop));
@@ -284,7 +284,7 @@ pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
     mcp::Identity::ALL.into_iter().find(known).unwrap_or_else(|| called.identity())
 }
 
-/// Returns the file that a line about each call is written to, besides the log.
+/// Returns the file that a line about each audited call is written to, besides the log.
 pub(super) fn calls(line: &ArgMatches) -> Option<&Path> {
     let (_, matches) = line.subcommand().filter(|(name, _)| *name == "serve")?;
     matches.get_one::<PathBuf>("calls").map(PathBuf::as_path)
@@ -293,7 +293,7 @@ pub(super) fn calls(line: &ArgMatches) -> Option<&Path> {
 pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globals, output: &Output) -> Result<u8> {
     let groups: Option<Vec<String>> =
         matches.get_many::<String>("groups").map(|names| names.map(|name| name.trim().to_owned()).collect());
-    // Without `--groups`, every group is served. `--groups all` also lists every tool.
+    // With `--groups`, every served tool is listed. Without it, only those that most sessions need are listed.
     let full_list = groups.is_some();
     let groups = groups.filter(|names| !names.iter().any(|name| name == ALL_GROUPS));
     let known: Vec<&str> = mcp::groups();
@@ -353,7 +353,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     served.map(|()| 0)
 }
 
-/// Returns the address to listen on, if the flags ask for a network server.
+/// Returns the network settings, if the flags ask for a network server.
 fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
     let (http, sse) = (matches.get_flag("http"), matches.get_flag("sse"));
     let hosts: Vec<String> = matches.get_many("allow-host").into_iter().flatten().cloned().collect();
