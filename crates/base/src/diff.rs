@@ -20,11 +20,11 @@ pub fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
 pub struct Hunk {
     /// The hunk's first line in the old text, counted from 1. If the hunk has no lines there, the line before it.
     pub old_start: usize,
-    /// The number of lines in the old text.
+    /// The number of the hunk's lines in the old text.
     pub old_lines: usize,
     /// The hunk's first line in the new text, counted in the same way.
     pub new_start: usize,
-    /// The number of lines in the new text.
+    /// The number of the hunk's lines in the new text.
     pub new_lines: usize,
     /// The lines without line ends, each prefixed with a blank, `-` or `+`.
     pub lines: Vec<String>,

@@ -20,7 +20,7 @@ const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
 /// Options for commands that must not sign, whatever the user's configuration says.
 const UNSIGNED: [&str; 2] = ["-c", "commit.gpgsign=false"];
 
-/// The most output that is read from a git command.
+/// The most output that is read from a git command in the top folder of a repository.
 const WHOLE: Capture = Capture { head: 64 << 20, tail: 64 << 10 };
 
 /// Returns git in a folder. If `is_repository`, the folder is the top of a repository: git then ignores repositories

@@ -111,7 +111,8 @@ impl Running {
         self.child.stdout.take()
     }
 
-    /// Takes the program's standard error so far, or all of it if the program has exited.
+    /// Takes the program's standard error. If it has not ended, waits for a second, and returns what was read until
+    /// then.
     pub fn stderr(&mut self) -> Printed {
         Reading::end(self.stderr.take())
     }

@@ -105,7 +105,8 @@ pub fn is_harmless_in_list(value: &str) -> bool {
     value.is_empty() || is_name || is_harmless(value)
 }
 
-/// Whether the start of a text already shows that it is not a secret's value. The text may continue far beyond the value, so only its start is examined.
+/// Whether the start of a text already shows that it is not a secret's value. The text may continue far beyond the
+/// value, so only its start is examined.
 pub fn is_harmless_beginning(text: &str) -> bool {
     text.starts_with(HIDDEN)
         || REFERENCES.iter().any(|reference| text.starts_with(reference))
