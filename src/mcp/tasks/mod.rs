@@ -183,7 +183,7 @@ impl Tasks {
     }
 
     /// Ends running tasks: cancels them at `give_up`, and waits for their end, at most until `deadline`. A task that
-    /// has not ended by then is recorded as failed.
+    /// has not ended by then is recorded as failed, or as cancelled if its requester cancelled it.
     pub(super) fn end(&self, give_up: Instant, deadline: Instant) {
         self.state().closing = true;
         self.wait_until_idle(give_up);

@@ -302,12 +302,12 @@ impl Drop for FolderLock {
     }
 }
 
-/// Locks a folder; waits while another process has the lock. Does nothing if the system or disk cannot lock folders.
+/// Locks a folder; waits while somebody else has the lock. Does nothing if the system or disk cannot lock folders.
 pub fn hold_folder(path: &Path) -> FolderLock {
     FolderLock { folder: fs::File::open(path).ok().filter(|folder| folder.lock().is_ok()) }
 }
 
-/// Locks a folder; `None` if another process has the lock. Does not lock anything if the system or disk cannot lock
+/// Locks a folder; `None` if somebody else has the lock. Does not lock anything if the system or disk cannot lock
 /// folders.
 pub fn lock_folder(path: &Path) -> Option<FolderLock> {
     let Ok(folder) = fs::File::open(path) else { return Some(FolderLock { folder: None }) };

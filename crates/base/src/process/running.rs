@@ -111,8 +111,8 @@ impl Running {
         self.child.stdout.take()
     }
 
-    /// Takes the program's standard error. If it has not ended, waits for a second, and returns what was read until
-    /// then.
+    /// Takes the program's standard error. If that output has not ended, waits for a second, and returns what was read
+    /// until then.
     pub fn stderr(&mut self) -> Printed {
         Reading::end(self.stderr.take())
     }
