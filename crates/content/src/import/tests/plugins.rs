@@ -290,7 +290,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::seed::config(64))]
 
     #[test]
     fn hostile_manifests_end_in_time_and_name_nothing_outside(text in hostile(), other in hostile()) {
