@@ -93,6 +93,13 @@ pub fn unmerged(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
     Ok(super::paths::parts(&printed).filter_map(of).collect())
 }
 
+/// Returns the tracked files below git's folder that an ignore file excludes, relative to that folder. Git ignores only files that
+/// are not tracked.
+pub fn tracked_but_ignored(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
+    let printed = git.run(&["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"])?;
+    Ok(super::paths::parts(&printed).map(path).collect())
+}
+
 /// Returns the submodules of a work tree with empty or missing folders.
 pub fn empty_submodules(git: &Git<'_>) -> Result<Vec<PathBuf>> {
     let printed = git.run(&["ls-files", "--stage", "-z"])?;

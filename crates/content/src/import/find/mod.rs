@@ -8,7 +8,7 @@ pub mod only;
 pub mod root;
 pub mod walk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::paths::agents;
@@ -16,6 +16,8 @@ use super::reason::{LeftOut, Note, Reason};
 use crate::item::{Entry, manifest, manifest::Manifest, server::Server};
 use links::{Behind, End, Reached};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::git::{self, Git};
+use mcpkg_base::process::Limits;
 use mcpkg_core::op::Context;
 use root::{absolute, relative, stay_inside};
 use walk::{Take, Walked};
@@ -69,7 +71,7 @@ pub struct Inventory {
 pub fn find(paths: &[PathBuf], all: bool, context: &Context) -> Result<Inventory> {
     let mut found = Inventory::default();
     for path in paths {
-        found.gather(path, all)?;
+        found.gather(path, all, context)?;
     }
     found.leave_out_database(context);
     Ok(found)
@@ -81,7 +83,7 @@ const BY_PATHS: &str = "if you remove the manifest, mcpkg imports the folder by 
 
 impl Inventory {
     /// Adds everything at and below `path`. Entries that were added before stay unchanged.
-    fn gather(&mut self, path: &Path, all: bool) -> Result<()> {
+    fn gather(&mut self, path: &Path, all: bool, context: &Context) -> Result<()> {
         let failed = |error| Error::file("read", path, error);
         let named = absolute(path).map_err(failed)?;
         let metadata = std::fs::metadata(&named).map_err(|error| match error.kind() {
@@ -135,6 +137,9 @@ impl Inventory {
         }
         let take = if all { Take::Ignored } else { Take::Project };
         let mut walked = walk::walk(&named, take)?;
+        if walked.left_out.iter().any(|left| left.reason == Reason::Ignored) {
+            walked.take_tracked(&named, &tracked_but_ignored(&named, context), take);
+        }
         if is_export {
             walked.files.retain(|file| *file != named.join(manifest::FILE));
         }
@@ -260,6 +265,18 @@ impl Inventory {
             self.left_out.insert(path, LeftOut::file(candidate.relative, Reason::Database));
         }
     }
+}
+
+/// Returns the files below a folder that git tracks although an ignore file excludes them. Without git, such files stay ignored.
+fn tracked_but_ignored(folder: &Path, context: &Context) -> BTreeSet<PathBuf> {
+    if git::toplevel(folder).is_none() {
+        return BTreeSet::new();
+    }
+    let found = git::status::tracked_but_ignored(&Git::new(folder, Limits::new(git::LOCAL, &context.cancelled)));
+    found.unwrap_or_else(|error| {
+        tracing::warn!(%error, "git did not report which ignored files it tracks");
+        BTreeSet::new()
+    })
 }
 
 /// Returns whether a file is the database, or one that SQLite or mcpkg keeps next to it.

@@ -1,6 +1,6 @@
 //! Walks a folder, and finds the files to import, the links, and what is skipped.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -117,6 +117,31 @@ impl Walked {
         match self.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
             Some(left) => Err(Error::file("read", &left.path, ErrorKind::PermissionDenied.into())),
             None => Ok(self),
+        }
+    }
+
+    /// Adds ignored files that version control tracks, because they are published in spite of the ignore file. `tracked` has
+    /// their paths below `top`. Folders that an import does not enter stay closed.
+    pub fn take_tracked(&mut self, top: &Path, tracked: &BTreeSet<PathBuf>, take: Take) {
+        for relative in tracked {
+            let path = top.join(relative);
+            let folders: Vec<&Path> = path.ancestors().skip(1).take_while(|folder| *folder != top).collect();
+            let is_open = folders.iter().all(|folder| enters(folder, true, top, take).is_ok());
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            let is_link_above = || folders.iter().any(|folder| folder.is_symlink());
+            if !is_open || !(metadata.is_file() || metadata.is_symlink()) || is_link_above() {
+                continue;
+            }
+            let is_left = |left: &Left| left.reason == Reason::Ignored && path.starts_with(&left.path);
+            let Some(at) = self.left_out.iter().position(is_left) else { continue };
+            let rest = self.left_out[at].below.map_or(0, |below| below.saturating_sub(1));
+            if rest == 0 {
+                self.left_out.remove(at);
+            } else {
+                self.left_out[at].below = Some(rest);
+            }
+            let found = if metadata.is_symlink() { &mut self.links } else { &mut self.files };
+            found.push(path);
         }
     }
 

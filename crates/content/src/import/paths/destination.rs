@@ -183,7 +183,7 @@ pub(super) fn name_in(text: &[u8]) -> Option<String> {
 }
 
 /// Parses the front matter of a text; `None` if it has none.
-pub(super) fn keys_in(text: &[u8]) -> Option<matter::Keys> {
+pub(in crate::import) fn keys_in(text: &[u8]) -> Option<matter::Keys> {
     let (yaml, _) = matter::split(std::str::from_utf8(text).ok()?).ok()??;
     matter::keys(yaml).ok()
 }

@@ -5,14 +5,15 @@ use std::ops::Bound;
 
 use serde_json::Value;
 
-use super::join;
+use super::{ReadFile, join};
 use crate::import::paths::agents::{Form, Role};
-use crate::import::paths::destination::Destination;
+use crate::import::paths::destination::{Destination, keys_in};
 use crate::import::reason::Note;
 use crate::skills::MAIN;
 use mcpkg_agents::agents::Agent;
 use mcpkg_agents::agents::imports::{Holds, List, Manifest};
 use mcpkg_agents::commands::dialect::Dialect;
+use mcpkg_agents::forms::matter::Keys;
 use mcpkg_base::inside::stays_inside;
 use mcpkg_base::plural;
 use mcpkg_store::agent_files::Kind;
@@ -122,6 +123,36 @@ impl Lists {
         lists
     }
 }
+
+impl Lists {
+    /// Returns a note about files that look like subagents and lie next to listed ones, but are not listed.
+    pub fn forgotten(&self, path: &str, agent: &Agent, paths: &BTreeSet<&str>, read: ReadFile<'_>) -> Option<Note> {
+        let folder_of = |path: &str| path.rfind('/').map_or(0, |end| end + 1);
+        let subagents = self.files.iter().filter(|(_, to)| to.role == Role::Subagent).map(|(path, _)| path);
+        let folders: BTreeSet<&str> = subagents.map(|path| &path[..folder_of(path)]).collect();
+        let is_subagent = |text: Vec<u8>| {
+            let has = |keys: Keys| ["name", "description"].iter().all(|key| keys.map.contains_key(*key));
+            keys_in(&text).is_some_and(has)
+        };
+        let next = folders.iter().flat_map(|folder| {
+            let from = (Bound::Included(*folder), Bound::Unbounded);
+            let below = paths.range::<str, _>(from).take_while(|path| path.starts_with(*folder));
+            below.filter(|path| folder_of(path) == folder.len() && path.ends_with(".md") && !path.ends_with(MAIN))
+        });
+        let unlisted = next.filter(|path| !self.files.contains_key(**path)).take(MAX_LOOKED_AT);
+        let forgotten: Vec<&str> = unlisted.filter(|path| read(path).is_some_and(is_subagent)).copied().collect();
+        let (first, count) = (forgotten.first()?, plural::count(forgotten.len(), "file"));
+        let text = format!(
+            "does not list {count} that may be subagents, such as `{first}`, so {} does not load them; to import one, use \
+             `mcpkg import FILE --as subagent`",
+            agent.title
+        );
+        Some(Note { path: path.to_owned(), line: None, text })
+    }
+}
+
+/// The largest number of files next to listed ones that are read.
+const MAX_LOOKED_AT: usize = 1000;
 
 impl<'r> Reading<'r> {
     fn list(&mut self, list: &'static List, value: &Value) {

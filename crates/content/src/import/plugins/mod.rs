@@ -101,6 +101,7 @@ impl Plugins {
             let Some(text) = read(path) else { continue };
             let lists = Lists::read(path, folder, agent, form, &text, paths);
             self.notes.extend(lists.notes.iter().cloned());
+            self.notes.extend(lists.forgotten(path, agent, paths, read));
             if of_top.is_some_and(|(top, _)| top == path) {
                 self.folders.insert(folder.to_owned());
                 self.kept.insert(path.to_owned(), (Kind::Plugin, agent.id));

@@ -365,3 +365,92 @@ fn a_file_that_no_agent_reads_comes_in_when_it_is_named() {
     world.import_as(&["--as", "document"], &["e.md"]).unwrap();
     assert!(is_there("/e.md"));
 }
+
+#[test]
+fn a_file_that_git_tracks_comes_in_although_an_ignore_file_names_it() {
+    let world = World::new();
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(world.path("")).args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(arguments);
+        command
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .is_ok_and(|ran| ran.status.success())
+    };
+    world.file(".gitignore", ".claude/\n*.prompt.md\n").file(".claude/commands/kept.md", "Kept\n");
+    world.file("sub/kept.prompt.md", "Kept\n");
+    if !git(&["init", "-q"]) || !git(&["add", "--force", "."]) {
+        return;
+    }
+    world.file(".claude/commands/own.md", "Own\n").file("sub/own.prompt.md", "Own\n");
+    let reply = world.import_as(&[], &[""]).unwrap();
+    let found = world.items();
+    let names: Vec<&str> = found.keys().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(names, ["kept", "sub.kept"]);
+    let left = reply.data["left_out"].as_array().unwrap();
+    let ignored = left.iter().filter(|left| left["reason"] == "listed in .gitignore");
+    let ignored: Vec<&str> = ignored.map(|left| left["path"].as_str().unwrap()).collect();
+    assert_eq!(ignored, [".claude/", "sub/own.prompt.md"]);
+    // A part of the tree, and a folder without git.
+    let part = world.import_as(&["--dry-run"], &["sub"]).unwrap();
+    assert_eq!(part.data["unchanged"].as_array().unwrap().len(), 1);
+    std::fs::remove_dir_all(world.path(".git")).unwrap();
+    let without = world.import_as(&["--dry-run"], &[""]).unwrap();
+    assert_eq!(without.data["unchanged"], json!([]));
+}
+
+#[test]
+fn names_come_from_front_matter_where_the_folders_name_is_arbitrary() {
+    let world = World::new();
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nText\n");
+    world.file("clone-1/SKILL.md", skill("real-name")).file("clone-1/scripts/a.sh", "#!/bin/sh\n");
+    world.file("clone-2/SKILL.md", skill("Not a Name")).file("skills/folder/SKILL.md", skill("other"));
+    for folder in ["clone-1", "clone-2", "skills/folder"] {
+        world.import_as(&[], &[folder]).unwrap();
+    }
+    let mut uris = world.uris();
+    uris.sort();
+    let expected = ["clone-2/SKILL.md", "folder/SKILL.md", "real-name/SKILL.md", "real-name/scripts/a.sh"]
+        .map(|path| format!("skill://{path}"));
+    assert_eq!(uris, expected);
+    let other = World::new();
+    other.file("a/01-x.md", skill("reviewer")).file("a/b.md", "No front matter\n");
+    other.import_as(&["--as", "subagent"], &["a"]).unwrap();
+    let mut uris = other.uris();
+    uris.sort();
+    assert_eq!(uris, ["subagent://b", "subagent://reviewer"]);
+}
+
+#[test]
+fn a_skill_in_lower_case_comes_in_with_a_note_and_goes_out_as_it_was() {
+    let world = World::new();
+    let text = "---\nname: low\ndescription: d\n---\nLow\n";
+    world.file("skills/low/skill.md", text).file("skills/low/a.txt", "A\n").file("docs/skill.md", "# How to\n");
+    world.file("skills/both/SKILL.md", text.replace("low", "both")).file("skills/both/skill.md", text);
+    let reply = world.import_as(&[], &[""]).unwrap();
+    let mut uris = world.uris();
+    uris.sort();
+    let expected =
+        ["both/SKILL.md", "both/skill.md", "low/SKILL.md", "low/a.txt"].map(|path| format!("skill://{path}"));
+    assert_eq!(uris, expected);
+    let notes = reply.data["notes"].to_string();
+    assert!(notes.contains("is called skill.md, which agents find only where case does not matter"), "{notes}");
+    let out = world.folder.path().join("out");
+    world.run::<Export>(&[], std::slice::from_ref(&out)).unwrap();
+    assert_eq!(std::fs::read(out.join("skills/low/skill.md")).unwrap(), text.as_bytes());
+    let other = World::new();
+    other.run::<Import>(&[], &[out]).unwrap();
+    assert_eq!(other.items(), world.items());
+}
+
+#[test]
+fn antigravitys_folder_is_recognised() {
+    let world = World::new();
+    world.file(".agent/rules/r.md", "---\ntrigger: always_on\n---\nR\n").file(".agent/workflows/w.md", "W\n");
+    world
+        .file(".agent/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\nS\n")
+        .file(".agent/mcp_config.json", "{}");
+    let reply = world.import_as(&[], &[""]).unwrap();
+    assert_eq!(sentence_of(&reply), "Imported 1 skill, 1 command, 1 rule, 1 agent's file into project 'p'");
+}
