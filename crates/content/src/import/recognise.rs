@@ -15,6 +15,7 @@ use super::plugins::{MAX_MANIFEST, manifests_at_top};
 use super::reason::{LeftOut, Reason};
 use crate::item::{Entry, File, server::Server};
 use crate::same::Duplicate;
+use mcpkg_agents::agents::open_plugins;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_core::op::Context;
@@ -105,6 +106,11 @@ pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -
                 continue;
             }
         };
+        let plugin = real.as_ref().and_then(|_| places[*root].open_plugin(relative));
+        if plugin.is_some_and(|plugin| !lies_below(path, &found.roots[*root].base.join(plugin))) {
+            skip(Reason::LinkOut);
+            continue;
+        }
         let end = real.as_ref().and_then(|real| found.candidates.get(real));
         match (end, &to) {
             (Some(end), Some(to)) if is_same(&places[end.root], &end.relative, to) && only.takes(&end.relative) => {
@@ -157,7 +163,10 @@ fn places(found: &mut Inventory, kind: Option<Kind>) -> Vec<Places> {
         };
         let read = |path: &str| {
             let file = root.base.join(path);
-            let is_found = known.contains(path);
+            // The manifest of an Agent Plugin must lie in the plugin, even if it is a link.
+            let is_top = file.file_name().is_some_and(|name| name == open_plugins::MANIFEST);
+            let is_found =
+                known.contains(path) && (!is_top || file.parent().is_some_and(|plugin| lies_below(&file, plugin)));
             let is_above = || above.iter().any(|known| known == path) && is_file_below(&root.base, path);
             (is_found || is_above()).then(|| file::read(&file, MAX_MANIFEST).ok())?
         };
@@ -182,6 +191,11 @@ fn places(found: &mut Inventory, kind: Option<Kind>) -> Vec<Places> {
         all.push(places);
     }
     all
+}
+
+/// Whether the target of a link lies in a folder, with all links resolved.
+fn lies_below(link: &Path, folder: &Path) -> bool {
+    matches!((link.canonicalize(), folder.canonicalize()), (Ok(real), Ok(folder)) if real.starts_with(&folder))
 }
 
 /// Whether there is a file at a path below a folder, without a link on the way.

@@ -128,6 +128,11 @@ fn content(screen: &mut Screen, found: &Found) {
     if !left.is_empty() {
         screen.line(&format!("  Left out: {}; see `mcpkg import . --dry-run -v`", plural::first(left, 3)));
     }
+    let of_plugins = found.gathered.account.notes.iter().filter(|note| note.path.ends_with("plugin.json")).count();
+    if of_plugins > 0 {
+        let count = plural::count(of_plugins, "note");
+        screen.line(&format!("  {count} on manifests of plugins; see `mcpkg import . --dry-run`"));
+    }
     if let Some(home) = &found.home {
         let counts: Vec<_> = home.groups.iter().map(Group::counted).collect();
         screen.line(&format!("In your home folder, which loads everywhere anyway: {}", counts.join(", ")));

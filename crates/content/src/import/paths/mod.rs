@@ -94,6 +94,11 @@ impl Places {
         (name.len() <= 64 && !name.starts_with('-') && name.bytes().all(is_letter)).then_some(name)
     }
 
+    /// Returns the folder of the Agent Plugin that has a part at this path: its manifest, its servers, a skill or a client's file.
+    pub fn open_plugin(&self, relative: &str) -> Option<&str> {
+        self.plugins.open_part(relative)
+    }
+
     /// Returns notes about manifests of plugins.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.plugins.notes)

@@ -201,6 +201,14 @@ impl Plugins {
         })
     }
 
+    /// Returns the folder of the Agent Plugin of which the file at a path is a part.
+    pub fn open_part(&self, path: &str) -> Option<&str> {
+        let (plugin, rest) = self.inside(path)?;
+        let first = rest.split('/').next().unwrap_or_default();
+        let is_part = matches!(first, "skills" | open_plugins::MANIFEST | open_plugins::SERVERS) || is_namespace(first);
+        is_part.then_some(plugin)
+    }
+
     /// Returns the innermost Agent Plugin that contains a path, and the path within it.
     fn inside<'p>(&self, path: &'p str) -> Option<(&str, &'p str)> {
         if self.open.is_empty() {

@@ -442,3 +442,34 @@ fn nothing_outside_of_the_plugin_is_read() {
     let left = reply.data["left_out"].to_string();
     assert_eq!(left.matches("a link that leads out of the folder").count(), 3, "{left}");
 }
+
+#[cfg(unix)]
+#[test]
+fn links_may_stay_in_the_plugin_but_not_lead_to_its_neighbours() {
+    let world = World::new();
+    let named = |name: &str| SKILL.replace("name: s", &format!("name: {name}"));
+    world
+        .file("p/plugin.json", GOOD)
+        .file("p/kept/SKILL.md", named("kept"))
+        .file("p/skills/own/SKILL.md", named("own"));
+    world.file("other/theirs/SKILL.md", named("theirs")).file("other/manifest.json", GOOD).file("q/mcp.json", "{}");
+    world.file("other/servers.json", servers("\"m\": {\"type\": \"stdio\", \"command\": \"m\"}"));
+    let links = [
+        ("p/skills/kept", "../kept"),
+        ("p/skills/theirs", "../../other/theirs"),
+        ("p/mcp.json", "../other/servers.json"),
+        ("q/plugin.json", "../other/manifest.json"),
+    ];
+    for (link, to) in links {
+        std::os::unix::fs::symlink(to, world.path(link)).unwrap();
+    }
+    let reply = world.import_as(&["--dry-run"], &[""]).unwrap();
+    let servers = reply.data["servers"].as_array().unwrap();
+    assert!(servers.is_empty(), "{servers:?}");
+    let left = reply.data["left_out"].to_string();
+    assert!(left.contains(r#""p/mcp.json","reason":"a link that leads out"#), "{left}");
+    assert!(
+        !left.contains("p/skills/kept") && !reply.data["created"].to_string().contains("\"q/plugin.json\""),
+        "{reply:?}"
+    );
+}
