@@ -15,6 +15,7 @@ const TARGETS: &str = "plan of 1000 modules, four targets against one";
 const PLAN: &str = "plan of 200 modules as a process";
 const STATUS: &str = "status of 2000 deployed files, warm";
 const APPLY: &str = "apply of 1000 small files";
+const APPLY_MANY: &str = "apply of 7000 small files";
 const GROWTH: &str = "database growth for one of 400 files, mean of ten deploys";
 
 /// Measures the rows of this file.
@@ -30,7 +31,10 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
         status(data, samples, table);
     }
     if table.wants(APPLY) {
-        apply(data, effort.samples(2) * effort.rounds, table);
+        apply(data, (APPLY, 334, 1.5), effort.samples(2) * effort.rounds, table);
+    }
+    if table.wants(APPLY_MANY) {
+        apply(data, (APPLY_MANY, 2334, 1.3), effort.samples(2) * effort.rounds, table);
     }
     if table.wants(GROWTH) {
         growth(data, table);
@@ -176,9 +180,10 @@ fn status(data: &Data, samples: usize, table: &mut Table) {
     push(table, STATUS, ours, reference, 2.0);
 }
 
-fn apply(data: &Data, samples: usize, table: &mut Table) {
-    let ground = Ground::make(data, "apply");
-    ground.project(334);
+/// Each prompt is a command of two agents and a skill of the others.
+fn apply(data: &Data, (what, prompts, bar): (&str, usize, f64), samples: usize, table: &mut Table) {
+    let ground = Ground::make(data, &format!("apply-{prompts}"));
+    ground.project(prompts);
     ground.run(&["deploy", "--apply", "--yes"]);
     let from = ground.path("root");
     let mut round = 0;
@@ -194,7 +199,7 @@ fn apply(data: &Data, samples: usize, table: &mut Table) {
         let paths = [from.to_str(), by_hand.to_str()].map(|path| path.expect("a plain path"));
         [ours, ran(reference(&["--write", paths[0], paths[1]])).0]
     });
-    push(table, APPLY, ours, theirs, 1.5);
+    push(table, what, ours, theirs, bar);
 }
 
 /// What a deploy of one changed file adds to the database, which is looked at when nothing of it stands in the WAL.

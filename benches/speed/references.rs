@@ -52,30 +52,51 @@ pub fn handler(file: &Path) {
     });
 }
 
-/// Writes every file below `from` below `to`, at the same place: beside it, synced, renamed; at last the folders.
+/// Writes every file below `from` below `to`, at the same place: all of them beside it, synced by 16 threads, then each put in
+/// place, at last the folders.
 pub fn write(from: &Path, to: &Path) {
-    let mut folders = vec![from.to_owned()];
-    let mut written = Vec::new();
+    let (mut folders, mut made, mut files) = (vec![from.to_owned()], Vec::new(), Vec::new());
     while let Some(next) = folders.pop() {
         let folder = to.join(next.strip_prefix(from).expect("a folder below"));
         std::fs::create_dir_all(&folder).expect("the folder can be made");
         for entry in std::fs::read_dir(&next).expect("a folder").map(|entry| entry.expect("an entry")) {
             if entry.file_type().expect("a type").is_dir() {
                 folders.push(entry.path());
-                continue;
+            } else {
+                files.push((entry.path(), folder.join(entry.file_name())));
             }
-            let bytes = std::fs::read(entry.path()).expect("a file");
-            let place = folder.join(entry.file_name());
-            let beside = place.with_extension("new");
-            let mut file = File::create_new(&beside).expect("a new file");
-            file.write_all(&bytes).and_then(|()| file.sync_data()).expect("the bytes are written");
-            std::fs::rename(&beside, &place).expect("a rename");
         }
-        written.push(folder);
+        made.push(folder);
     }
-    for folder in written {
-        File::open(&folder).and_then(|folder| folder.sync_all()).expect("the folder is synced");
+    sync_each(files.iter().map(|(from, place)| {
+        let bytes = std::fs::read(from).expect("a file");
+        let mut file = File::create_new(place.with_extension("new")).expect("a new file");
+        file.write_all(&bytes).expect("the bytes are written");
+        file
+    }));
+    for (_, place) in &files {
+        let beside = place.with_extension("new");
+        std::fs::hard_link(&beside, place).and_then(|()| std::fs::remove_file(&beside)).expect("it is put in place");
     }
+    sync_each(made.iter().map(|folder| File::open(folder).expect("the folder opens")));
+}
+
+/// Syncs files by 16 threads, each as soon as it is there.
+fn sync_each(files: impl Iterator<Item = File>) {
+    let (sender, receiver) = std::sync::mpsc::sync_channel::<File>(64);
+    let receiver = std::sync::Mutex::new(receiver);
+    let next = || receiver.lock().expect("no thread panics").recv();
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                while let Ok(file) = next() {
+                    file.sync_all().expect("it is synced");
+                }
+            });
+        }
+        files.for_each(|file| sender.send(file).expect("a thread takes it"));
+        drop(sender);
+    });
 }
 
 /// Puts every file below `folder` into the selected project of a database that mcpkg made: hashes it, and fills the tables and the
