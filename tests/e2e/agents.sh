@@ -34,6 +34,7 @@ export E2E_MODEL="$address"
 for name in "$@"; do
     agent "$name"
     scripts="agents_tools.mjs agents_forms.mjs agents_consent.mjs agents_answers.mjs agents_ask.mjs"
+    if [ "$name" != opencode ]; then scripts="$scripts agents_plugin.mjs"; fi
     case $name in claude | opencode) scripts="agents.mjs $scripts" ;; esac
     if [ "$name" = claude ]; then scripts="$scripts agents_search.mjs"; fi
     for script in $scripts; do
