@@ -1,13 +1,14 @@
 //! `mcpkg console --plain`: prints screens as plain lines and never redraws, for screen readers and simple terminals.
 //!
 //! A number opens a row. A letter does the same as the letter's key in the console. With a number, such as `d 2`, the
-//! letter acts on that row. Editors, forms and notes are not available here.
+//! letter acts on that row. For editors, forms and notes, it names the command to use instead.
 
 use std::io::stdin;
+use std::sync::Arc;
 
 use super::output::Output;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_console::place::{Place, ROOTS};
+use mcpkg_console::place::{Place, ROOTS, Text};
 use mcpkg_console::screen::{Body, Line, List, Row};
 use mcpkg_console::{Action, Does, Invocation, Part, Screen, load, reply};
 use mcpkg_core::op::{Body as Told, Context};
@@ -45,7 +46,7 @@ impl Plain<'_> {
             let screen = load(&level.place, &self.context, &level.part);
             match &screen {
                 Ok(screen) => self.show(screen, level.first)?,
-                Err(error) => self.lines(&reply::error(error))?,
+                Err(error) => print_lines(self.output, &reply::error(error))?,
             }
             let Ok(screen) = screen else {
                 // The screen failed to load: go back to the screen below, or leave if there is none.
@@ -65,7 +66,7 @@ impl Plain<'_> {
                     Ok(Next::Show) => break,
                     Ok(Next::Stay) => {}
                     Ok(Next::Leave) => return Ok(()),
-                    Err(error) => self.lines(&reply::error(&error))?,
+                    Err(error) => print_lines(self.output, &reply::error(&error))?,
                 }
             }
         }
@@ -114,8 +115,7 @@ impl Plain<'_> {
                 return Ok(next);
             }
             let Some(look) = row.look.clone() else { return Ok(Next::Stay) };
-            stack.push(Level::new(look));
-            return Ok(Next::Show);
+            return self.open(look, stack);
         }
         let marked = match rest.trim() {
             "" => None,
@@ -133,14 +133,10 @@ impl Plain<'_> {
 
     fn act(&self, action: &Action, stack: &mut Vec<Level>) -> Result<Next> {
         if self.is_read_only && action.changes(self.context.domains) {
-            return Err(Error::new(Code::ReadOnly, "The console was started with --read-only"));
+            return Err(read_only());
         }
         match &action.does {
-            Does::Open(Place::Editor(_) | Place::Form(_) | Place::Ask(_)) => {
-                self.output.print("A plain console has no editor. Use the commands of `mcpkg help` instead.\n")?;
-                return Ok(Next::Stay);
-            }
-            Does::Open(place) => stack.push(Level::new(place.clone())),
+            Does::Open(place) => return self.open(place.clone(), stack),
             Does::Replace(place) => {
                 stack.pop();
                 stack.push(Level::new(place.clone()));
@@ -159,6 +155,47 @@ impl Plain<'_> {
         Ok(Next::Show)
     }
 
+    fn open(&self, place: Place, stack: &mut Vec<Level>) -> Result<Next> {
+        let command = match &place {
+            Place::Ask(about) => {
+                self.ask(about.clone())?;
+                return Ok(Next::Show);
+            }
+            Place::Form(words) => Invocation::new(words).flag("--help"),
+            Place::Editor(Text::Draft(id)) => Invocation::new("draft edit").with(id),
+            Place::Editor(Text::Workflow(name)) => Invocation::new("workflow edit").with(name),
+            Place::Editor(Text::Empty) => Invocation::new("workflow import").with("FILE"),
+            _ => {
+                stack.push(Level::new(place));
+                return Ok(Next::Show);
+            }
+        };
+        self.output.print(&format!("A plain console has no editor. In the shell, use `{}`.\n", command.command()))?;
+        Ok(Next::Stay)
+    }
+
+    /// Asks the user's agent for a workflow, as the panel of the console does, and prints what the agent does.
+    fn ask(&self, about: Option<Text>) -> Result<()> {
+        if self.is_read_only {
+            return Err(read_only());
+        }
+        let question = "What should the workflow do? An empty line goes back:";
+        let text = (self.context.line)(Told::Several(Vec::new()), question)?;
+        let Body::Form(mut form) = load(&Place::Ask(about), &self.context, &Part::default())?.body else {
+            return Ok(());
+        };
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        if let Some(field) = form.fields.iter_mut().find(|field| field.name == "text") {
+            field.value = text;
+        }
+        let (mut context, output) = (self.context.clone(), *self.output);
+        context.emit = Arc::new(move |reply| print_lines(&output, &reply::lines(&reply)));
+        let done = form.invocation().run(&context)?;
+        self.output.print(&format!("{}\n", reply::sentence(&done)))
+    }
+
     fn call(&self, invocation: &Invocation) -> Result<()> {
         if let Some(name) = &invocation.destroys {
             let question = format!("Type {name} to go on:");
@@ -174,8 +211,8 @@ impl Plain<'_> {
     fn show(&self, screen: &Screen, first: usize) -> Result<()> {
         self.output.print(&format!("\n{}.\n", screen.title))?;
         match &screen.body {
-            Body::Text(lines) => self.lines(lines)?,
-            Body::Diff(diff) => self.lines(&diff.lines())?,
+            Body::Text(lines) => print_lines(self.output, lines)?,
+            Body::Diff(diff) => print_lines(self.output, &diff.lines())?,
             Body::List(list) => self.list(list, first)?,
             Body::Form(_) | Body::Editor(_) => {}
         }
@@ -194,23 +231,6 @@ impl Plain<'_> {
         match rows.len().saturating_sub(first + ROWS) {
             0 => Ok(()),
             more => self.output.print(&format!("Enter shows {more} more.\n")),
-        }
-    }
-
-    /// Prints lines, and marks where quoted text starts and ends.
-    fn lines(&self, lines: &[Line]) -> Result<()> {
-        let mut is_quoted = false;
-        for line in lines {
-            if line.is_quoted != is_quoted {
-                self.output.print(if line.is_quoted { "Quoted text begins.\n" } else { "Quoted text ends.\n" })?;
-                is_quoted = line.is_quoted;
-            }
-            let indent = if line.is_quoted { "  " } else { "" };
-            self.output.print(&format!("{indent}{}\n", line.clone().with_words_marked().text()))?;
-        }
-        match is_quoted {
-            true => self.output.print("Quoted text ends.\n"),
-            false => Ok(()),
         }
     }
 
@@ -248,6 +268,23 @@ enum Next {
     Leave,
 }
 
+/// Prints lines, and marks where quoted text starts and ends.
+fn print_lines(output: &Output, lines: &[Line]) -> Result<()> {
+    let mut is_quoted = false;
+    for line in lines {
+        if line.is_quoted != is_quoted {
+            output.print(if line.is_quoted { "Quoted text begins.\n" } else { "Quoted text ends.\n" })?;
+            is_quoted = line.is_quoted;
+        }
+        let indent = if line.is_quoted { "  " } else { "" };
+        output.print(&format!("{indent}{}\n", line.clone().with_words_marked().text()))?;
+    }
+    match is_quoted {
+        true => output.print("Quoted text ends.\n"),
+        false => Ok(()),
+    }
+}
+
 fn rows(screen: &Screen) -> Option<Vec<&Row>> {
     match &screen.body {
         Body::List(list) => Some(list.rows.iter().filter(|row| !row.is_heading).collect()),
@@ -259,6 +296,10 @@ fn row(screen: &Screen, number: usize) -> Result<&Row> {
     let rows = rows(screen).unwrap_or_default();
     let row = number.checked_sub(1).and_then(|at| rows.get(at)).copied();
     row.ok_or_else(|| Error::new(Code::InvalidArgument, format!("There is no row {number}")))
+}
+
+fn read_only() -> Error {
+    Error::new(Code::ReadOnly, "The console was started with --read-only")
 }
 
 fn unknown(line: &str) -> Error {

@@ -58,7 +58,7 @@ fn mcpkg_alone_is_one_screen() {
       Tools                 tool, registry, toolset
       Workspaces            workspace, worktree, flow, spec, build, builds, gate
       Workflows             ask, command, catalog, plugin, workflow, template,
-                            draft, consent, inbox
+                            draft, consent, approval, inbox
       Server and database   serve, access, limit, backup, restore, move, check,
                             compact, events, undo, prune
 

@@ -1,5 +1,7 @@
 //! Asks the user's agent in the console, with a program in the agent's place, and makes a workflow of what was run.
 
+use serde_json::json;
+
 use super::{NO_SCRIPT, USUAL, console};
 use crate::support::{Screen, skipped};
 use crate::workflow::ask::{Ground, assert_gone, awaited};
@@ -92,4 +94,57 @@ fn a_workflow_is_made_of_marked_runs() {
     screen.keys("\u{1b}");
     screen.wait("becomes an input: name");
     assert_eq!(ground.scratch.json(&["draft", "list"])["drafts"][0]["workflow"], "session");
+}
+
+#[test]
+fn a_plain_console_asks_with_lines() {
+    let ground = Ground::new(&["claude"]);
+    let mut command = ground.command("");
+    command.env("TERM", "dumb").args(["console"]);
+    let typed = "workflows\n@\n\n@\nMake a web app\ny\ninbox\nq\n";
+    let Some((shown, status)) = crate::support::typed_after(&command, "> ", typed) else {
+        return skipped(NO_SCRIPT);
+    };
+    assert_eq!(status, 0, "{shown}");
+    for text in [
+        "What should the workflow do? An empty line goes back:",
+        "You pay the maker of Claude Code",
+        "Quoted text begins.",
+        "I made it.",
+        "Claude Code proposed 1 draft",
+        "DRAFT. mcp:fake. app, new: ",
+    ] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    assert!(ground.note("prompt").ends_with("\nMake a web app\n"), "{}", ground.note("prompt"));
+}
+
+#[test]
+fn an_approval_of_an_agent_is_revoked_by_a_key() {
+    let ground = Ground::new(&["claude"]);
+    let mut command = ground.command("");
+    command.args(["ask", "Make a web app"]);
+    let Some((shown, status)) = crate::support::typed_after(&command, "[y/N", "y\n") else {
+        return skipped(NO_SCRIPT);
+    };
+    assert_eq!(status, 0, "{shown}");
+    let approvals = ground.scratch.json(&["approval", "list"])["approvals"].clone();
+    let id = approvals[0]["id"].as_str().expect("an id");
+    assert_eq!((&approvals[0]["kind"], &approvals[0]["about"]["agent"]), (&json!("agent"), &json!("claude-code")));
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("1 waits for you");
+    screen.keys("6");
+    screen.wait("List the projects");
+    screen.keys("/approval\r\r");
+    screen.wait("All > approval");
+    screen.wait(&id[..12]);
+    screen.keys("D");
+    screen.wait(&format!("Type {} to go on", &id[..12]));
+    screen.keys(&format!("{}\r", &id[..12]));
+    screen.wait("Revoked the approval of agent");
+    assert_eq!(ground.scratch.json(&["approval", "list"])["approvals"], json!([]));
+    let ran = ground.scratch.finish(ground.command("").args(["ask", "Make a web app"]));
+    assert!(ran.status != 0 && ran.stderr.contains("You have not approved on this machine"), "{ran}");
+    let ran = ground.scratch.run(&["approval", "revoke", &id[..12]]);
+    assert!(ran.stderr.contains("No approval has the id"), "{ran}");
 }

@@ -134,3 +134,40 @@ fn a_draft_is_approved_in_part_and_a_stale_one_shows_three_texts() {
     assert!(text.contains("theirs") && !text.contains("a approve"), "{text}");
     assert!(text.contains("id: {+uno+}") && text.contains("id: {+one+}"), "{text}");
 }
+
+#[test]
+fn a_file_that_changed_on_both_sides_shows_three_texts_and_a_foreign_one_says_so() {
+    let place = Place::with_project();
+    place.prompt("review", "One.\n\nTwo.\n\nThree.\n");
+    place.deploy(&[]);
+    place.resource("skill://neat/SKILL.md", "---\nname: neat\ndescription: Neat\n---\nBe neat.\n");
+    place.write("root/.claude/skills/neat/SKILL.md", "mine\n");
+    let path = "root/.claude/commands/review.md";
+    place.write(path, place.read(path).replace("One.", "One, on disk."));
+    place.prompt("review", "One.\n\nTwo.\n\nThree, in the project.\n");
+    let changes = place.data(&["diff", "--target", "claude_code"]);
+    let of = |name: &str| {
+        let found = changes["changes"].as_array().and_then(|all| {
+            all.iter().find(|change| change["path"].as_str().is_some_and(|path| path.ends_with(name))).cloned()
+        });
+        found.unwrap_or_else(|| panic!("no {name} in {changes:#}"))
+    };
+    let three = of("review.md")["three_texts"].clone();
+    assert!(three["deployed"].as_str().is_some_and(|text| text.contains("One.") && text.contains("Three.")), "{three}");
+    assert!(of("neat/SKILL.md")["three_texts"].is_null());
+    let Some(mut screen) = started(place.command(), &[]) else { return };
+    let text = screen.wait("DRIFT");
+    assert!(text.contains("review.md: changed on disk and in the project"), "{text}");
+    screen.keys("4");
+    let text = screen.wait("changed on both sides");
+    assert!(text.contains("not written by mcpkg"), "{text}");
+    screen.keys("/review.md\r\r");
+    let text = screen.wait("WARNING changed on disk and in the project since it was deployed");
+    assert!(text.contains("One{+, on disk+}.") && text.contains("Three{+, in the project+}."), "{text}");
+    screen.keys("\u{1b}");
+    screen.wait("4 DEPLOY");
+    screen.keys("\u{1b}");
+    screen.wait_until(|text| !text.contains("/ review.md"), "all files");
+    screen.keys("/neat\r");
+    screen.wait("WARNING mcpkg did not write the file on disk");
+}

@@ -5,6 +5,7 @@ mod content;
 mod decide;
 mod diff;
 mod edit;
+mod feed;
 mod form;
 mod ground;
 mod hostile;

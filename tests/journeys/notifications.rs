@@ -29,7 +29,7 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(80);
 
 /// What the shell has also, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 20] = [
+const ELSEWHERE: [(&[&str], &str); 21] = [
     (&["up"], "imports and deploys; the steps for these hear of it"),
     (&["ask"], "needs an agent; no list shows it"),
     (&["init"], "makes a database that no server has yet"),
@@ -37,6 +37,7 @@ const ELSEWHERE: [(&[&str], &str); 20] = [
     (&["access", "revoke"], "the same"),
     (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
     (&["consent", "deny"], "the same"),
+    (&["approval", "revoke"], "needs an approval of a person's; no list shows it"),
     (&["draft", "approve"], "needs a terminal; `tests/workflow/saved` hears of it"),
     (&["plugin", "add"], "needs a terminal; no list shows it"),
     (&["plugin", "set"], "the same"),

@@ -37,7 +37,9 @@ pub fn screen(context: &Context, part: &Part) -> Result<Screen> {
     section("PROMPTS", prompts.rows.iter().map(prompt).collect(), prompts.has_more, "prompts");
     let own = |found: &&Value| text(found, "from") != "prompt";
     let skill = |found: &Value| item("skill", names(found));
-    section("SKILLS", skills.rows.iter().filter(own).map(skill).collect(), skills.has_more, "skills");
+    // The prompts that act as skills come after all skills.
+    let has_more = skills.has_more && skills.rows.iter().all(|found| own(&found));
+    section("SKILLS", skills.rows.iter().filter(own).map(skill).collect(), has_more, "skills");
     let resource = |found: &Value| item("resource", text(found, "uri").to_owned());
     let is_shown = |found: &&Value| !text(found, "uri").starts_with("skill://");
     let (instructions, others): (Vec<&Value>, Vec<&Value>) =

@@ -29,7 +29,11 @@ pub struct Change {
     /// Whether the file on disk is not what mcpkg wrote there: somebody changed it, or mcpkg never wrote it. A deploy
     /// replaces such a file only with `--adopt`.
     pub is_changed_on_disk: bool,
+    /// Whether mcpkg never wrote the file on disk.
+    pub is_foreign: bool,
     unified: String,
+    /// The texts that were deployed, that are on disk, and that the project has, if both sides changed since the deploy.
+    three: Option<[String; 3]>,
 }
 
 /// Returns the files that a deploy would change, from `mcpkg diff`.
@@ -48,7 +52,11 @@ pub fn changes(context: &Context) -> Result<Vec<Change>> {
             agents: names("targets"),
             modules: names("module_ids"),
             is_changed_on_disk: text(found, "update_kind") == "adopt_update" || found["drifted"] == true,
+            is_foreign: text(found, "update_kind") == "adopt_update" && found["drifted"] != true,
             unified: unified.to_owned(),
+            three: found["three_texts"]
+                .is_object()
+                .then(|| ["deployed", "on_disk", "project"].map(|side| text(&found["three_texts"], side).to_owned())),
         }
     };
     Ok(rows(&data, "changes").iter().map(change).collect())
@@ -87,7 +95,12 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
             "delete" => ("-", Tone::Bad),
             _ => ("~", Tone::Warning),
         };
-        let why = if change.is_changed_on_disk { "changed on disk since" } else { &change.reason };
+        let why = match (change.is_foreign, &change.three) {
+            _ if !change.is_changed_on_disk => change.reason.as_str(),
+            (true, _) => "not written by mcpkg",
+            (false, Some(_)) => "changed on both sides",
+            (false, None) => "changed on disk since",
+        };
         Row {
             id: format!("{group} {}", change.path),
             cells: vec![
@@ -146,6 +159,17 @@ pub fn screen(context: &Context, choice: &Choice, view: usize) -> Result<Screen>
     Ok(Screen::list(title, list).with(actions).views(VIEWS))
 }
 
+impl Change {
+    /// Says what became of the file on disk, for a file that a deploy leaves as it is.
+    pub fn state_on_disk(&self) -> &'static str {
+        match (self.is_foreign, &self.three) {
+            (true, _) => "mcpkg did not write the file on disk",
+            (false, Some(_)) => "changed on disk and in the project since it was deployed",
+            (false, None) => "changed on disk since it was deployed",
+        }
+    }
+}
+
 impl Choice {
     /// Returns the choice with one file toggled: in or out of `adopted` for a file that is changed on disk, in or out of
     /// `out` for any other file.
@@ -166,18 +190,23 @@ pub fn file(context: &Context, path: &str) -> Result<Screen> {
     let Some(change) = changes.iter().find(|change| change.path == path) else {
         return Ok(Screen::text("Deploy > file", vec![Line::plain("The file is current.")]));
     };
-    let mut lines = Vec::new();
-    if change.is_changed_on_disk {
-        lines.push(
+    let title = diff::titled(format!("Deploy > {}", change.shown), is_reviewed(context, &change.unified));
+    let lines = match change.is_changed_on_disk {
+        true => vec![
             Line::of(Tone::Warning, "WARNING ")
-                .then(Tone::Plain, "the file was changed on disk since it was deployed; a deploy leaves it as it is"),
-        );
+                .then(Tone::Plain, &format!("{}; a deploy leaves it as it is", change.state_on_disk())),
+        ],
+        false => Vec::new(),
+    };
+    if let Some([deployed, disk, project]) = &change.three {
+        let sides = ["deployed", "on disk", "project"].map(str::to_owned);
+        let diff = diff::three(deployed, disk, project, sides).under(lines);
+        return Ok(Screen::diff(title, diff).with(diff::review(&change.unified)));
     }
     let diff = diff::parse(&change.unified).named(["on disk", "project"]).under(lines);
     let diff = match file::read_text(Path::new(path), file::TEXT) {
         Ok(text) if change.op == "update" => diff.with_text(&text, 0),
         _ => diff,
     };
-    let title = diff::titled(format!("Deploy > {}", change.shown), is_reviewed(context, &change.unified));
     Ok(Screen::diff(title, diff).with(diff::review(&change.unified)))
 }

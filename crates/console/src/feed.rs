@@ -6,7 +6,7 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
 use crate::action::{Action, Invocation};
-use crate::data::{count, rows, text, time};
+use crate::data::{count, number, rows, text, time};
 use crate::pages;
 use crate::place::{Part, Place, Undo};
 use crate::reply;
@@ -145,20 +145,47 @@ pub fn event(context: &Context, seq: i64) -> Result<Screen> {
     Ok(Screen::text(format!("Feed > event {seq}"), lines))
 }
 
-/// Shows the event's item: the last change of a prompt, resource or workflow (`diff`), or a draft or consent request
-/// (`show`). Other events have no details.
+/// Shows what the event did: the change that it made to a prompt, resource or workflow (`diff`), or the draft or consent
+/// request that it is about (`show`). Other events have no details.
 fn details(context: &Context, event: &Value) -> Vec<Line> {
     let (noun, _) = text(event, "kind").split_once('.').unwrap_or_default();
-    let words = match noun {
-        "workflow" if text(event, "kind").starts_with("workflow.run") => return Vec::new(),
-        "prompt" | "resource" | "workflow" => format!("{noun} diff"),
-        "draft" | "consent" => format!("{noun} show"),
-        _ => return Vec::new(),
+    let name = text(event, "subject");
+    let call = match noun {
+        "workflow" if text(event, "kind").starts_with("workflow.run") => None,
+        "prompt" | "resource" | "workflow" => change(context, event, noun, name),
+        "draft" | "consent" => Some(Invocation::new(&format!("{noun} show")).with(name)),
+        _ => None,
     };
-    let Ok(found) = Invocation::new(&words).with(text(event, "subject")).run(context) else { return Vec::new() };
+    let Some(Ok(found)) = call.map(|call| call.run(context)) else { return Vec::new() };
     let mut lines = vec![Line::blank()];
     lines.extend(reply::lines(&found));
     lines
+}
+
+/// The number of events to search for later changes of the same item in the same second.
+const LATER: &str = "200";
+
+/// Returns the call that shows the change of an event: the revision that was made at its time, against the one before it.
+fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<Invocation> {
+    let history = Invocation::new(&format!("{noun} history")).with(name).read(context).ok()?;
+    let revisions = rows(&history, "revisions");
+    let is_of = |revision: &&Value| ["at", "actor"].iter().all(|field| text(revision, field) == text(event, field));
+    // Times are in seconds, so the item may have changed again at the same time.
+    let seq = event["seq"].as_i64()?.to_string();
+    let later = Invocation::new("events").option("--after", &seq).option("--limit", LATER).read(context).ok()?;
+    let is_same =
+        |later: &&Value| ["at", "actor", "subject", "outcome"].iter().all(|field| later[*field] == event[*field]);
+    let is_noun = |later: &&Value| text(later, "kind").split('.').next() == Some(noun);
+    let later = rows(&later, "events").iter().filter(is_same).filter(is_noun).count();
+    let revision = number(revisions.iter().filter(is_of).nth(later)?, "revision");
+    match revision {
+        // The first revision has nothing before it, so its change is its text.
+        1 => (revisions.len() == 1).then(|| Invocation::new(&format!("{noun} show")).with(name)),
+        revision => {
+            let call = Invocation::new(&format!("{noun} diff")).with(name);
+            Some(call.with((revision - 1).to_string()).with(revision.to_string()))
+        }
+    }
 }
 
 /// Shows the preview of `mcpkg undo --dry-run`. In [`Undo::By`], `space` excludes a change.

@@ -96,8 +96,10 @@ pub fn list(context: &Context, words: &str, part: &Part) -> Result<Screen> {
 
 /// Returns whether a command lists its rows in pages.
 fn has_pages(context: &Context, words: &str) -> bool {
-    let command = entry(context.domains, words).map(|entry| entry.augment(clap::Command::new("mcpkg")));
-    let has = |name| command.iter().flat_map(clap::Command::get_arguments).any(|known| known.get_long() == Some(name));
+    let Some(entry) = entry(context.domains, words) else { return false };
+    let mut command = entry.augment(clap::Command::new("mcpkg"));
+    command.build();
+    let has = |name| command.get_arguments().any(|known| known.get_long() == Some(name));
     has("limit") && has("cursor")
 }
 

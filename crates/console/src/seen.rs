@@ -37,8 +37,11 @@ pub fn module(context: &Context, id: &str) -> Vec<Line> {
         Ok(data) => data,
         Err(error) => return reply::error(&error),
     };
-    // If the changes cannot be read, for example without a folder to deploy to, all deployed files are shown as current.
-    let changes = deploy::changes(context).unwrap_or_default();
+    // The changes cannot be read without a folder to deploy to, for example.
+    let (changes, unread) = match deploy::changes(context) {
+        Ok(changes) => (Some(changes), None),
+        Err(error) => (None, Some(error)),
+    };
     let bytes = rows(&data, "files").iter().map(|file| number(file, "size")).sum();
     let size = count(bytes, "byte");
     let cost = match text(&data, "type") {
@@ -49,14 +52,21 @@ pub fn module(context: &Context, id: &str) -> Vec<Line> {
     let mut lines = vec![Line::of(Tone::Strong, &id).then(Tone::Plain, &format!("  {cost}")), Line::blank()];
     let deployed = rows(&data, "deployed");
     for file in deployed {
-        let (state, tone) = state(&changes, text(file, "path"));
+        let (state, tone) = state(changes.as_deref(), text(file, "path"));
         lines.push(Line::of(Tone::Name, &texts(file, "targets").join(", ")).then(Tone::Plain, "  ").then(tone, state));
         lines.push(Line::of(Tone::Dim, "  ").then(Tone::Plain, text(file, "path")));
     }
     let is_known = |change: &&Change| deployed.iter().any(|file: &Value| text(file, "path") == change.path);
-    for change in changes.iter().filter(|change| change.modules.contains(&id)).filter(|change| !is_known(change)) {
+    for change in
+        changes.iter().flatten().filter(|change| change.modules.contains(&id)).filter(|change| !is_known(change))
+    {
         lines.push(Line::of(Tone::Name, &change.agents.join(", ")).then(Tone::Warning, "  not deployed yet"));
         lines.push(Line::of(Tone::Dim, "  ").then(Tone::Plain, &change.path));
+    }
+    if let Some(error) = unread.filter(|_| !deployed.is_empty()) {
+        lines.push(Line::blank());
+        lines.push(Line::plain("Whether the files are current is unknown, because mcpkg cannot plan a deploy:"));
+        lines.extend(reply::error(&error));
     }
     if deployed.is_empty() && lines.len() == 2 {
         lines.push(Line::plain("Not deployed, so no agent has it as a file."));
@@ -64,9 +74,12 @@ pub fn module(context: &Context, id: &str) -> Vec<Line> {
     lines
 }
 
-fn state(changes: &[Change], path: &str) -> (&'static str, Tone) {
+/// Returns the state of a deployed file. `changes` is what a deploy would change, if that is known.
+fn state(changes: Option<&[Change]>, path: &str) -> (&'static str, Tone) {
+    let Some(changes) = changes else { return ("unknown", Tone::Warning) };
     match changes.iter().find(|change| change.path == path) {
         None => ("has what the project has", Tone::Good),
+        Some(change) if change.is_foreign => ("OUT: mcpkg did not write the file on disk", Tone::Warning),
         Some(change) if change.is_changed_on_disk => ("OUT: changed on disk since it was deployed", Tone::Warning),
         Some(change) => match change.op.as_str() {
             "delete" => ("has it until the next deploy, which deletes it", Tone::Warning),
@@ -82,4 +95,15 @@ fn of_resource(context: &Context, uri: &str) -> Option<String> {
     let name = uri.split_once("://").map_or(uri, |(_, name)| name);
     let is_of = |found: &&Value| text(found, "id").split_once(':').is_some_and(|(_, own)| own == name);
     rows(&data, "modules").iter().find(is_of).map(|found| text(found, "id").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_plan_it_is_unknown_whether_a_file_is_current() {
+        assert_eq!(state(None, "a"), ("unknown", Tone::Warning));
+        assert_eq!(state(Some(&[]), "a"), ("has what the project has", Tone::Good));
+    }
 }

@@ -68,7 +68,7 @@ fn files(context: &Context) -> Result<Vec<Waiting>> {
         .iter()
         .filter(|change| change.is_changed_on_disk)
         .map(|change| {
-            let what = format!("{}: changed on disk since it was deployed", change.shown);
+            let what = format!("{}: {}", change.shown, change.state_on_disk());
             let look = Place::File(change.path.clone());
             Waiting { id: format!("drift {}", change.path), ..Waiting::here("drift", "disk", what, look, commands()) }
         })

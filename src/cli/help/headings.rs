@@ -14,7 +14,10 @@ pub const HEADINGS: [(&str, &[&str]); 8] = [
     ("Share: import, export, sync, source", &["import", "export", "sync", "source"]),
     ("Tools", &["tool", "registry", "toolset"]),
     ("Workspaces", &["workspace", "worktree", "flow", "spec", "build", "builds", "gate"]),
-    ("Workflows", &["ask", "command", "catalog", "plugin", "workflow", "template", "draft", "consent", "inbox"]),
+    (
+        "Workflows",
+        &["ask", "command", "catalog", "plugin", "workflow", "template", "draft", "consent", "approval", "inbox"],
+    ),
     (
         "Server and database",
         &["serve", "access", "limit", "backup", "restore", "move", "check", "compact", "events", "undo", "prune"],

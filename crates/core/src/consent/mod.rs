@@ -16,6 +16,7 @@ pub mod request;
 pub mod token;
 pub mod widened;
 
+mod approvals;
 mod operations;
 mod reads;
 mod undo;
@@ -31,7 +32,10 @@ pub const GROUP: &str = "consent";
 pub const DOMAIN: Domain = Domain {
     name: "consent",
     operations: &[OPS],
-    commands: &[("consent", "Approve or deny agents' requests for your consent")],
+    commands: &[
+        ("consent", "Approve or deny agents' requests for your consent"),
+        ("approval", "Show and revoke what you approved on this machine"),
+    ],
     growing: &[consents::GROWING],
     undo: undo::UNDO,
     ..Domain::EMPTY
@@ -42,6 +46,8 @@ const OPS: &[Entry] = &[
     Entry::of::<operations::Show>(),
     Entry::of::<operations::Approve>(),
     Entry::of::<operations::Deny>(),
+    Entry::of::<approvals::List>(),
+    Entry::of::<approvals::Revoke>(),
 ];
 
 /// How far the clock may be set back, in milliseconds, before a request seems to come from the future and becomes invalid.

@@ -12,6 +12,7 @@ pub const UNDO: Undo = Undo {
     items: &[&Requests],
     lasting: &[
         ("consent.approve", "take an approval back with `mcpkg consent deny`"),
+        ("approval.revoke", "mcpkg asks you again when it needs the approval"),
         ("consent.consume", "the consent was used"),
         ("consent.decline", "the request still waits for you: see `mcpkg consent list`"),
     ],

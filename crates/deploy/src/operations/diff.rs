@@ -1,5 +1,7 @@
 //! `mcpkg diff`: shows line by line what a deploy would change.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,9 +11,12 @@ use super::with_schema;
 use crate::GROUP;
 use crate::answer::{Rest, add_rest, below, is_brief};
 use crate::plan::Change;
+use crate::plan::prepare::Prepared;
 use crate::plan::show::{diffs, unified_within};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_store::blobs;
+use mcpkg_store::deploys::{self, Image};
 
 /// Show the differences a deploy would make
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -47,8 +52,13 @@ impl Operation for ShowDiff {
         // The shell and a server that runs as `agentpack` list all changes, even those without a diff.
         let items = if is_brief(context) { &listed[..texts.len()] } else { listed };
         let mut reply = Reply::new(diffs(listed, &prepared.site), prepared.data(items));
-        for (change, text) in reply.data["changes"].as_array_mut().into_iter().flatten().zip(&texts) {
+        let mut deployed = deployed_texts(context, &prepared)?;
+        for (at, (change, text)) in reply.data["changes"].as_array_mut().into_iter().flatten().zip(&texts).enumerate() {
             add(change, text);
+            let known = listed.get(at).and_then(|listed| three_texts(listed, &mut deployed));
+            if let Some(three) = known {
+                change["three_texts"] = three;
+            }
         }
         add_rest(&mut reply, rest, Self::TOOL);
         Ok(self.show.shown(context, &prepared, reply, Vec::new()))
@@ -60,6 +70,36 @@ impl Operation for ShowDiff {
 pub(super) fn rest_after<T>(texts: &[T], listed: &[Change], total: usize, root: &str) -> Option<Rest> {
     let last = listed.get(texts.len().checked_sub(1)?).filter(|_| texts.len() < listed.len())?;
     Some(Rest { listed: texts.len(), total, cursor: below(root, &last.path) })
+}
+
+/// Returns the texts that the last deploy wrote of the files that were changed since, by their paths. For a person only.
+fn deployed_texts(context: &Context, prepared: &Prepared) -> Result<HashMap<String, String>> {
+    let drifted =
+        |path: &str| prepared.plan.changes.iter().any(|change| change.drifted && change.path.to_string_lossy() == path);
+    if !context.is_shell() || !prepared.plan.changes.iter().any(|change| change.drifted) {
+        return Ok(HashMap::new());
+    }
+    context.store.read(|db| {
+        let Some(place) = deploys::place(db, &prepared.site.place)? else { return Ok(HashMap::new()) };
+        let mut texts = HashMap::new();
+        for row in deploys::of_place(db, place)?.into_iter().filter(|row| drifted(&row.path)) {
+            if let Image::File { blob, .. } = row.applied
+                && let Ok(text) = String::from_utf8(blobs::get(db, blob)?)
+            {
+                texts.insert(row.path, text);
+            }
+        }
+        Ok(texts)
+    })
+}
+
+/// Returns the texts of a file that was changed both on disk and in the project since it was deployed. `None` for any
+/// other change.
+fn three_texts(change: &Change, deployed: &mut HashMap<String, String>) -> Option<Value> {
+    let base = deployed.remove(change.path.to_string_lossy().as_ref())?;
+    let text = |bytes: Option<&[u8]>| std::str::from_utf8(bytes?).ok().map(str::to_owned);
+    let (disk, project) = (text(change.before.bytes())?, text(change.after.bytes())?);
+    (base != disk && base != project).then(|| json!({ "deployed": base, "on_disk": disk, "project": project }))
 }
 
 /// Adds the diff of a change, or the reason why there is no diff, to the change's JSON.
