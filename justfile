@@ -27,9 +27,10 @@ book COMMAND='build':
     target/outside/mdbook/bin/mdbook {{COMMAND}} docs
     cd docs && find . -name '*.md' -exec cp --parents {} ../target/book/ \;
 
-# Other people's MCP clients against the binary, over each transport or those that are named
+# Other people's MCP clients against the binary, over each transport or those that are named; and the console in tmux
 e2e *TRANSPORTS:
     bash tests/e2e/run.sh {{TRANSPORTS}}
+    bash tests/e2e/console_tmux.sh
 
 # The story of tools from an author to an agent's call, with the network cut, each step with what it prints
 tools:
