@@ -70,7 +70,8 @@ fn differing<'w>(warning: &'w str, other: &str) -> &'w str {
 fn noun(warning: &str, name: &str) -> Option<String> {
     let is_word = |word: &&str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     if let Some((kind, _)) = name.trim_matches(['\'', '`']).split_once(':').filter(|(kind, _)| is_word(kind)) {
-        return Some(kind.to_lowercase());
+        // `instructions` is a plural already.
+        return Some(kind.to_lowercase().trim_end_matches('s').to_owned());
     }
     let parts = parts(warning);
     let place = parts.iter().position(|part| part.trim_end_matches([':', ',', ';']) == name)?;
@@ -96,6 +97,12 @@ mod tests {
         assert_eq!(
             grouped(of(&["a/1", "a/2", "a/3"], "`X` was changed since")),
             ["3 times: `a/1` was changed since; the same for `a/2`, `a/3`; `-v` lists them"]
+        );
+        assert_eq!(
+            grouped(of(&["a", "b", "c"], "module 'instructions:X' is large")),
+            [
+                "3 instructions: module 'instructions:a' is large; the same for 'instructions:b', 'instructions:c'; `-v` lists them"
+            ]
         );
         let two = of(&["a", "b"], "Skill 'X' has no description");
         assert_eq!(grouped(two.clone()), two);

@@ -200,7 +200,10 @@ fn a22_to_a25_a27_and_a28_commands_have_the_placeholders_that_each_agent_fills_i
         place.read("root/.opencode/command/git/explain.md"),
         "---\ndescription: \"Explains\"\n---\nExplain $1 to $2.\nOn !`date`.\n"
     );
-    assert_eq!(place.reasons(&["--target", "opencode"]), ["opencode placeholders", "opencode would_run"]);
+    // OpenCode has no escape, so a space keeps what is text from being filled in or run.
+    assert_eq!(place.reasons(&["--target", "opencode"]), [""; 0]);
+    assert_eq!(place.read("root/.opencode/command/costs.md"), "It costs $ 0.50, $ARGUMENTS\n");
+    assert_eq!(place.read("root/.opencode/command/odd.md"), "(! `date`)\n");
     let notes = place.notes(&["plan", "--target", "opencode"]);
     assert!(notes.iter().any(|note| note.ends_with("opencode runs without asking")), "{notes:?}");
     place.deploy(&["--target", "windsurf"]);

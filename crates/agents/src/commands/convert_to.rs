@@ -2,6 +2,7 @@
 //! only the whole typed line.
 
 use super::dialect::{self, Dialect, Piece};
+use super::inert;
 use super::shell_lines::starts_of_shell;
 use super::words::{self, Spelling};
 use crate::forms::matter;
@@ -19,10 +20,18 @@ pub enum Unsayable {
 
 /// Returns the file of a command for OpenCode.
 pub fn opencode(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
-    let text = words::text(file, known, Spelling::Numbers);
+    let mut text = words::text(file, known, Spelling::Numbers);
+    let shell = starts_of_shell(&text).len();
+    // A space within shell code would change the code.
+    if shell > 0 && words::breaks_up(file, Spelling::Numbers) {
+        return Err(Unsayable::Placeholders);
+    }
     // OpenCode runs code after `!` and a backtick anywhere, Claude Code only at the start of a line or after a space.
-    if text.matches("!`").count() != starts_of_shell(&text).len() {
-        return Err(Unsayable::WouldRun);
+    if text.matches("!`").count() != shell {
+        if shell > 0 {
+            return Err(Unsayable::WouldRun);
+        }
+        text = inert::without_shell(&text).into_owned().into();
     }
     let meant: Vec<_> = words::places_of(file);
     let found: Vec<_> = dialect::pieces(Dialect::OpenCode, &text, &[]).iter().filter_map(Piece::place).collect();
@@ -41,11 +50,8 @@ pub fn runs_in_opencode(file: &str) -> bool {
 
 /// Returns the file of a command for Gemini.
 pub fn gemini(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
-    let plain = words::body(file);
-    if plain.contains("{{args}}") {
-        return Err(Unsayable::Placeholders);
-    }
-    if plain.contains("!{") || plain.contains("@{") {
+    // A space within shell code would change the code.
+    if !starts_of_shell(words::body(file)).is_empty() && words::breaks_up(file, Spelling::OneLine) {
         return Err(Unsayable::WouldRun);
     }
     let text = words::text(file, known, Spelling::OneLine);
@@ -69,21 +75,34 @@ mod tests {
             "---\narguments: [topic, reader]\nmodel: opus\ndescription: \"d: e\"\n---\nExplain $topic to $reader\n";
         assert_eq!(opencode(named, &[]).unwrap(), "---\ndescription: \"d: e\"\n---\nExplain $1 to $2\n");
         assert_eq!(opencode("Fix $0 of $ARGUMENTS", &[]).unwrap(), "Fix $1 of $ARGUMENTS");
-        for text in ["costs \\$0.50", "$ARGUMENTS[0]0", "$5 and \\$ARGUMENTS"] {
+        for (text, written) in [("costs \\$0.50", "costs $ 0.50"), ("$5 and \\$ARGUMENTS", "$6 and $ ARGUMENTS")] {
+            assert_eq!(opencode(text, &[]).as_deref(), Ok(written), "text gets a space: {text}");
+        }
+        for text in ["$ARGUMENTS[0]0", "!`awk '{print \\$1}' x`"] {
             assert_eq!(opencode(text, &[]), Err(Unsayable::Placeholders), "{text}");
         }
     }
 
     #[test]
     fn a27_what_claude_code_does_not_run_runs_nowhere() {
-        assert_eq!(opencode("On (!`date`)", &[]), Err(Unsayable::WouldRun));
+        assert_eq!(opencode("On (!`date`)", &[]).as_deref(), Ok("On (! `date`)"));
+        assert_eq!(opencode("On !`date` (!`date`)", &[]), Err(Unsayable::WouldRun));
         assert!(runs_in_opencode(&opencode("On !`date`", &[]).unwrap()));
         assert_eq!(gemini("On (!`date`)", &[]).unwrap(), "prompt = \"On (!`date`)\"\n");
         assert_eq!(gemini("On !`git log $ARGUMENTS`.", &[]).unwrap(), "prompt = \"On !{git log {{args}}}.\"\n");
-        for text in ["!{x}", "see @{x}"] {
+        for (text, written) in [
+            ("!{x}", "! {x}"),
+            ("see @{x}", "see @ {x}"),
+            ("{{args}}", "{ {args}}"),
+            ("Do it!$ARGUMENTS @$ARGUMENTS", "Do it! {{args}} @ {{args}}"),
+        ] {
+            assert_eq!(gemini(text, &[]).unwrap(), format!("prompt = \"{written}\"\n"), "text gets a space: {text}");
+        }
+        let named = gemini("---\narguments: [args, b]\n---\n{$args} and !$b", &[]).unwrap();
+        assert!(named.contains("\n{ {args}} and ! {b}"), "{named}");
+        for text in ["!`echo !{x}`", "!`date` {{args}}"] {
             assert_eq!(gemini(text, &[]), Err(Unsayable::WouldRun), "{text}");
         }
-        assert_eq!(gemini("{{args}}", &[]), Err(Unsayable::Placeholders));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 pub mod convert_to;
 pub mod dialect;
 pub mod fill;
+pub mod inert;
 pub mod skill;
 pub mod toml_file;
 pub mod words;
@@ -18,6 +19,8 @@ mod exact;
 mod front_matter;
 mod shell_lines;
 mod word_names;
+
+use std::borrow::Cow;
 
 use crate::forms::matter;
 use crate::template;
@@ -161,6 +164,29 @@ pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String>
         (true, Some(Dialect::OpenCode), _) => Ok(front_of(attributes, text) + text),
         _ => to_file(name, attributes, text),
     }
+}
+
+/// Returns the attributes with which a deploy writes a prompt that was imported from an agent. If the agent does not fill
+/// in arguments, what looks like one in a command is text.
+pub fn as_deployed<'a>(attributes: &'a Attributes, agent: Option<&str>) -> Cow<'a, Attributes> {
+    match agent {
+        Some(agent) if attributes.dialect.is_some() && !inert::fills_in_arguments(agent) => {
+            Cow::Owned(Attributes { template: false, dialect: None, arguments: Vec::new(), ..attributes.clone() })
+        }
+        _ => Cow::Borrowed(attributes),
+    }
+}
+
+/// Like [`from_file`], for a file that was written with the attributes of [`as_deployed`].
+pub fn from_deployed(file: &str, before: &Attributes, text: &str, agent: Option<&str>) -> Result<(Attributes, String)> {
+    let deployed = as_deployed(before, agent);
+    let (mut attributes, content) = from_file(file, &deployed, text)?;
+    if deployed.dialect != before.dialect && !attributes.template {
+        (attributes.template, attributes.dialect) = (true, before.dialect);
+        attributes.arguments.clone_from(&before.arguments);
+        recount(&mut attributes, &content);
+    }
+    Ok((attributes, content))
 }
 
 /// Returns the prompt's file for Claude Code. For an unchanged command that was imported from Claude Code, this is the

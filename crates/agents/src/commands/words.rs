@@ -116,6 +116,33 @@ pub fn runs_something(file: &[u8]) -> bool {
     memchr::memmem::find_iter(file, b"!`").any(begins)
 }
 
+/// Returns a text in which the agent finds no placeholder. A space breaks up what would be one, because these agents
+/// have no escape.
+fn as_text(text: &str, spelling: Spelling) -> Cow<'_, str> {
+    match spelling {
+        Spelling::Words => text.into(),
+        Spelling::Inputs => text.replace("${", "$ {").into(),
+        Spelling::Numbers => {
+            let mut out = String::new();
+            for (at, part) in text.split('$').enumerate() {
+                let is_read = part.starts_with("ARGUMENTS") || part.starts_with(|c: char| c.is_ascii_digit());
+                out.push_str(if at == 0 { "" } else { "$" });
+                out.push_str(if at > 0 && is_read { " " } else { "" });
+                out.push_str(part);
+            }
+            out.into()
+        }
+        Spelling::OneLine => text.replace("{{args}}", "{ {args}}").replace("!{", "! {").replace("@{", "@ {").into(),
+    }
+}
+
+/// Whether [`text`] breaks up a part of a command's text so that the agent does not read it as a placeholder.
+pub fn breaks_up(file: &str, spelling: Spelling) -> bool {
+    let command = Command::of(file, &[]);
+    let is_changed = |piece: &Piece<'_>| matches!(piece, Piece::Text(text) if as_text(text, spelling) != *text);
+    command.pieces().iter().any(is_changed)
+}
+
 impl<'f> Command<'f> {
     fn of(file: &'f str, known: &'f [Argument]) -> Self {
         let (yaml, body) = matter::split(file).ok().flatten().unwrap_or(("", file));
@@ -129,11 +156,20 @@ impl<'f> Command<'f> {
     }
 
     fn spelled(&self, spelling: Spelling) -> String {
-        let spell = |piece: &Piece<'_>| match piece {
-            Piece::Text(text) => (*text).to_owned(),
-            Piece::Placeholder(_, place) => self.place(*place, spelling),
-        };
-        let text = self.pieces().iter().map(spell).collect::<String>();
+        let mut text = String::new();
+        for piece in self.pieces() {
+            match piece {
+                Piece::Text(plain) => text.push_str(&as_text(plain, spelling)),
+                Piece::Placeholder(_, place) => {
+                    let written = self.place(place, spelling);
+                    // Gemini would read `!{{args}}` as shell code, and `@{{args}}` as a file.
+                    if spelling == Spelling::OneLine && text.ends_with(['!', '@', '{']) && written.starts_with('{') {
+                        text.push(' ');
+                    }
+                    text.push_str(&written);
+                }
+            }
+        }
         self.list(spelling) + &if spelling == Spelling::OneLine { shell_to_gemini(&text) } else { text }
     }
 
@@ -199,11 +235,14 @@ impl<'f> Command<'f> {
         });
         let all = if spelling == Spelling::OneLine { ", one after the other: {{args}}" } else { ":" };
         let mut list = match self.hint.as_deref().map(str::trim).filter(|hint| !hint.is_empty()) {
-            Some(hint) => format!("The user gives these arguments, written `{hint}`{all}\n"),
+            Some(hint) => {
+                format!("The user gives these arguments, written `{}`{all}\n", as_text(hint, spelling))
+            }
             None => format!("The user gives these arguments{all}\n"),
         };
         for place in places.into_iter().filter(|place| spelling == Spelling::Words || *place != Placeholder::All) {
-            let meaning = self.meaning(place).map(|text| format!(": {}", text.trim().replace(['\n', '\r'], " ")));
+            let meaning = self.meaning(place).map(|text| text.trim().replace(['\n', '\r'], " "));
+            let meaning = meaning.map(|text| format!(": {}", as_text(&text, spelling)));
             list += &format!("- {}{}\n", self.place(place, spelling), meaning.unwrap_or_default());
         }
         list + "\n"

@@ -9,6 +9,7 @@ use super::left_out::LeftOut;
 use super::remark::Remark;
 use crate::module::{Layer, Module, ModuleFile};
 use crate::targets::Target;
+use mcpkg_agents::commands::inert::Acts;
 use mcpkg_agents::commands::skill::split_front;
 use mcpkg_agents::commands::words::Spelling;
 use mcpkg_base::disk::RealFolders;
@@ -48,6 +49,8 @@ pub enum Form {
     CommandToml(Spelling),
     /// A subagent from a TOML file as Markdown: mcpkg's front matter, then its text.
     OfToml,
+    /// A command or skill, rewritten so that no agent runs what is text for the agent that it was written for.
+    Inert(Acts),
 }
 
 impl Form {
@@ -61,7 +64,8 @@ impl Form {
             | Self::Spelled(_)
             | Self::Converted(_)
             | Self::CommandToml(_)
-            | Self::OfToml => true,
+            | Self::OfToml
+            | Self::Inert(_) => true,
             Self::Gathered
             | Self::Block
             | Self::Import

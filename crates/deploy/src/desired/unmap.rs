@@ -1,6 +1,7 @@
 //! Maps a deployed file that a user changed back to the modules that the file came from.
 
 use crate::desired::{Form, Output, Part};
+use mcpkg_agents::commands::inert;
 use mcpkg_agents::commands::skill::{self, split_front};
 use mcpkg_agents::commands::words::{self, Spelling};
 use mcpkg_agents::forms::sections;
@@ -141,6 +142,10 @@ pub fn unmap(output: &Output, disk: &[u8]) -> Result<Unmapped, String> {
                 found.edit(first, toml_text::with(INSTRUCTIONS, &first.bytes, text)?);
             }
         }
+        Form::Inert(acts) => match (std::str::from_utf8(&first.bytes), std::str::from_utf8(disk)) {
+            (Ok(file), Ok(disk)) => found.edit(first, inert::back(file, disk, acts).into_bytes()),
+            _ => return Err(NO_TEXT.to_owned()),
+        },
         Form::Spelled(spelling) => match (std::str::from_utf8(&first.bytes), std::str::from_utf8(disk)) {
             (Ok(file), Ok(disk)) => {
                 let edited = words::unspell(file, &first.arguments, spelling, disk)?;

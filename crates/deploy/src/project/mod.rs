@@ -117,7 +117,7 @@ pub fn write_back(
     bytes: &[u8],
     clock: &Clock,
 ) -> Result<()> {
-    let StoredModule { kind, parts, .. } = catalog::get(db, project, module_id)?;
+    let StoredModule { kind, parts, row, .. } = catalog::get(db, project, module_id)?;
     let Some(part) = parts.into_iter().find(|part| part.path == file) else {
         let skill = module_id.strip_prefix("skill:").filter(|_| catalog::is_inside(file));
         let skill = skill.ok_or_else(|| Error::new(Code::NotFound, format!("{module_id} has no file `{file}`")))?;
@@ -126,7 +126,7 @@ pub fn write_back(
     };
     match part.source {
         Item::Resource(resource) => files::replace(db, author, project, *resource, bytes).map(drop),
-        Item::Prompt(prompt) => edit(db, author, project, kind, *prompt, bytes),
+        Item::Prompt(prompt) => edit(db, author, project, (kind, row.agent.as_deref()), *prompt, bytes),
         Item::AgentFile(kept) => {
             let new = New { path: &kept.path, kind: kept.kind, agent: &kept.agent, executable: kept.executable };
             agent_files::put(db, project.id, new, &bytes.to_vec().into(), author.now)
@@ -144,7 +144,7 @@ fn edit(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
-    kind: Kind,
+    (kind, agent): (Kind, Option<&str>),
     mut prompt: Prompt,
     bytes: &[u8],
 ) -> Result<()> {
@@ -158,7 +158,7 @@ fn edit(
             commands::check_text(edited)?;
             (prompt.attributes.clone(), edited.to_owned())
         }
-        _ => commands::from_file(edited, &prompt.attributes, &before)?,
+        _ => commands::from_deployed(edited, &prompt.attributes, &before, agent)?,
     };
     if before != content || prompt.attributes != attributes {
         prompt.attributes = attributes;
@@ -200,7 +200,9 @@ fn file(db: &Db<'_>, contents: &Contents, listed: &StoredModule, part: &Part) ->
         Item::Server(server) => (ServerFile::of(server).to_bytes()?, false),
     };
     let arguments = match &part.source {
-        Item::Prompt(prompt) => prompt.attributes.arguments.as_slice().into(),
+        Item::Prompt(prompt) => {
+            commands::as_deployed(&prompt.attributes, listed.row.agent.as_deref()).arguments.as_slice().into()
+        }
         Item::Resource(_) | Item::Server(_) | Item::AgentFile(_) => Arc::default(),
     };
     let own = match &part.source {
@@ -220,7 +222,8 @@ fn own_form(prompt: &Prompt, text: &str, written: &[u8]) -> Option<Arc<[u8]>> {
 /// Returns the text of the file that a prompt becomes.
 fn written(listed: &StoredModule, prompt: &Prompt, text: &str) -> Result<String> {
     if listed.kind != Kind::Instructions {
-        return commands::to_file(&prompt.name, &prompt.attributes, text).map_err(|error| {
+        let attributes = commands::as_deployed(&prompt.attributes, listed.row.agent.as_deref());
+        return commands::to_file(&prompt.name, &attributes, text).map_err(|error| {
             let (name, id) = (&prompt.name, &listed.id);
             Error::new(error.code(), format!("Prompt '{name}' cannot be written as a file: {}", error.message())).hint(
                 format!(

@@ -1,5 +1,6 @@
 //! Places commands: each target gets them with placeholders that it can fill in, or as skills.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,8 +12,9 @@ use crate::module::{Kind, Module, ModuleFile};
 use crate::targets::Target;
 use mcpkg_agents::agents::places::Commands;
 use mcpkg_agents::commands::convert_to::{self, Unsayable};
+use mcpkg_agents::commands::inert::{self, Acts};
 use mcpkg_agents::commands::skill;
-use mcpkg_agents::commands::words::Spelling;
+use mcpkg_agents::commands::words::{self, Spelling};
 use mcpkg_base::error::Result;
 
 /// Adds the commands of a target below `base`, which is the deploy root or the home folder.
@@ -43,10 +45,12 @@ pub(super) fn add(
     for module in of_kind(modules, Kind::Command, target) {
         for file in &module.files {
             match commands {
-                Commands::Files(_) | Commands::Skills => builder.copy(target, &place, &file.path, module, file)?,
+                Commands::Files(_) | Commands::Skills => in_own_syntax(builder, target, &place, module, file)?,
                 Commands::FilesInWords { max_characters: Some(most), .. } if is_longer(&file.bytes, most) => {
                     builder.leave_out(module, target, Reason::TooLong);
                 }
+                Commands::FilesInWords { folder, .. }
+                    if as_it_came(builder, target, folder, &place, module, file, Form::Spelled(Spelling::Words))? => {}
                 Commands::FilesInWords { nested, .. } => {
                     let path = if nested { file.path.clone() } else { file.path.replace('/', ".") };
                     builder.spelled(target, &place, &path, module, file, Spelling::Words)?;
@@ -59,6 +63,45 @@ pub(super) fn add(
     Ok(())
 }
 
+/// Returns what the agent that a command was written for does with its text.
+pub(super) fn acts(module: &Module, file: &ModuleFile) -> Acts {
+    Acts::of_command(module.about.agent.as_deref(), file.own.as_deref())
+}
+
+/// Returns the text of a command for an agent that runs shell code and attaches files, and whether it was rewritten:
+/// it lets no agent do more than the one that the command was written for.
+fn inert_text<'f>(module: &Module, file: &'f ModuleFile) -> Option<(Cow<'f, str>, bool)> {
+    let text = std::str::from_utf8(&file.bytes).ok()?;
+    Some(match inert::file(text, acts(module, file)) {
+        Some(rewritten) => (rewritten.into(), true),
+        None => (text.into(), false),
+    })
+}
+
+const REWRITTEN: &str = "the agent that it was written for runs none of its !`...`, attaches none of its @files and \
+                         ignores some of its front matter, so these are rewritten to stay plain text";
+
+const SPACED: &str = "a space keeps the agent from replacing or running a part of its text, such as $1 or !{...}";
+
+/// Adds a command in Claude Code's syntax.
+fn in_own_syntax(
+    builder: &mut Builder,
+    target: Target,
+    place: &Path,
+    module: &Module,
+    file: &ModuleFile,
+) -> Result<()> {
+    match inert_text(module, file) {
+        Some((text, true)) => {
+            builder.remark(module, target, REWRITTEN.to_owned());
+            let form = Form::Inert(acts(module, file));
+            let bytes = text.into_owned().into_bytes().into();
+            builder.add(&[target], place, &file.path, form, vec![part(module, file)], bytes, false)
+        }
+        _ => builder.copy(target, place, &file.path, module, file),
+    }
+}
+
 /// Adds a command's original file if the command was imported from this target. Returns whether it did.
 fn as_it_came(
     builder: &mut Builder,
@@ -69,7 +112,14 @@ fn as_it_came(
     file: &ModuleFile,
     form: Form,
 ) -> Result<bool> {
-    let Some(own) = file.own.as_ref().filter(|_| module.about.is_of(target)) else { return Ok(false) };
+    if !module.about.is_of(target) {
+        return Ok(false);
+    }
+    let (own, form) = match (&file.own, form) {
+        (Some(own), form) => (own, form),
+        (None, Form::Spelled(_)) => (&file.bytes, Form::Copy),
+        (None, _) => return Ok(false),
+    };
     let path = module.about.path.as_deref().and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
     let Some(path) = path else { return Ok(false) };
     builder.add(&[target], place, path, form, vec![part(module, file)], Arc::clone(own), false)?;
@@ -90,8 +140,11 @@ fn numbered(
         return Ok(());
     }
     let Some(text) = text(builder, target, module, file) else { return Ok(()) };
-    match convert_to::opencode(text, &file.arguments) {
+    match convert_to::opencode(&text, &file.arguments) {
         Ok(written) => {
+            if words::breaks_up(&text, Spelling::Numbers) {
+                builder.remark(module, target, SPACED.to_owned());
+            }
             if convert_to::runs_in_opencode(&written) {
                 let said = format!("it contains !`...` commands, which {} runs without asking", target.name());
                 builder.remark(module, target, said);
@@ -120,8 +173,11 @@ fn toml(
         return Ok(());
     }
     let Some(text) = text(builder, target, module, file) else { return Ok(()) };
-    match convert_to::gemini(text, &file.arguments) {
+    match convert_to::gemini(&text, &file.arguments) {
         Ok(written) => {
+            if words::breaks_up(&text, Spelling::OneLine) {
+                builder.remark(module, target, SPACED.to_owned());
+            }
             let path = format!("{}.toml", file.path.strip_suffix(".md").unwrap_or(&file.path));
             builder.add(&[target], place, &path, form, vec![part(module, file)], written.into_bytes().into(), false)
         }
@@ -132,12 +188,14 @@ fn toml(
     }
 }
 
-fn text<'f>(builder: &mut Builder, target: Target, module: &Module, file: &'f ModuleFile) -> Option<&'f str> {
-    let text = std::str::from_utf8(&file.bytes).ok();
-    if text.is_none() {
-        builder.leave_out(module, target, Reason::NotText);
+fn text<'f>(builder: &mut Builder, target: Target, module: &Module, file: &'f ModuleFile) -> Option<Cow<'f, str>> {
+    let text = inert_text(module, file);
+    match &text {
+        None => builder.leave_out(module, target, Reason::NotText),
+        Some((_, true)) => builder.remark(module, target, REWRITTEN.to_owned()),
+        Some((_, false)) => {}
     }
-    text
+    text.map(|(text, _)| text)
 }
 
 const fn reason(why: Unsayable) -> Reason {
@@ -150,7 +208,14 @@ const fn reason(why: Unsayable) -> Reason {
 /// Adds a command as a skill, for agents without commands.
 fn as_skill(builder: &mut Builder, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
     let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
-    let bytes = builder.skill_of(file, || skill::of_command(&name, &file.bytes, &file.arguments));
+    // OpenCode reads the folder too, and treats skills as commands.
+    let text = || {
+        inert_text(module, file).map_or(Cow::Borrowed(&*file.bytes), |(text, _)| match text {
+            Cow::Borrowed(text) => text.as_bytes().into(),
+            Cow::Owned(text) => text.into_bytes().into(),
+        })
+    };
+    let bytes = builder.skill_of(file, || skill::of_command(&name, &text(), &file.arguments));
     let relative = format!("{name}/SKILL.md");
     builder.add(&[target], root, &relative, Form::CommandSkill, vec![part(module, file)], bytes, false)
 }

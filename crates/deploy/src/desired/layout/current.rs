@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use super::files::{of_kind, prompt_files};
+use super::files::prompt_files;
+use super::texts::Texts;
 use super::{commands, instructions, servers, skills, subagents};
 use crate::desired::builder::Builder;
 use crate::desired::left_out::Reason;
-use crate::module::{Kind, Module};
+use crate::module::{Kind, Module, ModuleFile};
 use crate::targets::bases::Bases;
 use crate::targets::{Target, TargetConfig};
 use mcpkg_agents::agents::places::Commands;
@@ -29,10 +30,13 @@ pub(super) fn add(
         }
     }
     let reads_text = |config: &&TargetConfig| !config.target.facts().servers_only;
+    let texts = Texts::of(modules);
+    let with_text: Vec<&TargetConfig> = configs.iter().copied().filter(reads_text).collect();
+    warn_of_shell_lines(builder, modules, &with_text);
     let for_project: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.project).collect();
     if let (Some(root), false) = (&bases.root, for_project.is_empty()) {
         let with_text: Vec<&TargetConfig> = for_project.iter().copied().filter(reads_text).collect();
-        instructions::for_project(builder, modules, &with_text, present, bases, root)?;
+        instructions::for_project(builder, (modules, &texts), &with_text, present, bases, root)?;
         for config in &with_text {
             let places = &config.target.facts().project;
             skills_and_commands(builder, modules, config.target, root, places.skills, places.commands)?;
@@ -49,7 +53,7 @@ pub(super) fn add(
     }
     let for_user: Vec<&TargetConfig> = configs.iter().copied().filter(|config| config.user).collect();
     let with_text: Vec<&TargetConfig> = for_user.iter().copied().filter(reads_text).collect();
-    instructions::for_user(builder, modules, &with_text, bases)?;
+    instructions::for_user(builder, (modules, &texts), &with_text, bases)?;
     for config in &with_text {
         let places = &config.target.facts().user;
         skills_and_commands(builder, modules, config.target, &bases.home, places.skills, places.commands)?;
@@ -83,23 +87,27 @@ fn skills_and_commands(
     skills_folder: &str,
     commands: Commands,
 ) -> Result<()> {
-    if !target.facts().runs_shell_lines {
-        warn_of_shell_lines(builder, modules, target);
-    }
     skills::add(builder, modules, target, base, skills_folder)?;
     commands::add(builder, modules, target, base, &base.join(skills_folder), commands)
 }
 
-/// Warns about commands with !`...` lines if the target does not run them. Claude Code runs them in a shell before it
-/// reads the text.
-fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], target: Target) {
-    for module in of_kind(modules, Kind::Command, target) {
-        if module.files.iter().any(|file| words::runs_something(&file.bytes)) {
-            let (id, name) = (&module.id, target.name());
-            let warning = format!(
-                "module '{id}' contains !`...` commands, which Claude Code runs before it reads the text; {name} does not run them"
-            );
-            builder.warn(&[target], warning);
+/// Warns about commands with !`...` lines that some targets do not run. Claude Code runs them in a shell before it reads
+/// the text.
+fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], configs: &[&TargetConfig]) {
+    for module in modules.iter().filter(|module| module.kind == Kind::Command) {
+        let runs = |file: &ModuleFile| commands::acts(module, file).runs && words::runs_something(&file.bytes);
+        if !module.files.iter().any(runs) {
+            continue;
         }
+        let targets = configs.iter().map(|config| config.target).filter(|target| module.is_for(*target));
+        let idle: Vec<Target> =
+            targets.filter(|target| !target.facts().runs_shell_lines && builder.is_chosen(*target)).collect();
+        let names: Vec<&str> = idle.iter().map(|target| target.name()).collect();
+        let verb = if names.len() == 1 { "does" } else { "do" };
+        let (id, names) = (&module.id, names.join(", "));
+        let warning = format!(
+            "module '{id}' contains !`...` commands, which Claude Code runs before it reads the text; {names} {verb} not run them"
+        );
+        builder.warn(&idle, warning);
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::files::{below, is_longer, of_kind, path_in};
 use super::importing::{self, AGENTS_MD};
+use super::texts::Texts;
 use super::{hidden, scoped};
 use crate::desired::builder::Builder;
 use crate::desired::left_out::Reason;
@@ -26,7 +27,7 @@ type Blocks<'m> = BTreeMap<(&'static str, &'static str), (Vec<&'m Module>, Vec<T
 /// one agent goes where only that agent reads it.
 pub(super) fn for_project(
     builder: &mut Builder,
-    modules: &[Module],
+    (modules, texts): (&[Module], &Texts),
     configs: &[&TargetConfig],
     present: &[Target],
     bases: &Bases,
@@ -44,7 +45,7 @@ pub(super) fn for_project(
     }
     let (mut shared, mut readers) = (Vec::new(), Vec::new());
     let mut blocks = Blocks::new();
-    scoped::for_project(builder, modules, configs, present, root)?;
+    scoped::for_project(builder, (modules, texts), configs, present, root)?;
     for module in modules.iter().filter(|module| always_applies(module)) {
         if let Some((owner, rules)) = scoped_to(module) {
             scoped_rule(builder, module, owner, rules, configs, root)?;
@@ -56,10 +57,11 @@ pub(super) fn for_project(
         let needs_it = |target: &Target| target.facts().project.own_instructions.is_none();
         let is_shared = readily.len() > 1 || readily.iter().any(needs_it);
         if is_shared {
-            shared.push(module);
+            shared.push(texts.inert(module));
+            texts.remark(builder, module, &readily);
             readers.extend(&readily);
         } else if let Some(target) = readily.first() {
-            own(builder, &mut blocks, *target, module, root)?;
+            own(builder, &mut blocks, *target, (module, texts), root)?;
         }
         for target in sometimes {
             let Some(file) = module.files.first() else { continue };
@@ -67,7 +69,7 @@ pub(super) fn for_project(
                 None if is_shared => readers.push(target),
                 // The file that hides AGENTS.md already contains the text.
                 Some(found) if found.text.trim_ascii() == file.bytes.trim_ascii() => {}
-                _ => own(builder, &mut blocks, target, module, root)?,
+                _ => own(builder, &mut blocks, target, (module, texts), root)?,
             }
         }
     }
@@ -92,9 +94,10 @@ fn own<'m>(
     builder: &mut Builder,
     blocks: &mut Blocks<'m>,
     target: Target,
-    module: &'m Module,
+    (module, texts): (&'m Module, &'m Texts),
     root: &Path,
 ) -> Result<()> {
+    let module = texts.for_target(builder, module, target);
     match target.facts().project.own_instructions {
         Some(OwnInstructions::Rules(rules)) => rule(builder, target, rules, module, root),
         Some(OwnInstructions::Block { folder, file }) => {
@@ -119,13 +122,13 @@ fn always_applies(module: &Module) -> bool {
 /// Adds the user's instructions to the targets' own folders.
 pub(super) fn for_user(
     builder: &mut Builder,
-    modules: &[Module],
+    (modules, texts): (&[Module], &Texts),
     configs: &[&TargetConfig],
     bases: &Bases,
 ) -> Result<()> {
     for config in configs {
         let target = config.target;
-        scoped::for_user(builder, modules, target, &bases.home)?;
+        scoped::for_user(builder, (modules, texts), target, &bases.home)?;
         let instructions = of_kind(modules, Kind::Instructions, target).filter(|module| always_applies(module));
         let instructions: Vec<&Module> = instructions.collect();
         let Some(file) = target.facts().user.instructions else {
@@ -137,6 +140,8 @@ pub(super) fn for_user(
         };
         let folder = bases.own(config);
         builder.root(target, &folder, false);
+        let instructions: Vec<&Module> =
+            instructions.into_iter().map(|module| texts.for_target(builder, module, target)).collect();
         builder.block(&[target], &folder, file, &instructions)?;
     }
     Ok(())

@@ -11,6 +11,7 @@ mod scoped;
 mod servers;
 mod skills;
 mod subagents;
+mod texts;
 
 use std::collections::{BTreeMap, HashSet};
 

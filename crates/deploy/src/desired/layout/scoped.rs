@@ -7,6 +7,7 @@ use std::path::Path;
 use super::files::{below, is_longer, path_in};
 use super::hidden;
 use super::importing::{self, AGENTS_MD};
+use super::texts::Texts;
 use crate::desired::builder::Builder;
 use crate::desired::left_out::Reason;
 use crate::desired::output::{Form, part};
@@ -24,7 +25,7 @@ type FolderFiles<'m> = BTreeMap<(String, &'static str), (Vec<&'m Module>, Vec<Ta
 /// Adds the files below the deploy root. A target that also reads another target's file gets the text from that file.
 pub(super) fn for_project(
     builder: &mut Builder,
-    modules: &[Module],
+    (modules, texts): (&[Module], &Texts),
     configs: &[&TargetConfig],
     present: &[Target],
     root: &Path,
@@ -35,8 +36,8 @@ pub(super) fn for_project(
         let mut wanting: Vec<Target> =
             wanting.filter(|target| module.is_for(*target) && present.contains(target)).collect();
         without_holders(&mut wanting, module, root)?;
-        let rest = in_folders(builder, &mut folder_files, module, wanting, root)?;
-        as_rules(builder, module, rest, root)?;
+        let rest = in_folders(builder, &mut folder_files, (module, texts), wanting, root)?;
+        as_rules(builder, (module, texts), rest, root)?;
     }
     write_folder_files(builder, folder_files, root)
 }
@@ -64,12 +65,17 @@ fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path
 }
 
 /// Adds the files of one target below the home folder.
-pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target, home: &Path) -> Result<()> {
+pub(super) fn for_user(
+    builder: &mut Builder,
+    (modules, texts): (&[Module], &Texts),
+    target: Target,
+    home: &Path,
+) -> Result<()> {
     for module in scoped(modules).filter(|module| module.is_for(target)) {
         match target.facts().user.scoped_rules {
             None => builder.leave_out(module, target, Reason::NotForTheUser),
             Some(rules) => match Written::of(module, target, rules) {
-                Ok(written) => written.add(builder, &[target], rules, module, home)?,
+                Ok(written) => written.add(builder, &[target], rules, (module, texts), home)?,
                 Err(reason) => builder.leave_out(module, target, reason),
             },
         }
@@ -105,7 +111,7 @@ fn without_holders(targets: &mut Vec<Target>, module: &Module, root: &Path) -> R
 fn in_folders<'m>(
     builder: &mut Builder,
     files: &mut FolderFiles<'m>,
-    module: &'m Module,
+    (module, texts): (&'m Module, &'m Texts),
     wanting: Vec<Target>,
     root: &Path,
 ) -> Result<Vec<Target>> {
@@ -125,11 +131,12 @@ fn in_folders<'m>(
             let list = if reads(other, file.name, &folders, root)? { &mut readers } else { &mut rest };
             list.push(other);
         }
+        texts.remark(builder, module, &readers);
         for folder in folders {
             let (modules, known) = files.entry((folder, file.name)).or_default();
             known.extend(&readers);
             if !modules.iter().any(|known| known.id == module.id) {
-                modules.push(module);
+                modules.push(texts.inert(module));
             }
         }
     }
@@ -171,7 +178,12 @@ fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
 }
 
 /// Adds a module as a rule for each target. If one target also reads another target's rule, it does not get its own.
-fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: &Path) -> Result<()> {
+fn as_rules(
+    builder: &mut Builder,
+    (module, texts): (&Module, &Texts),
+    targets: Vec<Target>,
+    root: &Path,
+) -> Result<()> {
     let mut written: Vec<(Vec<Target>, Rules, Written)> = Vec::new();
     for target in targets {
         let Some(rules) = target.facts().project.scoped_rules else { continue };
@@ -199,7 +211,7 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
     }
     for (at, (targets, rules, form)) in written.iter().enumerate() {
         if !twice.iter().any(|(given, _)| *given == at) {
-            form.add(builder, targets, *rules, module, root)?;
+            form.add(builder, targets, *rules, (module, texts), root)?;
         }
     }
     Ok(())
@@ -232,8 +244,17 @@ impl Written {
         }
     }
 
-    fn add(&self, builder: &mut Builder, targets: &[Target], rules: Rules, module: &Module, base: &Path) -> Result<()> {
-        let (Some(owner), Some(file)) = (targets.first(), module.files.first()) else { return Ok(()) };
+    fn add(
+        &self,
+        builder: &mut Builder,
+        targets: &[Target],
+        rules: Rules,
+        (module, texts): (&Module, &Texts),
+        base: &Path,
+    ) -> Result<()> {
+        let Some(owner) = targets.first() else { return Ok(()) };
+        let module = texts.for_target(builder, module, *owner);
+        let Some(file) = module.files.first() else { return Ok(()) };
         let (folder, path) = (below(base, rules.folder), path_in(rules.folder, rules.ending, module, *owner));
         for target in targets {
             builder.root(*target, &folder, target.facts().project.lists_extras);

@@ -9,7 +9,8 @@ use crate::desired::builder::Builder;
 use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module, ModuleFile};
 use crate::targets::Target;
-use mcpkg_agents::agents::places::{CalledBy, Manual, SkillReading};
+use mcpkg_agents::agents::places::{CalledBy, Commands, Manual, SkillReading};
+use mcpkg_agents::commands::inert::{self, Acts};
 use mcpkg_agents::forms::skill::{self, Fault, MANUAL_YAML, Main, OPENAI_YAML};
 use mcpkg_base::error::Result;
 
@@ -24,10 +25,15 @@ pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, bas
     for module in of_kind(modules, Kind::Skill, target) {
         for file in &module.files {
             let relative = format!("{}/{}", module.name(), file.path);
-            match (file.path == MAIN && mends).then(|| skill::mended(&file.bytes)).flatten() {
-                Some(mended) => {
+            let is_main = file.path == MAIN;
+            let rewritten = if is_main { rewritten(module, file, target, mends) } else { None };
+            match rewritten {
+                Some((form, bytes)) => {
+                    if matches!(form, Form::Inert(_)) {
+                        builder.remark(module, target, INERT.to_owned());
+                    }
                     let parts = vec![part(module, file)];
-                    builder.add(&[target], &root, &relative, Form::Skill, parts, mended.into(), file.executable)?;
+                    builder.add(&[target], &root, &relative, form, parts, bytes.into(), file.executable)?;
                 }
                 None => builder.copy(target, &root, &relative, module, file)?,
             }
@@ -43,6 +49,20 @@ pub(super) fn add(builder: &mut Builder, modules: &[Module], target: Target, bas
         }
     }
     Ok(())
+}
+
+const INERT: &str = "its !`...` are text for the agents that it was written for, so a space keeps them from being run";
+
+/// Returns a SKILL.md as a target gets it, if that differs from the module's file. `mends` says whether faults are fixed.
+fn rewritten(module: &Module, file: &ModuleFile, target: Target, mends: bool) -> Option<(Form, Vec<u8>)> {
+    let about = &module.about;
+    let runs = matches!(target.facts().project.commands, Commands::Files(_));
+    let acts = Acts::of_skill(about.agent.as_deref(), about.path.as_deref());
+    if runs && let Some(inert) = std::str::from_utf8(&file.bytes).ok().and_then(|text| inert::file(text, acts)) {
+        return Some((Form::Inert(acts), inert.into_bytes()));
+    }
+    let mended = if mends { skill::mended(&file.bytes) } else { None };
+    mended.map(|mended| (Form::Skill, mended))
 }
 
 /// Whether one of the agents that read this folder rejects skills that others load. All of them then get a form that
