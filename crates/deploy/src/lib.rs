@@ -19,6 +19,11 @@ mod up;
 
 mod completions;
 
+#[cfg(test)]
+#[path = "../../../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
+mod seed;
+
 use mcpkg_core::op::{Domain, Group, Listed};
 
 /// The tool group of this domain.

@@ -72,7 +72,12 @@ pub fn file(file: &str, acts: Acts) -> Option<String> {
 
 /// Rewrites a text so that no agent runs or attaches what the text's own agent does not.
 pub fn text(text: &str, acts: Acts) -> Cow<'_, str> {
-    let text = if acts.runs { text.into() } else { without_shell(text) };
+    let text: Cow<'_, str> = match acts {
+        Acts { runs: false, .. } => without_shell(text),
+        // Only Claude Code runs fences.
+        Acts { keys: false, .. } if text.contains("```!") => text.replace("```!", "``` !").into(),
+        _ => text.into(),
+    };
     match (acts.attaches, text) {
         (true, text) => text,
         (false, Cow::Borrowed(text)) => without_files(text),
@@ -91,8 +96,10 @@ pub fn back(original: &str, edited: &str, acts: Acts) -> String {
             text = text.replace(from, to);
         }
     };
-    if !acts.runs {
+    if !acts.runs || !acts.keys {
         put_back("``` !", "```!");
+    }
+    if !acts.runs {
         put_back("! `", "!`");
     }
     if !acts.attaches {

@@ -22,6 +22,7 @@ mod word_names;
 
 use std::borrow::Cow;
 
+use crate::agents;
 use crate::forms::matter;
 use crate::template;
 use arguments::known_of;
@@ -189,10 +190,25 @@ pub fn from_deployed(file: &str, before: &Attributes, text: &str, agent: Option<
     Ok((attributes, content))
 }
 
+/// Like [`source`], for a prompt that was imported from an agent. Text that is not a placeholder is not escaped where the
+/// agent has no escape.
+pub fn source_of(name: &str, attributes: &Attributes, text: &str, agent: Option<&str>) -> Result<String> {
+    let from_one = agent.and_then(agents::with_id).is_some_and(|agent| agent.imports.counts_from_one);
+    match (attributes.template, from_one) {
+        (false, true) => Ok(front_of(attributes, text) + text),
+        _ => source(name, attributes, text),
+    }
+}
+
 /// Returns the prompt's file for Claude Code. For an unchanged command that was imported from Claude Code, this is the
 /// imported file.
 pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String> {
-    let front = front_of(attributes, text);
+    let mut front = front_of(attributes, text);
+    let is_toml = || attributes.front_matter.as_deref().is_some_and(toml_file::is_frame);
+    if front.is_empty() && is_toml() && matches!(matter::split(text), Ok(Some(_))) {
+        // The text is no front matter in a TOML file, so an empty one comes before it.
+        front = "---\n---\n".to_owned();
+    }
     let names = names_of(&front);
     Ok(front + &convert::to_claude(name, attributes, text, &names)?)
 }

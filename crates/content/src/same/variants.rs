@@ -2,6 +2,7 @@
 
 use mcpkg_agents::agents;
 use mcpkg_agents::agents::imports::Form;
+use mcpkg_agents::commands::inert::{self, Acts};
 use mcpkg_agents::commands::skill::{self, split_front};
 use mcpkg_agents::commands::words::{self, Spelling};
 use mcpkg_agents::commands::{self, convert_to};
@@ -9,29 +10,44 @@ use mcpkg_agents::forms::subagent::Subagent;
 use mcpkg_agents::forms::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
 use mcpkg_agents::forms::{Scope, file_letters, sections, stem};
 use mcpkg_store::modules::Applies;
-use mcpkg_store::prompts::Attributes;
+use mcpkg_store::prompts::{Argument, Attributes};
 
 /// Returns the command files that a deploy writes from a prompt.
 pub fn commands_of(name: &str, attributes: &Attributes, content: &[u8]) -> Vec<String> {
-    let Some(own) = command(name, attributes, content) else { return Vec::new() };
-    let spelled = words::spell(&own, &attributes.arguments, Spelling::Words).into_owned();
-    let opencode = convert_to::opencode(&own, &attributes.arguments).ok();
-    let gemini = convert_to::gemini(&own, &attributes.arguments).ok();
-    [Some(own), Some(spelled), opencode, gemini].into_iter().flatten().collect()
+    let mut files = Vec::new();
+    for (own, arguments) in commands_for_claude(name, attributes, content) {
+        files.push(words::spell(&own, arguments, Spelling::Words).into_owned());
+        files.extend(convert_to::opencode(&own, arguments).ok());
+        files.extend(convert_to::gemini(&own, arguments).ok());
+        files.push(own);
+    }
+    files
 }
 
-/// Returns the skill that a deploy writes from a prompt for agents without commands: its name and its SKILL.md.
-pub fn skill_of(name: &str, attributes: &Attributes, content: &[u8]) -> Option<(String, Vec<u8>)> {
-    let own = command(name, attributes, content)?;
+/// Returns the skills that a deploy writes from a prompt for agents without commands: the name and each form of the
+/// SKILL.md.
+pub fn skills_of(name: &str, attributes: &Attributes, content: &[u8]) -> (String, Vec<Vec<u8>>) {
     let path = commands::path(name, attributes);
     let skill = skill::name(path.strip_suffix(".md").unwrap_or(&path));
-    let main = skill::of_command(&skill, own.as_bytes(), &attributes.arguments);
-    Some((skill, main))
+    let forms = commands_for_claude(name, attributes, content).into_iter();
+    let forms = forms.map(|(own, arguments)| skill::of_command(&skill, own.as_bytes(), arguments)).collect();
+    (skill, forms)
 }
 
-fn command(name: &str, attributes: &Attributes, content: &[u8]) -> Option<String> {
-    let content = std::str::from_utf8(content).ok()?;
-    commands::to_file(name, attributes, content).ok()
+/// Returns the files that a deploy may write from a prompt for Claude Code, each with its arguments. They differ by what
+/// the agent that the prompt was written for does with its text.
+fn commands_for_claude<'a>(name: &str, attributes: &'a Attributes, content: &[u8]) -> Vec<(String, &'a [Argument])> {
+    let Ok(content) = std::str::from_utf8(content) else { return Vec::new() };
+    let with_arguments = commands::to_file(name, attributes, content).ok();
+    let plain = Attributes { template: false, dialect: None, arguments: Vec::new(), ..attributes.clone() };
+    let as_text = attributes.dialect.and_then(|_| commands::to_file(name, &plain, content).ok());
+    let files = [with_arguments.map(|file| (file, &*attributes.arguments)), as_text.map(|file| (file, &[][..]))];
+    let mut all = Vec::new();
+    for (file, arguments) in files.into_iter().flatten() {
+        all.extend(inert::file(&file, Acts::NOTHING).map(|file| (file, arguments)));
+        all.push((file, arguments));
+    }
+    all
 }
 
 /// The parts of a file with a managed block.
@@ -102,11 +118,11 @@ pub fn apply_alike(one: &Applies, other: &Applies) -> bool {
     covers(one, other) && covers(other, one)
 }
 
-/// Returns whether `one` contains each glob of `other`.
+/// Returns whether `one` contains each glob of `other`. A deploy drops globs that exclude files, so they do not count.
 pub fn covers(one: &Applies, other: &Applies) -> bool {
     let (Applies::Globs(one), Applies::Globs(other)) = (one, other) else { return one == other };
     let one: Vec<String> = one.iter().map(|glob| bare(glob)).collect();
-    other.iter().all(|glob| one.contains(&bare(glob)))
+    other.iter().filter(|glob| !glob.starts_with('!')).all(|glob| one.contains(&bare(glob)))
 }
 
 /// Normalizes a glob to the form in which each agent writes it: `./a/**/*` -> `a/**`.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::desired::builder::Collisions;
 use crate::desired::{Desired, Form, Output};
-use crate::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};
+use crate::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety, WITH_BLOCK};
 use crate::plan::unwanted::{self, Unwanted};
 use crate::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};
 use crate::plan::{block, entries};
@@ -38,8 +39,9 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired
         None => BTreeMap::new(),
     };
     let (rows, mut row_changes) = at_their_real_places(rows, &mut desired.folders);
+    let is_strict = site.collisions(context) == Collisions::Refused;
     let mut comparing =
-        Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), row_changes: Vec::new() };
+        Comparing { db, site, is_strict, rows: &rows, original: None, changes: Vec::new(), row_changes: Vec::new() };
     let all = desired.outputs.len() as u64;
     let told = |done: u64| {
         if all > TOLD_EACH && (done.is_multiple_of(TOLD_EACH) || done == all) {
@@ -108,6 +110,8 @@ fn split(path: &str) -> (&str, &str) {
 struct Comparing<'a> {
     db: &'a Db<'a>,
     site: &'a Site,
+    /// Whether even a block needs `adopt`, as with agentpack.
+    is_strict: bool,
     rows: &'a BTreeMap<String, Deployed>,
     /// The entries of agentpack's manifest files ([`taken_over`]), read on first use.
     original: Option<BTreeMap<PathBuf, TakenOver>>,
@@ -233,7 +237,10 @@ impl Comparing<'_> {
         let safety = match ours {
             None if text.trim_ascii().is_empty() => MANAGED,
             None if row.is_some_and(|row| row.applied != Image::Absent) => DRIFTED,
-            None => Safety { reason: "would insert a block into a file that mcpkg did not write", ..FOREIGN },
+            None if self.is_strict => {
+                Safety { reason: "would insert a block into a file that mcpkg did not write", ..FOREIGN }
+            }
+            None => WITH_BLOCK,
             Some(ours) => {
                 let applied = match row {
                     Some(row) => block::of_image(self.db, &row.applied)?,

@@ -19,6 +19,9 @@ pub const MANAGED: Safety =
 /// A file that mcpkg did not write.
 pub const FOREIGN: Safety =
     Safety { adopt: true, drifted: false, drift: Drift::Unmanaged, reason: "would overwrite unmanaged existing file" };
+/// A file that mcpkg did not write, and that only gets a block.
+pub const WITH_BLOCK: Safety =
+    Safety { adopt: false, reason: "adds a block to your file; your own text stays", ..FOREIGN };
 /// A file that mcpkg wrote and somebody changed.
 pub const DRIFTED: Safety =
     Safety { adopt: true, drifted: true, drift: Drift::UserModified, reason: "changed since it was deployed" };

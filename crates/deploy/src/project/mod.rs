@@ -206,7 +206,9 @@ fn file(db: &Db<'_>, contents: &Contents, listed: &StoredModule, part: &Part) ->
         Item::Resource(_) | Item::Server(_) | Item::AgentFile(_) => Arc::default(),
     };
     let own = match &part.source {
-        Item::Prompt(prompt) if listed.row.agent.is_some() => own_form(prompt, &text(db, contents, prompt)?, &bytes),
+        Item::Prompt(prompt) if listed.row.agent.is_some() => {
+            own_form(prompt, &text(db, contents, prompt)?, listed.row.agent.as_deref(), &bytes)
+        }
         _ => None,
     };
     let (path, bytes) = (part.path.clone(), Arc::from(bytes));
@@ -214,8 +216,8 @@ fn file(db: &Db<'_>, contents: &Contents, listed: &StoredModule, part: &Part) ->
 }
 
 /// Returns the original file of an imported prompt if it differs from the file that Claude Code gets.
-fn own_form(prompt: &Prompt, text: &str, written: &[u8]) -> Option<Arc<[u8]>> {
-    let own = commands::source(&prompt.name, &prompt.attributes, text).ok();
+fn own_form(prompt: &Prompt, text: &str, agent: Option<&str>, written: &[u8]) -> Option<Arc<[u8]>> {
+    let own = commands::source_of(&prompt.name, &prompt.attributes, text, agent).ok();
     own.filter(|own| own.as_bytes() != written).map(|own| own.into_bytes().into())
 }
 

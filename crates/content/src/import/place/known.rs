@@ -105,6 +105,11 @@ impl Known {
         commands.iter().any(|command| command.as_bytes() == text)
     }
 
+    /// Forgets what a deploy would write from the prompt with index `at`, because the prompt was replaced.
+    pub fn forget_commands(&mut self, at: usize) {
+        self.commands.remove(&at);
+    }
+
     /// Finds instructions that have the same name and text as a rule, and a scope for which `applies` returns true.
     pub fn instructions(
         &self,

@@ -22,7 +22,9 @@ use super::reason::{LeftOut, Reason, naming};
 use crate::item::{Entry, File, Item, Origin, What, server::Server};
 use crate::media;
 use crate::same::Duplicate;
+use crate::same::variants;
 use known::Known;
+use mcpkg_agents::commands::{self, inert};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names as rules;
 use mcpkg_store::blobs::NewContent;
@@ -149,6 +151,21 @@ impl Placing {
                 item.content == content && *other == Attributes { file: other.file.clone(), ..attributes.clone() };
             if is_equal || self.known.is_command_of(&self.placed.items, at, &file.content.bytes()?) {
                 self.duplicate(file, at);
+                return Ok(());
+            }
+            // The placed file is what a deploy writes from this one for an agent that would do more with its text.
+            if at >= self.known.listed
+                && to.agent.is_some_and(|agent| !inert::fills_in_arguments(agent))
+                && let Ok(text) = std::str::from_utf8(&item.content.bytes()?)
+                && let Ok(written) = commands::source(&item.entry.name, other, text)
+                && variants::commands_of(&wanted, &attributes, &content.bytes()?).contains(&written)
+            {
+                attributes.file.clone_from(&other.file);
+                let variant = self.take_over(at, file, to);
+                let item = &mut self.placed.items[at];
+                (item.entry.what, item.content) = (What::Prompt(attributes), content);
+                self.known.forget_commands(at);
+                self.same(variant, file.relative.clone());
                 return Ok(());
             }
         }

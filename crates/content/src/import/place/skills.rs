@@ -107,9 +107,11 @@ impl Placing {
         for item in &self.placed.items {
             if let What::Prompt(attributes) = &item.entry.what
                 && let Ok(content) = item.content.bytes()
-                && let Some(skill) = variants::skill_of(&item.entry.name, attributes, &content)
             {
-                commands.entry(skill).or_insert_with(|| item.path.clone());
+                let (skill, forms) = variants::skills_of(&item.entry.name, attributes, &content);
+                for form in forms {
+                    commands.entry((skill.clone(), form)).or_insert_with(|| item.path.clone());
+                }
             }
         }
         for (at, skill) in lone.into_iter().rev() {

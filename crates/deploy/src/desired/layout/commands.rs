@@ -103,7 +103,7 @@ fn in_own_syntax(
 }
 
 /// Adds a command's original file if the command was imported from this target. Returns whether it did.
-fn as_it_came(
+pub(super) fn as_it_came(
     builder: &mut Builder,
     target: Target,
     folder: &str,
@@ -115,13 +115,13 @@ fn as_it_came(
     if !module.about.is_of(target) {
         return Ok(false);
     }
-    let (own, form) = match (&file.own, form) {
-        (Some(own), form) => (own, form),
-        (None, Form::Spelled(_)) => (&file.bytes, Form::Copy),
-        (None, _) => return Ok(false),
-    };
     let path = module.about.path.as_deref().and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
-    let Some(path) = path else { return Ok(false) };
+    let (path, own, form) = match (path, &file.own) {
+        (Some(path), Some(own)) => (path, own, form),
+        // The file for Claude Code is the original.
+        (Some(path), None) if path.ends_with(".md") => (path, &file.bytes, Form::Copy),
+        _ => return Ok(false),
+    };
     builder.add(&[target], place, path, form, vec![part(module, file)], Arc::clone(own), false)?;
     Ok(true)
 }

@@ -76,7 +76,7 @@ fn extra_prompt_files(builder: &mut Builder, modules: &[Module], config: &Target
     };
     let warning = format!("{} no longer loads prompt files in agent sessions", config.target.name());
     builder.warn(&[config.target], warning);
-    prompt_files(builder, modules, kinds, config.target, &root.join(folder), Some(Spelling::Inputs))
+    prompt_files(builder, modules, kinds, config.target, &root.join(folder), Some((Spelling::Inputs, folder)))
 }
 
 fn skills_and_commands(

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::commands::as_it_came;
 use crate::desired::builder::Builder;
 use crate::desired::output::{Form, part};
 use crate::module::{Kind, Module, sanitise};
@@ -41,14 +42,15 @@ pub(super) fn skills(builder: &mut Builder, modules: &[Module], target: Target, 
     Ok(())
 }
 
-/// Adds prompts as VS Code prompt files. If `spelling` is given, their arguments are rewritten.
+/// Adds prompts as VS Code prompt files. If `rewritten` is given, their arguments are rewritten, except in prompts that
+/// were imported from the folder that it names.
 pub(super) fn prompt_files(
     builder: &mut Builder,
     modules: &[Module],
     kinds: &[Kind],
     target: Target,
     root: &Path,
-    spelling: Option<Spelling>,
+    rewritten: Option<(Spelling, &str)>,
 ) -> Result<()> {
     builder.root(target, root, true);
     for module in kinds.iter().flat_map(|kind| of_kind(modules, *kind, target)) {
@@ -58,8 +60,10 @@ pub(super) fn prompt_files(
                 Some(_) => name.to_owned(),
                 None => format!("{}.prompt.md", name.strip_suffix(".md").unwrap_or(name)),
             };
-            match spelling {
-                Some(spelling) => builder.spelled(target, root, &name, module, file, spelling)?,
+            match rewritten {
+                Some((spelling, folder))
+                    if as_it_came(builder, target, folder, root, module, file, Form::Spelled(spelling))? => {}
+                Some((spelling, _)) => builder.spelled(target, root, &name, module, file, spelling)?,
                 None => builder.copy(target, root, &name, module, file)?,
             }
         }

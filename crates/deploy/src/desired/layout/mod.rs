@@ -13,6 +13,9 @@ mod skills;
 mod subagents;
 mod texts;
 
+#[cfg(test)]
+mod inert_tests;
+
 use std::collections::{BTreeMap, HashSet};
 
 use super::builder::{Builder, Collisions};

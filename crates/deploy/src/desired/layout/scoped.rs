@@ -132,6 +132,7 @@ fn in_folders<'m>(
             list.push(other);
         }
         texts.remark(builder, module, &readers);
+        remark_excluded(builder, module, target);
         for folder in folders {
             let (modules, known) = files.entry((folder, file.name)).or_default();
             known.extend(&readers);
@@ -167,6 +168,7 @@ fn reads(target: Target, name: &str, folders: &[String], root: &Path) -> Result<
 /// not a whole folder.
 fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
     let Applies::Globs(globs) = applies else { return None };
+    let included = globs.iter().filter(|glob| !glob.starts_with('!'));
     let folder = |glob: &String| {
         let glob = glob.strip_prefix("./").unwrap_or(glob);
         let folder = glob.strip_suffix("/**").or_else(|| glob.strip_suffix("/**/*"))?;
@@ -174,7 +176,30 @@ fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
         let is_folder = root.join(folder).metadata().map_or(true, |metadata| metadata.is_dir());
         (is_plain && is_folder && stays_inside(folder)).then(|| folder.to_owned())
     };
-    globs.iter().map(folder).collect::<Option<Vec<_>>>().filter(|folders| !folders.is_empty())
+    included.map(folder).collect::<Option<Vec<_>>>().filter(|folders| !folders.is_empty())
+}
+
+/// Returns when a rule applies without the globs that exclude files, which no other agent's format can express. If
+/// nothing else is left, the globs stay.
+fn included(applies: &Applies) -> Applies {
+    match applies {
+        Applies::Globs(globs) if globs.iter().any(|glob| !glob.starts_with('!')) => {
+            Applies::Globs(globs.iter().filter(|glob| !glob.starts_with('!')).cloned().collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Remarks on the files that a rule excludes, and that it applies to all the same for this target.
+fn remark_excluded(builder: &mut Builder, module: &Module, target: Target) {
+    let Applies::Globs(globs) = &module.about.applies else { return };
+    let excluded: Vec<String> =
+        globs.iter().filter(|glob| glob.starts_with('!')).map(|glob| format!("`{glob}`")).collect();
+    if !excluded.is_empty() && excluded.len() < globs.len() {
+        let said =
+            format!("no other agent supports its exclusion {}, so the exclusion is dropped", excluded.join(", "));
+        builder.remark(module, target, said);
+    }
 }
 
 /// Adds a module as a rule for each target. If one target also reads another target's rule, it does not get its own.
@@ -232,12 +257,12 @@ impl Written {
         if module.files.first().is_some_and(|file| is_longer(&file.bytes, most)) {
             return Err(Reason::TooLong);
         }
-        let head = rules.format.write(&about.applies, about.description.as_deref());
+        let head = rules.format.write(&included(&about.applies), about.description.as_deref());
         // A file in this target's own format is copied unchanged: the format may say more than mcpkg can write.
         let says_it = module.files.first().is_some_and(|file| split_front(&file.bytes).0.is_some());
         let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok() && says_it);
-        let own = module.files.first().filter(|_| is_own).and_then(|file| rules.format.applies(&file.bytes));
-        if own.as_ref() == Some(&about.applies) {
+        let own = module.files.first().filter(|_| is_own).and_then(|file| std::str::from_utf8(&file.bytes).ok());
+        if own.is_some_and(|text| rules.format.read(text).applies == about.applies) {
             Ok(Written::AsItIs)
         } else {
             head.map(Written::With).map_err(Reason::from)
@@ -260,7 +285,10 @@ impl Written {
             builder.root(*target, &folder, target.facts().project.lists_extras);
         }
         match self {
-            Written::With(head) => builder.rule(targets, &folder, &path, module, head),
+            Written::With(head) => {
+                remark_excluded(builder, module, *owner);
+                builder.rule(targets, &folder, &path, module, head)
+            }
             Written::AsItIs => {
                 let bytes = std::sync::Arc::clone(&file.bytes);
                 builder.add(targets, &folder, &path, Form::Copy, vec![part(module, file)], bytes, file.executable)
