@@ -8,7 +8,6 @@ mod demo;
 mod explain;
 mod generate;
 mod globals;
-mod grouped;
 mod help;
 mod hints;
 mod log;

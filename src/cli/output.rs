@@ -10,12 +10,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use super::globals::{Globals, color_of};
-use super::grouped::grouped;
 use super::styled_text::{BOLD, CYAN, RED, StyledText, YELLOW, folded};
 use mcpkg_base::editor::Pager;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::marks;
-use mcpkg_core::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell};
+use mcpkg_core::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell, grouped};
 use mcpkg_core::present;
 
 /// The columns of a progress line that the bar and the counts take up.

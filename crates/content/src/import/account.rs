@@ -8,7 +8,7 @@ use super::reason::{LeftOut, Note, Reason};
 use crate::item::File;
 use crate::same::Duplicate;
 use mcpkg_base::plural;
-use mcpkg_core::op::LISTED_BY_VERBOSE;
+use mcpkg_core::op::{LISTED_BY_VERBOSE, grouped};
 
 /// The maximum number of files that a line lists by name.
 const NAMED: usize = 3;
@@ -153,15 +153,13 @@ impl Account {
             let line = note.line.map_or(String::new(), |line| format!(":{line}"));
             groups[at].1.push(format!("`{}{line}`", note.path));
         }
-        let more = groups.len().saturating_sub(MAX_LINES);
-        let mut lines: Vec<String> = groups
-            .into_iter()
-            .take(MAX_LINES)
-            .map(|(text, paths)| match paths.as_slice() {
-                [path] => format!("{path} {text}"),
-                paths => format!("each of {} {text}: {}", files(paths.len() as u64), some(paths)),
-            })
-            .collect();
+        let lines = groups.into_iter().map(|(text, paths)| match paths.as_slice() {
+            [path] => format!("{path} {text}"),
+            paths => format!("each of {} {text}: {}", files(paths.len() as u64), some(paths)),
+        });
+        let mut lines = grouped(lines.collect());
+        let more = lines.len().saturating_sub(MAX_LINES);
+        lines.truncate(MAX_LINES);
         if more > 0 {
             lines.push(format!("{more} more notes{LISTED_BY_VERBOSE}"));
         }

@@ -1,7 +1,7 @@
-//! Combines similar warnings about many things into one line.
+//! Combines similar warnings and hints about many things into one line.
 
+use super::LISTED_BY_VERBOSE;
 use mcpkg_base::plural;
-use mcpkg_core::op::LISTED_BY_VERBOSE;
 
 /// Up to this many similar warnings are shown one by one.
 const FEW: usize = 2;
@@ -10,7 +10,7 @@ const FEW: usize = 2;
 const NAMED: usize = 3;
 
 /// Combines warnings that differ only in names: `205 skills: 'a' has no description; the same for 'b', 'c' and 202 more`.
-pub(super) fn grouped(warnings: Vec<String>) -> Vec<String> {
+pub fn grouped(warnings: Vec<String>) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for warning in warnings {
         let alike = without_names(&warning);
