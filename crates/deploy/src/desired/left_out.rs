@@ -172,6 +172,15 @@ pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
     by_reason.into_iter().flat_map(|(reason, targets, ids)| lines_for(reason, &targets, &ids)).collect()
 }
 
+/// Describes for a person each module and the target that does not get it.
+pub fn each(left_out: &[LeftOut]) -> Vec<String> {
+    let left_out = left_out.iter().filter(|left_out| left_out.reason != Reason::Broken);
+    let line = |LeftOut { module_id, target, reason }: &LeftOut| {
+        format!("module '{module_id}' is not written for {}: {}", target.facts().title, reason.text())
+    };
+    left_out.map(line).collect()
+}
+
 fn lines_for(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
     let why = format!("written for {}: {}", targets.join(", "), reason.text());
     if ids.len() <= NAMED {

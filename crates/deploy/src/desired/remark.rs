@@ -1,5 +1,7 @@
 //! Collects remarks on modules that a target gets in a changed form. A plan shows each remark once.
 
+use serde_json::{Value, json};
+
 use super::left_out::{NAMED, some};
 use crate::targets::Target;
 
@@ -10,6 +12,12 @@ pub struct Remark {
     pub target: Target,
     /// The text of the remark. It is shown after the module's name.
     pub said: String,
+}
+
+impl Remark {
+    pub fn json(&self) -> Value {
+        json!({ "module_id": self.module_id, "target": self.target.name(), "remark": self.said })
+    }
 }
 
 /// Returns the remarks for a person: one line for each module, or one line for many modules with the same remark.
@@ -23,6 +31,18 @@ pub fn lines(remarks: &[Remark]) -> Vec<String> {
         }
     }
     said.into_iter().flat_map(|(what, ids)| lines_for(what, &ids)).collect()
+}
+
+/// Returns a line for each module and remark.
+pub fn each(remarks: &[Remark]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for Remark { module_id, said, .. } in remarks {
+        let line = format!("module '{module_id}': {said}");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 fn lines_for(what: &str, ids: &[&str]) -> Vec<String> {

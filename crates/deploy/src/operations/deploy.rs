@@ -95,7 +95,8 @@ fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
         reply = reply.hint(super::plan::how_to_write(&prepared.plan.changes, &prepared.site.arguments()));
     }
     let said = prepared.said_with_plan();
-    let reply = reply.warn(warnings).warn(said);
+    let mut reply = reply.warn(warnings).warn(said);
+    reply.details = prepared.details();
     Ok(answer::reply(context, &prepared.site, page, reply))
 }
 

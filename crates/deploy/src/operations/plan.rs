@@ -6,13 +6,14 @@ use serde::Deserialize;
 use super::with_schema;
 use crate::GROUP;
 use crate::answer::{self, Page, Rest};
+use crate::desired::remark::Remark;
 use crate::plan::Change;
 use crate::plan::budget::{self, Budget, When};
 use crate::plan::prepare::Prepared;
 use crate::plan::show::listed;
 use crate::source::{Choice, Only};
 use mcpkg_base::error::Result;
-use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_core::op::{Body, Context, Effect, Faces, Identity, NoOutput, Operation, Reply, Shape};
 
 /// The arguments that plan, diff and deploy take.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -88,6 +89,10 @@ impl Operation for ShowPlan {
         answer::add_rest(&mut reply, rest, Self::TOOL);
         reply.data["budget"] = budgets.iter().map(Budget::json).collect();
         let budgets = budgets.iter().filter_map(Budget::warning);
+        let remarks = &prepared.plan.desired.remarks;
+        if !remarks.is_empty() && context.caller.identity() != Identity::Agentpack {
+            reply.data["remarks"] = remarks.iter().map(Remark::json).collect();
+        }
         let said: Vec<String> = prepared.said_with_plan().into_iter().chain(budgets).collect();
         Ok(self.show.shown(context, &prepared, reply, said))
     }
@@ -106,6 +111,7 @@ impl Show {
     pub(super) fn shown(&self, context: &Context, prepared: &Prepared, reply: Reply, said: Vec<String>) -> Reply {
         let (changes, arguments) = (&prepared.plan.changes, prepared.site.arguments());
         let mut reply = reply.warn(prepared.warnings.iter().cloned()).warn(said);
+        reply.details = prepared.details();
         reply.differs = self.check && !changes.is_empty();
         if !changes.is_empty() {
             reply = reply.hint(how_to_write(changes, &arguments));

@@ -5,10 +5,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use memchr::memmem;
 use serde_json::json;
 
 use crate::desired::builder::Collisions;
-use crate::desired::{Desired, Form, Output};
+use crate::desired::{Desired, Form, Output, Part};
 use crate::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety, WITH_BLOCK};
 use crate::plan::unwanted::{self, Unwanted};
 use crate::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};
@@ -237,10 +238,8 @@ impl Comparing<'_> {
         let safety = match ours {
             None if text.trim_ascii().is_empty() => MANAGED,
             None if row.is_some_and(|row| row.applied != Image::Absent) => DRIFTED,
-            None if self.is_strict => {
-                Safety { reason: "would insert a block into a file that mcpkg did not write", ..FOREIGN }
-            }
-            None => WITH_BLOCK,
+            None if self.keeps_imported(desired, output, text) => WITH_BLOCK,
+            None => Safety { reason: "would insert a block into a file that mcpkg did not write", ..FOREIGN },
             Some(ours) => {
                 let applied = match row {
                     Some(row) => block::of_image(self.db, &row.applied)?,
@@ -258,6 +257,18 @@ impl Comparing<'_> {
         let after = After::file(block::put_in(output, mended.as_ref().unwrap_or(text)), *mode);
         self.change(output, Op::Update, found, after, &safety);
         Ok(())
+    }
+
+    /// Whether a file that gets a block has the text that was imported from it, and keeps all of it.
+    fn keeps_imported(&self, desired: &Desired, output: &Output, text: &[u8]) -> bool {
+        let text = text.trim_ascii();
+        let home = output.path.strip_prefix(&self.site.place.root).unwrap_or(&output.path);
+        let is_from_it = |part: &Part| {
+            part.bytes.trim_ascii() == text && part.home.as_ref().is_some_and(|path| home == Path::new(path))
+        };
+        !self.is_strict
+            && memmem::find(&block::put_in(output, text), text).is_some()
+            && desired.outputs.values().flat_map(|output| &output.parts).any(is_from_it)
     }
 
     fn entries(&mut self, desired: &Desired, output: &Output, row: Option<&Deployed>, found: PathState) -> Result<()> {

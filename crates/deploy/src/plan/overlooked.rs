@@ -54,7 +54,13 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     let title = config.target.facts().title;
     Ok(hidden::by(root, &site.bases.home, files)?.map(|found| {
         let hiding = found.path.display();
+        // With that line, the agent would load a text twice that stands in both files.
+        let users = found.users_text();
+        let stands_in_both = desired
+            .output(&path)
+            .is_some_and(|output| output.parts.iter().any(|part| part.bytes.trim_ascii() == users.trim_ascii()));
         let how = match found.path.parent() == Some(root) {
+            true if stands_in_both => String::new(),
             true => format!("; to fix this, add the line `@AGENTS.md` to `{hiding}`"),
             false => " (it is above the root)".to_owned(),
         };
@@ -70,7 +76,8 @@ fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
     let folders: BTreeSet<&Path> = folders.chain([root]).collect();
     let title = target.facts().title;
     let is_there = |file: &Path| file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
-    let files = folders.into_iter().map(|folder| folder.join(over)).filter(|file| is_there(file));
+    let files = folders.into_iter().map(|folder| folder.join(over));
+    let files = files.filter(|file| is_there(file) && desired.output(file).is_none());
     files.map(|file| format!("{title} reads `{}` instead of the AGENTS.md next to it", file.display())).collect()
 }
 

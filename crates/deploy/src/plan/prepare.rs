@@ -112,6 +112,12 @@ impl Prepared {
         data
     }
 
+    /// Returns a line for each module that [`Prepared::said_with_plan`] combines with others.
+    pub fn details(&self) -> Vec<String> {
+        let desired = &self.plan.desired;
+        left_out::each(&desired.left_out).into_iter().chain(remark::each(&desired.remarks)).collect()
+    }
+
     /// Returns remarks that only a plan shows: what is left out for which target, what is deployed once for several
     /// targets, and what agents will run.
     pub fn said_with_plan(&self) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use mcpkg_agents::forms::sections;
 use mcpkg_base::disk;
 use mcpkg_base::error::Result;
 
@@ -10,6 +11,13 @@ use mcpkg_base::error::Result;
 pub struct Hidden {
     pub path: PathBuf,
     pub text: Vec<u8>,
+}
+
+impl Hidden {
+    /// Returns the file's text without mcpkg's block.
+    pub fn users_text(&self) -> Vec<u8> {
+        sections::take_out(&self.text).unwrap_or_default()
+    }
 }
 
 /// Returns the first of `files` that hides AGENTS.md, in the root or in a folder above it. In the home folder, a file

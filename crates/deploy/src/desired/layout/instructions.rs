@@ -6,9 +6,11 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::files::{below, is_longer, of_kind, path_in};
+use super::held::{self, Holders};
+use super::hidden::{self, Hidden};
 use super::importing::{self, AGENTS_MD};
+use super::scoped;
 use super::texts::Texts;
-use super::{hidden, scoped};
 use crate::desired::builder::Builder;
 use crate::desired::left_out::Reason;
 use crate::module::{Kind, Module};
@@ -46,19 +48,36 @@ pub(super) fn for_project(
     let (mut shared, mut readers) = (Vec::new(), Vec::new());
     let mut blocks = Blocks::new();
     scoped::for_project(builder, (modules, texts), configs, present, root)?;
-    for module in modules.iter().filter(|module| always_applies(module)) {
+    let always: Vec<&Module> = modules.iter().filter(|module| always_applies(module)).collect();
+    let holders = Holders::find(&always, configs, |target| hiding.contains_key(&target), root)?;
+    for module in &always {
         if let Some((owner, rules)) = scoped_to(module) {
             scoped_rule(builder, module, owner, rules, configs, root)?;
             continue;
         }
         let wanting = configs.iter().map(|config| config.target).filter(|target| module.is_for(*target));
+        let wanting = wanting.filter(|target| !holders.is_overriding(*target));
+        if holders.keeps_out(module) {
+            let (held, rest): (Vec<Target>, Vec<Target>) =
+                wanting.partition(|target| holders.of(module).contains(target));
+            for target in held.into_iter().filter(|target| held::is_rule(*target, module)) {
+                own(builder, &mut blocks, target, (module, texts), root)?;
+            }
+            separately(builder, &mut blocks, (module, texts), rest, &hiding, root)?;
+            continue;
+        }
         let (readily, sometimes): (Vec<Target>, Vec<Target>) =
             wanting.partition(|target| !matches!(target.facts().project.agents_md, AgentsMd::UnlessHiddenBy(_)));
         let needs_it = |target: &Target| target.facts().project.own_instructions.is_none();
-        let is_shared = readily.len() > 1 || readily.iter().any(needs_it);
+        let is_shared = readily.len() > 1 || readily.iter().any(needs_it) || holders.is_agents_md(module);
         if is_shared {
             shared.push(texts.inert(module));
             texts.remark(builder, module, &readily);
+            for target in holders.of(module).iter().filter(|target| held::is_rule(**target, module)) {
+                let said = "the agent it was imported from loads it twice: from its own file, and from AGENTS.md, which \
+                            other agents need";
+                builder.remark(module, *target, said.to_owned());
+            }
             readers.extend(&readily);
         } else if let Some(target) = readily.first() {
             own(builder, &mut blocks, *target, (module, texts), root)?;
@@ -68,7 +87,7 @@ pub(super) fn for_project(
             match hiding.get(&target) {
                 None if is_shared => readers.push(target),
                 // The file that hides AGENTS.md already contains the text.
-                Some(found) if found.text.trim_ascii() == file.bytes.trim_ascii() => {}
+                Some(found) if found.users_text().trim_ascii() == file.bytes.trim_ascii() => {}
                 _ => own(builder, &mut blocks, target, (module, texts), root)?,
             }
         }
@@ -76,6 +95,15 @@ pub(super) fn for_project(
     readers.sort_unstable();
     readers.dedup();
     builder.block(&readers, root, AGENTS_MD, &shared)?;
+    for (target, file) in &holders.overriding {
+        let own: Vec<&Module> = always.iter().copied().filter(|module| module.is_for(*target)).collect();
+        builder.block(&[*target], root, file, &own)?;
+        let title = target.facts().title;
+        let note = format!(
+            "{title} reads {file} instead of AGENTS.md, so that no other agent loads twice what it has in a file of its own"
+        );
+        builder.note(&[*target], note);
+    }
     for (file, targets) in importing::files(&readers) {
         let (own, of_block) = blocks.remove(&("", file)).unwrap_or_default();
         let mut targets = [targets, of_block].concat();
@@ -85,6 +113,38 @@ pub(super) fn for_project(
     }
     for ((folder, file), (modules, targets)) in blocks {
         builder.block(&targets, &below(root, folder), file, &modules)?;
+    }
+    Ok(())
+}
+
+/// Adds a module for each target where it does not load it twice. Targets that read the file that hides AGENTS.md from one of
+/// them share that file.
+fn separately<'m>(
+    builder: &mut Builder,
+    blocks: &mut Blocks<'m>,
+    (module, texts): (&'m Module, &'m Texts),
+    mut targets: Vec<Target>,
+    hiding: &BTreeMap<Target, Hidden>,
+    root: &Path,
+) -> Result<()> {
+    let names = |hidden: &Hidden| {
+        let name = hidden.path.strip_prefix(root).ok()?;
+        Target::all()
+            .iter()
+            .find_map(|t| t.facts().project.always_loaded.iter().copied().find(|file| name == Path::new(file)))
+    };
+    let shared = targets.iter().find_map(|target| names(hiding.get(target)?)).filter(|file| !file.contains('/'));
+    if let Some(file) = shared {
+        let (readers, rest): (Vec<Target>, Vec<Target>) =
+            targets.into_iter().partition(|target| target.facts().project.always_loaded.contains(&file));
+        texts.remark(builder, module, &readers);
+        let (modules, known) = blocks.entry(("", file)).or_default();
+        modules.push(texts.inert(module));
+        known.extend(readers.iter().filter(|reader| !known.contains(reader)).copied().collect::<Vec<_>>());
+        targets = rest;
+    }
+    for target in targets {
+        own(builder, blocks, target, (module, texts), root)?;
     }
     Ok(())
 }

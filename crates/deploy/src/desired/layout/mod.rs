@@ -3,6 +3,7 @@
 mod commands;
 mod current;
 mod files;
+mod held;
 pub mod hidden;
 mod importing;
 mod instructions;

@@ -262,11 +262,13 @@ impl Written {
         let says_it = module.files.first().is_some_and(|file| split_front(&file.bytes).0.is_some());
         let is_own = about.is_of(target) || (about.agent.is_none() && head.is_ok() && says_it);
         let own = module.files.first().filter(|_| is_own).and_then(|file| std::str::from_utf8(&file.bytes).ok());
-        if own.is_some_and(|text| rules.format.read(text).applies == about.applies) {
-            Ok(Written::AsItIs)
-        } else {
-            head.map(Written::With).map_err(Reason::from)
-        }
+        // A file that its agent does not load stays as it is where it came from.
+        let is_at_home = || about.path.as_deref().is_some_and(|path| path.starts_with(&format!("{}/", rules.folder)));
+        let says = |text: &str| {
+            let scope = rules.format.read(text);
+            scope.applies == about.applies && (scope.is_loaded || is_at_home())
+        };
+        if own.is_some_and(says) { Ok(Written::AsItIs) } else { head.map(Written::With).map_err(Reason::from) }
     }
 
     fn add(
