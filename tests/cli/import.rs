@@ -98,7 +98,7 @@ fn images_among_more_texts_than_one_transaction_indexes_come_in() {
     }
     scratch.ok(&["import", "--documents", "repo"]);
     scratch.ok(&["project", "create", "q"]);
-    scratch.ok(&["-p", "q", "source", "add", "./repo", "--yes"]);
+    scratch.ok(&["-p", "q", "source", "add", "./repo", "--documents", "--yes"]);
     for project in ["p", "q"] {
         let all = scratch.json(&["-p", project, "resource", "list"]);
         assert_eq!(all["resources"].as_array().map(Vec::len), Some(1104), "{project}");

@@ -205,7 +205,7 @@ fn a_source_gives_no_configuration_with_values_as_a_document() {
     scratch.file("kit/docs/saved.txt", MCP_SERVERS);
     scratch.file("kit/docs/guide.md", "# Guide\n");
     let kit = scratch.path().join("kit").display().to_string();
-    let ran = scratch.run(&["source", "add", &kit, "--yes"]);
+    let ran = scratch.run(&["source", "add", &kit, "--documents", "--yes"]);
     assert!(!ran.to_string().contains(TOKEN), "{ran}");
     assert_no_token(&scratch, "a source");
     assert!(scratch.ok(&["resource", "list"]).contains("guide"), "{ran}");

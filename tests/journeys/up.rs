@@ -210,10 +210,16 @@ fn what_agents_would_run_needs_a_person() {
 fn a_repository_is_added_as_a_source() {
     let ground = Ground::below(Scratch::new());
     let first = ground.tree();
-    let upstream = Upstream::new(&[("skills/tidy/SKILL.md", &skill("tidy", "Tidy up.\n"))]);
+    let upstream = Upstream::new(&[
+        ("skills/tidy/SKILL.md", &skill("tidy", "Tidy up.\n")),
+        ("AGENTS.md", "For those who work on it.\n"),
+        ("src/main.rs", "fn main() {}\n"),
+    ]);
     let up = [&*upstream.url(), "--agents", "codex", "--no-connect"];
     let Some(said) = asked(&ground, &up, "y") else { return skipped("there is no script(1)") };
     assert!(said.contains("tidy") && said.contains("licence"), "{said}");
+    assert!(said.contains("--only AGENTS.md") && said.contains("`mcpkg source update kit --documents`"), "{said}");
+    assert!(!ground.root().join("AGENTS.md").exists());
     assert!(ground.read(".agents/skills/tidy/SKILL.md").contains("Tidy up"));
     assert!(ground.ok(&["source", "list"]).contains("kit"));
     let again = ok(&ground, &[&up[..], &["--yes"]].concat());

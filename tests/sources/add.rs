@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use super::{kit, with_kit};
+use super::{ALL, kit, with_kit};
 use crate::support::{Scratch, Upstream, skill};
 
 #[test]
 fn what_comes_is_shown_and_nothing_of_it_is_run() {
     let upstream = kit();
     let scratch = Scratch::with_project();
-    let shown = scratch.ok(&["source", "add", &upstream.url(), "--dry-run"]);
+    let shown = scratch.ok(&[&["source", "add", &upstream.url(), "--dry-run"], &ALL[..]].concat());
     for line in [
         "skills\t2\tpdf, xlsx",
         "prompt\t1\tcommit",
@@ -28,7 +28,7 @@ fn what_comes_is_shown_and_nothing_of_it_is_run() {
     let refused = scratch.run(&["source", "add", &upstream.url()]);
     assert!(refused.status == 1 && refused.stderr.contains("confirm with --yes"), "{refused}");
 
-    let added = scratch.json(&["source", "add", &upstream.url(), "--yes"]);
+    let added = scratch.json(&[&["source", "add", &upstream.url(), "--yes"], &ALL[..]].concat());
     assert_eq!(added["counts"]["skill"], 2);
     let files = &added["files"];
     let number = |key: &str| files[key].as_u64().expect("a count");
@@ -57,7 +57,7 @@ fn a_name_that_is_taken_is_said_and_a_prefix_helps() {
     assert!(clash.status == 1 && clash.stderr.contains("`--prefix other`"), "{clash}");
     assert!(clash.stderr.contains("skill 'pdf.SKILL.md'"), "{clash}");
     assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(1), "nothing was added");
-    scratch.ok(&["source", "add", &other.url(), "--name", "other", "--prefix", "o", "--yes"]);
+    scratch.ok(&["source", "add", &other.url(), "--name", "other", "--prefix", "o", "--documents", "--yes"]);
     let skills = scratch.json(&["skill", "list"]);
     let skills = skills["skills"].as_array().expect("skills").iter().filter(|skill| skill["from"] == "skill");
     let names: Vec<_> = skills.map(|skill| skill["name"].clone()).collect();
@@ -123,7 +123,7 @@ fn a_folder_and_a_bundle_are_sources_too() {
     scratch.ok(&["resource", "show", "skill://b-pdf/SKILL.md"]);
     // A folder is taken as import takes it: .gitignore leaves the skills out.
     let tree = upstream.tree().display().to_string();
-    scratch.ok(&["source", "add", &tree, "--yes"]);
+    scratch.ok(&[&["source", "add", &tree, "--yes"], &ALL[..]].concat());
     let shown = scratch.json(&["source", "show", "tree"]);
     assert_eq!((&shown["kind"], shown.get("commit")), (&"folder".into(), None));
     assert_eq!(scratch.run(&["resource", "show", "skill://pdf/SKILL.md"]).status, 1);

@@ -2,6 +2,8 @@
 
 mod add;
 mod lock;
+mod marketplace;
+mod takes;
 mod terminal;
 mod update;
 
@@ -38,10 +40,13 @@ fn set_executable(path: &std::path::Path) {
 #[cfg(not(unix))]
 fn set_executable(_: &std::path::Path) {}
 
-/// A project with the source `kit`.
+/// The options with which a source takes all files: what no agent reads, and `AGENTS.md` at its root too.
+const ALL: [&str; 4] = ["--only", "AGENTS.md", "--only", "*"];
+
+/// A project with the source `kit`, of which all files were taken.
 fn with_kit(upstream: &Upstream) -> Scratch {
     let scratch = Scratch::with_project();
-    scratch.ok(&["source", "add", &upstream.url(), "--yes"]);
+    scratch.ok(&[&["source", "add", &upstream.url(), "--yes"], &ALL[..]].concat());
     scratch
 }
 

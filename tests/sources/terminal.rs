@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use regex::Regex;
 
-use super::kit;
-use crate::support::{Scratch, shown_on, skipped, typed_after};
+use super::{kit, with_kit};
+use crate::support::{Scratch, shown_on, skill, skipped, typed_after};
 
 #[test]
 fn the_list_fits_each_terminal() {
@@ -40,12 +40,12 @@ fn the_list_fits_each_terminal() {
     kit                               branch main  cfaf83a688ad  …hropics/kit
     --- 100
     NAME                              FOLLOWS      COMMIT        FILES  UPDATED      WHERE
-    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  9      <TIME>…  …com/anthropics/kit
-    kit                               branch main  cfaf83a688ad  9      <TIME>…  …com/anthropics/kit
+    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  6      <TIME>…  …com/anthropics/kit
+    kit                               branch main  cfaf83a688ad  6      <TIME>…  …com/anthropics/kit
     --- 160
     NAME                              FOLLOWS      COMMIT        FILES  UPDATED               WHERE
-    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  9      <TIME>  https://github.com/anthropics/kit
-    kit                               branch main  cfaf83a688ad  9      <TIME>  https://github.com/anthropics/kit
+    a-source-with-a-rather-long-name  branch main  cfaf83a688ad  6      <TIME>  https://github.com/anthropics/kit
+    kit                               branch main  cfaf83a688ad  6      <TIME>  https://github.com/anthropics/kit
     ");
 }
 
@@ -65,4 +65,45 @@ fn a_terminal_shows_what_comes_and_asks() {
         assert_eq!(status == 0, added == 1, "{question}");
         assert_eq!(scratch.json(&["source", "list"])["sources"].as_array().map(Vec::len), Some(added));
     }
+}
+
+#[test]
+fn a_terminal_shows_what_an_update_changes_and_asks() {
+    let upstream = kit();
+    let scratch = with_kit(&upstream);
+    upstream.remove("skills/xlsx");
+    upstream.commit(&[
+        ("skills/csv/SKILL.md", &skill("csv", "rows\n")),
+        ("skills/pdf/scripts/new.py", "print()\n"),
+        ("AGENTS.md", "Be briefer.\n"),
+    ]);
+    let planned = scratch.run(&["source", "update", "--dry-run"]);
+    for line in [
+        "new\tskill\t1\tcsv",
+        "changed\tskill\t1\tpdf",
+        "changed\tinstructions file\t1\tAGENTS.md",
+        "deleted\tskill\t1\txlsx",
+        "new or changed\tof these, programs and scripts\t1\tskills/pdf/scripts/new.py",
+    ] {
+        assert!(planned.stdout.contains(line), "{line}: {planned}");
+    }
+    let planned = scratch.json(&["source", "update", "--dry-run"])["sources"][0].clone();
+    assert_eq!(planned["changes"][0], serde_json::json!({ "change": "new", "kind": "skill", "names": ["csv"] }));
+    assert_eq!(planned["programs"], serde_json::json!(["skills/pdf/scripts/new.py"]));
+    for (typed, is_updated) in [("n\n", false), ("y\n", true)] {
+        let mut update = scratch.command();
+        update.args(["source", "update"]);
+        let Some((shown, status)) = typed_after(&update, "[y/N", typed) else {
+            return skipped("there is no script of util-linux");
+        };
+        let (table, _) = shown.split_once("Update 1 source?").unwrap_or_else(|| panic!("no question: {shown}"));
+        assert!(table.contains("csv") && table.contains("xlsx") && table.contains("deleted"), "{table}");
+        assert_eq!(status == 0, is_updated, "{shown}");
+        assert_eq!(scratch.run(&["resource", "show", "skill://csv/SKILL.md"]).status == 0, is_updated);
+    }
+    // Nothing is asked if nothing changes.
+    let mut update = scratch.command();
+    update.args(["source", "update"]);
+    let Some((shown, status)) = typed_after(&update, "[y/N", "") else { return };
+    assert!(status == 0 && shown.contains("current"), "{shown}");
 }

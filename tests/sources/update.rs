@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{done, kit, proposals, text, update, with_kit};
+use super::{ALL, done, kit, proposals, text, update, with_kit};
 use crate::support::{Random, Upstream, skill};
 
 fn words(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -209,7 +209,7 @@ fn a_mode_a_link_and_a_twin_are_told_from_the_rest() {
 fn a_folder_is_updated_as_it_stands() {
     let upstream = kit();
     let scratch = crate::support::Scratch::with_project();
-    scratch.ok(&["source", "add", &upstream.tree().display().to_string(), "--yes"]);
+    scratch.ok(&[&["source", "add", &upstream.tree().display().to_string(), "--yes"], &ALL[..]].concat());
     upstream.write("AGENTS.md", "Be briefer.\n");
     let updated = update(&scratch, &[]);
     assert_eq!(done(&updated), words(&[("AGENTS.md", "updated")]));

@@ -42,6 +42,32 @@ pub struct Choice {
     /// The kind of items to import the files as, instead of the kind that follows from their paths.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// The plugins to take, by their names in the source's marketplace. Empty means the whole source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<String>,
+    #[serde(default, skip_serializing_if = "Takes::is_all")]
+    pub takes: Takes,
+}
+
+/// Which files of a source become items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Takes {
+    /// All files, as with sources that were added before there was a choice.
+    #[default]
+    All,
+    /// The files that an agent of the project would read.
+    Agents,
+    /// The same, and files that no agent reads, as documents.
+    Documents,
+}
+
+impl Takes {
+    /// Whether all files are taken.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub const fn is_all(&self) -> bool {
+        matches!(self, Takes::All)
+    }
 }
 
 /// Everything about a source except its key, its items and its times.
@@ -66,6 +92,8 @@ pub struct Origin {
 pub struct SourceRow {
     pub id: i64,
     pub origin: Origin,
+    /// The plugins that the source's marketplace listed when it was last read; `None` if it has no marketplace.
+    pub plugins: Option<Vec<String>>,
     pub added_at: Millis,
     pub updated_at: Millis,
 }
@@ -95,15 +123,17 @@ pub struct ItemRow {
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` if the name is taken.
-pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, now: Millis) -> Result<i64> {
+pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, plugins: Option<&[String]>, now: Millis) -> Result<i64> {
     let Origin { name, kind, url, reference, path, choice, commit, digest } = origin;
-    let choice = super::items::json(choice)?;
+    let (choice, plugins) =
+        (super::items::json(choice)?, plugins.map(|plugins| super::items::json(&plugins)).transpose()?);
     let sql = sql!(
-        "INSERT INTO source (project_id, name, kind, url, ref, path, choice, commit_id, digest, added_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10) RETURNING id"
+        "INSERT INTO source
+           (project_id, name, kind, url, ref, path, choice, commit_id, digest, plugins, added_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11) RETURNING id"
     );
     let kind = kind.word();
-    db.insert(sql, params![project.id, name, kind, url, reference, path, choice, commit, digest, now]).map_err(
+    db.insert(sql, params![project.id, name, kind, url, reference, path, choice, commit, digest, plugins, now]).map_err(
         |error| match NAME.is_violated_by(&error) {
             true => name_taken(project, name),
             false => error,
@@ -119,16 +149,29 @@ pub fn name_taken(project: &Project, name: &str) -> Error {
     ))
 }
 
-/// Records that a source's items were read again, and from which commit and with which digest.
-pub fn set_read(db: &Db<'_>, id: i64, commit: Option<&str>, digest: &[u8; 32], now: Millis) -> Result<()> {
-    let sql = sql!("UPDATE source SET commit_id = ?2, digest = ?3, updated_at = ?4 WHERE id = ?1");
-    db.run(sql, params![id, commit, digest, now]).map(drop)
+/// Records that a source's items were read again, and from which commit, with which digest, and which plugins.
+pub fn set_read(
+    db: &Db<'_>,
+    id: i64,
+    commit: Option<&str>,
+    digest: &[u8; 32],
+    plugins: Option<&[String]>,
+    now: Millis,
+) -> Result<()> {
+    let plugins = plugins.map(|plugins| super::items::json(&plugins)).transpose()?;
+    let sql = sql!("UPDATE source SET commit_id = ?2, digest = ?3, plugins = ?4, updated_at = ?5 WHERE id = ?1");
+    db.run(sql, params![id, commit, digest, plugins, now]).map(drop)
+}
+
+pub fn set_choice(db: &Db<'_>, id: i64, choice: &Choice) -> Result<()> {
+    let choice = super::items::json(choice)?;
+    db.run(sql!("UPDATE source SET choice = ?2 WHERE id = ?1"), params![id, choice]).map(drop)
 }
 
 /// The columns that [`from_row`] reads.
 macro_rules! source_columns {
     () => {
-        "id, name, kind, url, ref, path, choice, commit_id, digest, added_at, updated_at"
+        "id, name, kind, url, ref, path, choice, commit_id, digest, plugins, added_at, updated_at"
     };
 }
 
@@ -240,8 +283,10 @@ fn from_row(row: &Row<'_>) -> Result<SourceRow> {
         "folder" => Kind::Folder,
         _ => return Err(damaged_value("a source has an unknown kind")),
     };
-    let choice = serde_json::from_str(row.get(6)?)
-        .map_err(|error| damaged_value("the attributes of a source are malformed").with_source(error))?;
+    let malformed = |error| damaged_value("the attributes of a source are malformed").with_source(error);
+    let choice = serde_json::from_str(row.get(6)?).map_err(malformed)?;
+    let plugins: Option<&str> = row.get(9)?;
+    let plugins = plugins.map(serde_json::from_str).transpose().map_err(malformed)?;
     let origin = Origin {
         name: row.get(1)?,
         kind,
@@ -252,5 +297,5 @@ fn from_row(row: &Row<'_>) -> Result<SourceRow> {
         commit: row.get(7)?,
         digest: row.get(8)?,
     };
-    Ok(SourceRow { id: row.get(0)?, origin, added_at: row.get(9)?, updated_at: row.get(10)? })
+    Ok(SourceRow { id: row.get(0)?, origin, plugins, added_at: row.get(10)?, updated_at: row.get(11)? })
 }

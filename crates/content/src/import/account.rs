@@ -100,6 +100,18 @@ impl Account {
 
     /// Returns the hints for a terminal: the reasons with their counts, and the notes about single files.
     pub fn hints(&self) -> Vec<String> {
+        let unread = self.left_out.iter().filter(|left| left.reason == Reason::Unread).count();
+        let (files, them) = if unread == 1 {
+            ("file that no agent reads was", "it")
+        } else {
+            ("files that no agent reads were", "them")
+        };
+        let hint = format!("{unread} {files} skipped; `--documents` imports {them} too");
+        self.hints_with((unread > 0).then_some(hint))
+    }
+
+    /// Returns the hints for a terminal. `optional` are those about files that an option takes.
+    pub fn hints_with(&self, optional: impl IntoIterator<Item = String>) -> Vec<String> {
         let mut hints = self.grouped_notes();
         if !self.same.is_empty() {
             let Duplicate { path, of } = &self.same[0];
@@ -110,22 +122,15 @@ impl Account {
                 ),
             });
         }
-        let unread = self.left_out.iter().filter(|left| left.reason == Reason::Unread).count();
-        if unread > 0 {
-            let (files, them) = if unread == 1 {
-                ("file that no agent reads was", "it")
-            } else {
-                ("files that no agent reads were", "them")
-            };
-            hints.push(format!("{unread} {files} skipped; `--documents` imports {them} too"));
-        }
+        hints.extend(optional);
         let mut reasons: BTreeMap<Reason, (u64, Vec<&str>)> = BTreeMap::new();
-        for left in self.left_out.iter().filter(|left| left.reason != Reason::Unread) {
+        for left in self.left_out.iter().filter(|left| !left.reason.is_optional()) {
             let (count, paths) = reasons.entry(left.reason).or_default();
             *count += left.files;
             paths.push(&left.path);
         }
         if !reasons.is_empty() {
+            let others = reasons.values().map(|(count, _)| count).sum();
             let counts = reasons.iter().map(|(reason, (count, paths))| {
                 let named = if reason.is_known() && paths.len() <= NAMED {
                     format!(" ({})", paths.join(", "))
@@ -135,7 +140,6 @@ impl Account {
                 format!("{}: {count}{named}", reason.text())
             });
             let counts: Vec<_> = counts.collect();
-            let others = self.left() - unread as u64;
             hints.push(format!("skipped {}: {}{LISTED_BY_VERBOSE}", files(others), counts.join("; ")));
         }
         hints

@@ -110,7 +110,8 @@ impl Operation for Import {
         // The project may not exist yet; then it has no resources.
         let held = project.context().read(|db, project| projects::summary(db, project.clone()));
         let resources = held.map_or(0, |held| usize::try_from(held.resources).unwrap_or_default());
-        let choice = Choice { only: &self.only, kind: self.kind, all: self.all, documents: self.documents, resources };
+        let (kind, all, documents) = (self.kind, self.all, self.documents);
+        let choice = Choice { only: &self.only, kind, all, documents, resources, ..Choice::default() };
         let secrets = Secrets::keeping(&self.keep_env);
         let recognised = recognise::recognise(find::find(&self.paths, self.all, context)?, &choice, context)?;
         let account = &recognised.account;

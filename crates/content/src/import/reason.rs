@@ -16,6 +16,10 @@ pub enum Reason {
     NoPlace,
     /// A file that no agent reads, such as a program's source.
     Unread,
+    /// Instructions or settings at the root of somebody else's repository.
+    Contributors,
+    /// A file outside the plugins that the user chose.
+    NotChosen,
     /// A file that is not UTF-8 text, where text is needed.
     NotText,
     /// An empty file, where text is needed.
@@ -58,6 +62,8 @@ impl Reason {
             Reason::Unreadable => "cannot be read by this user",
             Reason::NoPlace => "in an agent's folder, but not a command, skill, rule or subagent",
             Reason::Unread => "no agent reads it",
+            Reason::Contributors => "for contributors",
+            Reason::NotChosen => "not in a chosen plugin",
             Reason::NotText => "no UTF-8 text",
             Reason::Empty => "no text",
             Reason::Hidden => "hidden",
@@ -80,6 +86,11 @@ impl Reason {
     /// Returns whether mcpkg supports this file, and only this problem prevents its import.
     pub const fn is_known(self) -> bool {
         matches!(self, Reason::Malformed | Reason::Secret | Reason::Unreadable)
+    }
+
+    /// Returns whether an option takes such files.
+    pub const fn is_optional(self) -> bool {
+        matches!(self, Reason::Unread | Reason::Contributors | Reason::NotChosen)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::account::Account;
 use super::find::root::{self, relative};
-use super::find::{Candidate, FolderLink, Inventory, links, only::Only};
+use super::find::{Candidate, FolderLink, Inventory, links, only::Only, only::Parts};
 use super::open::{Opened, Opener};
 use super::paths::{Kind, Places, destination::Destination};
 use super::plugins::{MAX_MANIFEST, manifests_at_top};
@@ -48,6 +48,13 @@ pub struct Choice<'c> {
     /// Whether files that no agent reads become documents. Otherwise only those do that an export contains, or that the
     /// user named by their path or by `only`.
     pub documents: bool,
+    /// Whether this is somebody else's repository as a whole. Then instructions and settings at its root, which are for
+    /// those who work on it, are imported only if `only` names them without wildcards.
+    pub is_foreign: bool,
+    /// The parts of the folder to import. `None` means all of it.
+    pub parts: Option<&'c Parts>,
+    /// Folders that are plugins although their paths do not show it.
+    pub plugins: &'c [String],
     /// The number of resources in the project. If it is similar to the number of files, most files have probably been
     /// imported before. Then plain files are not kept in memory, and those few that have to be stored are read again.
     pub resources: usize,
@@ -56,6 +63,15 @@ pub struct Choice<'c> {
 impl Choice<'_> {
     fn takes_documents(&self) -> bool {
         self.documents || self.kind.is_some()
+    }
+
+    /// Returns the reason why this file is left out although mcpkg knows what it is.
+    fn leaves_out(&self, relative: &str, to: &Destination, only: &Only) -> Option<Reason> {
+        if to.is_unread() && !self.takes_documents() && !only.names(relative) {
+            return Some(Reason::Unread);
+        }
+        let is_theirs = self.is_foreign && self.kind.is_none() && to.is_of_repository(relative);
+        (is_theirs && !only.names_exactly(relative)).then_some(Reason::Contributors)
     }
 }
 
@@ -72,7 +88,7 @@ pub struct Unopened {
 
 pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -> Result<Recognised> {
     let only = Only::new(choice.only)?;
-    let mut places = places(&mut found, choice.kind);
+    let mut places = places(&mut found, choice);
     let mut recognised = Recognised::default();
     resolve_folder_links(&mut found, &places, &mut recognised);
     let mut unopened = Vec::new();
@@ -84,22 +100,20 @@ pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -
             skip(Reason::NotNamed);
             continue;
         }
+        if choice.parts.is_some_and(|parts| !parts.takes(relative)) {
+            skip(Reason::NotChosen);
+            continue;
+        }
         let to = match (listed, *is_named) {
             (Some(_), _) => Ok(None),
             (None, true) => places[*root].named(relative).map(Some),
             (None, false) => places[*root].of(relative).map(Some),
         };
-        let to = match to {
-            Ok(Some(to))
-                if to.is_unread()
-                    && !(choice.takes_documents()
-                        || *is_named
-                        || found.roots[*root].is_export
-                        || only.names(relative)) =>
-            {
-                skip(Reason::Unread);
-                continue;
-            }
+        let left = match &to {
+            Ok(Some(to)) if !*is_named && !found.roots[*root].is_export => choice.leaves_out(relative, to, &only),
+            _ => None,
+        };
+        let to = match left.map_or(to, Err) {
             Ok(to) => to,
             Err(reason) => {
                 skip(reason);
@@ -113,7 +127,11 @@ pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -
         }
         let end = real.as_ref().and_then(|real| found.candidates.get(real));
         match (end, &to) {
-            (Some(end), Some(to)) if is_same(&places[end.root], &end.relative, to) && only.takes(&end.relative) => {
+            (Some(end), Some(to))
+                if is_same(&places[end.root], &end.relative, to)
+                    && only.takes(&end.relative)
+                    && choice.parts.is_none_or(|parts| parts.takes(&end.relative)) =>
+            {
                 // Only a link with a relative target can be written to another place. For any other link, an export writes a
                 // copy of the target.
                 let of = end.relative.clone();
@@ -147,7 +165,7 @@ pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -
 
 /// Returns the places for each root. If a root as a whole is a skill, the paths of its files get the skill's name as a
 /// prefix.
-fn places(found: &mut Inventory, kind: Option<Kind>) -> Vec<Places> {
+fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
     let mut all = Vec::new();
     for (at, root) in found.roots.iter().enumerate() {
         let files = found.candidates.values().filter(|file| file.root == at).map(|file| file.relative.as_str());
@@ -181,10 +199,11 @@ fn places(found: &mut Inventory, kind: Option<Kind>) -> Vec<Places> {
         let is_among = || root.base.parent().and_then(Path::file_name).is_some_and(|above| above == "skills");
         let name = Some(()).filter(|()| root.is_named && !is_among()).and_then(|()| Places::name_of_root(&read));
         let name = name.unwrap_or_else(|| folder.into_owned());
-        let mut places = Places::of_folder(paths.into_iter(), kind, (&name, root.is_named), &read);
+        let mut places = Places::of_folder(paths.into_iter(), choice.kind, (&name, root.is_named), &read);
         if !root.is_named && root::is_plugin(&root.base) {
-            places.add_plugin();
+            places.add_plugin("");
         }
+        choice.plugins.iter().for_each(|folder| places.add_plugin(folder));
         for file in found.candidates.values_mut().filter(|file| file.root == at) {
             file.relative.insert_str(0, places.prefix());
         }

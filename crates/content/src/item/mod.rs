@@ -42,19 +42,9 @@ pub struct Item {
 }
 
 impl Item {
-    /// Returns the word for the item's kind: `prompt`, `skill`, `instructions` and so on.
+    /// See [`Entry::word`].
     pub fn word(&self) -> &'static str {
-        match self.entry.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
-            None => match &self.entry.what {
-                What::AgentFile { holds, .. } => holds.word(),
-                What::Server => "mcp_server",
-                _ => "prompt",
-            },
-            Some("skill") => "skill",
-            Some("instructions") => "instructions",
-            Some("subagent") => "subagent",
-            _ => "resource",
-        }
+        self.entry.word()
     }
 
     pub fn data(&self) -> Value {
@@ -86,6 +76,21 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Returns the word for the item's kind: `prompt`, `skill`, `instructions` and so on.
+    pub fn word(&self) -> &'static str {
+        match self.what.uri().and_then(|uri| uri.split_once("://")).map(|(scheme, _)| scheme) {
+            None => match &self.what {
+                What::AgentFile { holds, .. } => holds.word(),
+                What::Server => "mcp_server",
+                _ => "prompt",
+            },
+            Some("skill") => "skill",
+            Some("instructions") => "instructions",
+            Some("subagent") => "subagent",
+            _ => "resource",
+        }
+    }
+
     /// Serializes the entry for the database.
     pub fn json(&self) -> Result<String> {
         serde_json::to_string(self)

@@ -8,15 +8,17 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::approval::Fetch;
 use super::contents;
+use super::left;
 use super::offer::{Offer, counted, described};
 use super::write;
 use crate::GROUP;
 use crate::import::paths::Kind as As;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::shell::quote;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::names;
 use mcpkg_core::op::{Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
-use mcpkg_store::sources::{self, Choice};
+use mcpkg_store::sources::{self, Choice, Takes};
 
 /// Add a source
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -35,6 +37,14 @@ pub struct Add {
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     #[serde(default)]
     only: Vec<String>,
+    /// Add only this plugin of the repository's marketplace; repeat for several
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    plugin: Vec<String>,
+    /// Also add files that no agent reads, as documents
+    #[arg(long)]
+    #[serde(default)]
+    documents: bool,
     /// Prefix for all item names: `acme` turns `review` into `acme-review`
     #[arg(long, value_name = "P")]
     #[serde(default)]
@@ -54,10 +64,42 @@ pub struct Add {
     dry_run: bool,
 }
 
-/// Adds a source to the project, as `mcpkg source add` does.
-pub fn add(source: &str, only: &[String], context: &Context) -> Result<Reply> {
+/// Adds a source to the project, as `mcpkg source add` does. Returns the hints.
+pub fn add(source: &str, only: &[String], context: &Context) -> Result<Vec<String>> {
     let (source, only) = (source.to_owned(), only.to_vec());
-    Add { source, only, reference: None, path: None, prefix: None, name: None, kind: None, dry_run: false }.run(context)
+    let add = Add {
+        source,
+        reference: None,
+        path: None,
+        only,
+        plugin: Vec::new(),
+        documents: false,
+        prefix: None,
+        name: None,
+        kind: None,
+        dry_run: false,
+    };
+    add.run(context).map(|reply| reply.hints)
+}
+
+impl Add {
+    /// Returns the command that adds this source, without the options that select files.
+    fn command(&self) -> String {
+        let mut command = format!("mcpkg source add {}", quote(&self.source));
+        let options = [("ref", &self.reference), ("path", &self.path), ("prefix", &self.prefix)];
+        for (option, value) in options.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?))) {
+            command.push_str(&format!(" --{option} {}", quote(value)));
+        }
+        command
+    }
+
+    /// Returns the options that select files.
+    fn selection(&self) -> String {
+        let only = self.only.iter().map(|pattern| format!(" --only {}", quote(pattern)));
+        let plugins = self.plugin.iter().map(|plugin| format!(" --plugin {}", quote(plugin)));
+        let name = self.name.iter().map(|name| format!(" --name {}", quote(name)));
+        only.chain(plugins).chain(name).collect()
+    }
 }
 
 impl Operation for Add {
@@ -70,12 +112,15 @@ impl Operation for Add {
         and documents. mcpkg also shows the number of programs, the skipped files, and the licence. Nothing in \
         the source is executed: git fetches the source into a bare repository in your cache, without hooks, \
         filters or submodules. git uses https, ssh or the local disk. mcpkg converts files as `mcpkg import` \
-        does, but plain documents get URIs below file:///NAME/, where NAME is the name of the source. mcpkg \
+        does, but plain documents get URIs below file:///NAME/, where NAME is the name of the source. \
+        Instructions and settings at the repository's root, such as CLAUDE.md, are for those who work on the repository, \
+        so mcpkg adds them only if --only names them. If the repository has a marketplace, mcpkg lists its plugins. mcpkg \
         records the commit of each item and the SHA-256 of the item's file, so that `mcpkg source update` can \
         merge the source's changes with yours.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source add anthropics/skills --only 'skills/pdf'",
         "mcpkg source add owner/repo@v1.2//plugins/git --prefix git",
+        "mcpkg source add anthropics/claude-code --plugin code-review",
         "mcpkg source add git@example.com:team/kit.git --ref main --yes",
         "mcpkg source add ./kit.bundle --dry-run",
     ];
@@ -92,6 +137,7 @@ impl Operation for Add {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let address = Address::parse(&self.source, self.reference.as_deref(), self.path.as_deref())?;
+        let (command, selection) = (self.command(), self.selection());
         let name = self.name.unwrap_or_else(|| address.name.clone());
         names::check("Source", &name)?;
         if let Some(prefix) = &self.prefix {
@@ -108,7 +154,8 @@ impl Operation for Add {
             false => Ok(()),
         })?;
         let kind = self.kind.and_then(|kind| kind.to_possible_value()).map(|kind| kind.get_name().to_owned());
-        let choice = Choice { only: self.only, prefix: self.prefix, kind };
+        let takes = if self.documents { Takes::Documents } else { Takes::Agents };
+        let choice = Choice { only: self.only, prefix: self.prefix, kind, plugins: self.plugin, takes };
         let (origin, contents) = contents::first(&address, &name, choice, context)?;
         let (offer, project) =
             context.read(|db, project| Ok((Offer::new(db, project, &contents, 0)?, project.name.clone())))?;
@@ -118,19 +165,23 @@ impl Operation for Add {
             data.insert("added".to_owned(), added.into());
             Value::Object(data)
         };
-        let finish = |reply: Reply, offer: &Offer| Reply {
-            hints: [contents.account.hints(), reply.hints].concat(),
-            details: offer.lines(&contents),
-            ..reply
+        let with_documents = format!("{command}{selection} --documents");
+        let again = format!("{command} --name {name}-root");
+        let finish = |reply: Reply, offer: &Offer, documents: &str| {
+            let left = left::hints(&contents.account, documents, &again);
+            let hints = [contents.account.hints_with(left), reply.hints].concat();
+            Reply { hints, details: offer.lines(&contents), ..reply }
         };
         if self.dry_run {
-            return Ok(finish(Reply::new(offer.body(&origin, &contents), data_of(&offer, false)), &offer));
+            let reply = Reply::new(offer.body(&origin, &contents), data_of(&offer, false));
+            return Ok(finish(reply, &offer, &with_documents));
         }
         if contents.items.is_empty() {
             let why = format!("{} contains nothing to add", described(&origin));
-            return Err(Error::new(Code::NotFound, why)
+            let error = Error::new(Code::NotFound, why)
                 .with_details(json!({ "left_out": contents.account.left_out_data() }))
-                .hint("`--dry-run -v` lists each skipped file with the reason"));
+                .hint("`--dry-run -v` lists each skipped file with the reason");
+            return Err(left::hints(&contents.account, &with_documents, &again).into_iter().fold(error, Error::hint));
         }
         offer.refuse_clashes(&origin, &contents)?;
         (context.ask)(
@@ -147,6 +198,6 @@ impl Operation for Add {
         let reply = Reply::sentence(sentence, data_of(&offer, true)).hint(format!(
             "get later changes with `mcpkg source update {name}`; list its items with `mcpkg source show {name}`"
         ));
-        Ok(finish(reply, &offer))
+        Ok(finish(reply, &offer, &format!("mcpkg source update {name} --documents")))
     }
 }

@@ -44,7 +44,8 @@ pub fn apply(
         digest.add(path, executable, sha256);
         Ok(())
     })?;
-    sources::set_read(db, source.id, contents.commit.as_deref(), &digest.finish(), author.now)?;
+    let (commit, plugins) = (contents.commit.as_deref(), contents.plugins());
+    sources::set_read(db, source.id, commit, &digest.finish(), plugins.as_deref(), author.now)?;
     Ok(steps)
 }
 

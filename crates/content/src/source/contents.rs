@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use super::address::Address;
 use super::git_output::lost;
 use super::listing::Listed;
+use super::marketplace::{self, Marketplace};
 use super::mirror::{Mirror, Wanted};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
@@ -23,7 +24,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::sha256;
 use mcpkg_core::op::Context;
-use mcpkg_store::sources::{self, Kind, Origin};
+use mcpkg_store::sources::{self, Kind, Origin, Takes};
 
 /// A file of a source, and the item that it becomes in the project. An MCP server that is defined in a file is a
 /// `SourceFile` of its own.
@@ -52,6 +53,8 @@ pub struct Contents {
     pub account: Account,
     /// The paths of licence files at the top of the source.
     pub licences: Vec<String>,
+    /// The plugins that the source lists.
+    pub marketplace: Option<Marketplace>,
     scratch: Option<Laid>,
 }
 
@@ -67,6 +70,11 @@ impl std::fmt::Debug for Laid {
 }
 
 impl Contents {
+    /// Returns the names of the source's plugins; `None` if it has no marketplace.
+    pub fn plugins(&self) -> Option<Vec<String>> {
+        self.marketplace.as_ref().map(|all| all.plugins.iter().map(|plugin| plugin.name.clone()).collect())
+    }
+
     /// Returns the SHA-256 of all files; see [`Digest`].
     pub fn digest(&self) -> [u8; 32] {
         let mut digest = Digest::default();
@@ -114,6 +122,7 @@ pub fn first(address: &Address, name: &str, choice: sources::Choice, context: &C
             at(&mirror, &origin, &commit, context)?
         }
     };
+    Marketplace::check(contents.marketplace.as_ref(), &origin.choice.plugins)?;
     origin.commit.clone_from(&contents.commit);
     origin.digest = contents.digest();
     Ok((origin, contents))
@@ -153,7 +162,8 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 }
 
 /// Reads only the changed files of a commit. Returns `None` if the changed files cannot be read without the others: if
-/// one of them is large or may contain MCP servers, if one did not become an item, or if the source has a manifest or a plugin. The
+/// one of them is large or may contain MCP servers, if one did not become an item, or if the source has a manifest, a plugin or a
+/// marketplace. The
 /// caller must ensure that no changed file is a copy of another file or was reached through a link.
 pub fn some(
     mirror: &Mirror<'_>,
@@ -170,7 +180,9 @@ pub fn some(
     })?;
     let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
     let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
-    if !is_small || paths.iter().any(|path| path == manifest::FILE || plugins::decides(path)) {
+    let decides =
+        |path: &String| path == manifest::FILE || plugins::decides(path) || marketplace::FILES.contains(&path.as_str());
+    if !is_small || paths.iter().any(decides) {
         return Ok(None);
     }
     let named = Path::new("/").join(&origin.name).join(&origin.path);
@@ -219,10 +231,31 @@ fn kind_of(origin: &Origin) -> Result<Option<As>> {
 
 /// Reads the files at and below `named`. Their paths are relative to `top`.
 fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
-    let sources::Choice { only, prefix, .. } = &origin.choice;
-    let kind = kind_of(origin)?;
-    let choice = Choice { only, kind, all: committed, documents: true, resources: 0 };
-    let found = recognise::recognise(find::find(&[named.to_owned()], committed, context)?, &choice, context)?;
+    let sources::Choice { only, prefix, plugins: chosen, takes, .. } = &origin.choice;
+    let marketplace = Marketplace::read(named);
+    let (mut parts, plugins) = match &marketplace {
+        Some(all) => ((!chosen.is_empty()).then(|| all.parts(chosen)), all.folders()),
+        None => (None, Vec::new()),
+    };
+    if !chosen.is_empty() && !marketplace.iter().flat_map(Marketplace::own).any(|name| chosen.iter().any(|c| c == name))
+    {
+        Marketplace::check(marketplace.as_ref(), chosen)?;
+    }
+    let found = find::find(&[named.to_owned()], committed, context)?;
+    if let Some(parts) = &mut parts {
+        parts.follow(&found, named);
+    }
+    let choice = Choice {
+        only,
+        kind: kind_of(origin)?,
+        all: committed,
+        documents: *takes != Takes::Agents,
+        is_foreign: *takes != Takes::All && origin.path.is_empty(),
+        parts: parts.as_ref(),
+        plugins: &plugins,
+        resources: 0,
+    };
+    let found = recognise::recognise(found, &choice, context)?;
     // Fail here: otherwise it would look as if the source had deleted the unreadable file.
     if let Some(left) = found.account.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
         return Err(Error::file("read", &top.join(&left.path), ErrorKind::PermissionDenied.into()));
@@ -235,6 +268,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     }
     let mut account = found.account;
     account.extend(placed.account);
+    account.notes.extend(marketplace.iter().flat_map(|all| all.notes.clone()));
     let originals: HashSet<&str> = account.same.iter().map(|same| same.of.as_str()).collect();
     let path_of = |relative: &str| match found.on_disk.get(relative).map(|path| path.strip_prefix(top)) {
         Some(Ok(path)) => {
@@ -264,7 +298,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, false);
         items.insert(path.clone(), SourceFile { path, item, sha256, executable: false, shared: true });
     }
-    Ok(Contents { items: items.into_values().collect(), account, ..Contents::default() })
+    Ok(Contents { items: items.into_values().collect(), account, marketplace, ..Contents::default() })
 }
 
 /// Returns the licence files at the top of the repository, or at the top of the source's folder in the repository.

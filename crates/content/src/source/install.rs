@@ -12,7 +12,8 @@ use super::lockfile::{Locked, Lockfile};
 use super::mirror::Mirror;
 use super::offer::{Offer, counted, short};
 use super::plan::{self, Done, Extent, Step};
-use super::update::{counts, deletions, proposed, unchanged};
+use super::report::{counts, deletions, proposed};
+use super::update::unchanged;
 use super::{apply, write};
 use crate::GROUP;
 use crate::import::merge::bulk::Bulk;
@@ -49,7 +50,8 @@ impl Operation for Install {
     const HELP: &'static str = "mcpkg compares the SHA-256 of each file with the lock file. If any file differs, \
         mcpkg writes nothing and fails with E_SOURCE_CHANGED. mcpkg does not fetch commits again that are already \
         in your cache. With --from, mcpkg reads commits from a mirror or a bundle, without network access. \
-        Sources that already match the lock file stay unchanged. If a source is at another commit, mcpkg moves it \
+        If you have never fetched a source on this machine, mcpkg asks before it fetches, even with --dry-run. Sources that \
+        already match the lock file stay unchanged. If a source is at another commit, mcpkg moves it \
         to the locked commit, and merges the changes as `mcpkg source update` does.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source install --locked mcpkg.lock",
@@ -92,6 +94,9 @@ impl Operation for Install {
             let why = format!("Installing {count} needs to be confirmed. Nothing was changed");
             return Err(Error::new(Code::ConfirmRequired, why)
                 .hint("use `--dry-run` to see what would be installed; confirm with --yes"));
+        }
+        for (_, _, origin) in coming.iter().filter(|(locked, ..)| !from.contains_key(&locked.name)) {
+            may_fetch(origin, context)?;
         }
         let mut all = Vec::new();
         for (locked, row, origin) in coming {
@@ -242,6 +247,20 @@ fn from(given: &[String], lock: &Lockfile) -> Result<Map<String, Value>> {
         from.insert(name.to_owned(), address.url.into());
     }
     Ok(from)
+}
+
+/// Fails unless a source may be fetched. A lock file may come from somebody else, so mcpkg asks before it reads a folder or
+/// calls a host that this user has never fetched from.
+fn may_fetch(origin: &Origin, context: &Context) -> Result<()> {
+    if context.confirmation == Confirmation::Given || Fetch(origin).is_approved(context)? {
+        return Ok(());
+    }
+    let what =
+        format!("The lock file lists `{}` as a source, but you have never fetched it on this machine", origin.url);
+    match context.confirmation {
+        Confirmation::Ask => (context.ask)(Body::Several(Vec::new()), &format!("{what}. Fetch it?")),
+        _ => Err(Error::new(Code::ConfirmRequired, what).hint("to fetch it without a question, add `--yes`")),
+    }
 }
 
 /// Reads a source at its locked version. `from` overrides the URL to fetch from.

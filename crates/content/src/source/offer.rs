@@ -5,16 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::contents::{Contents, SourceFile, mode};
+use super::marketplace::{Marketplace, Place};
 use super::reference::shown;
 use crate::import::merge::{Action, Update, plan};
-use crate::item::What;
+use crate::item::{Entry, What};
 use crate::stored;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Table};
 use mcpkg_store::projects::Project;
-use mcpkg_store::sources::{self, Kind, Origin};
+use mcpkg_store::sources::{self, Choice, Kind, Origin};
 use mcpkg_store::{Db, blobs};
 
 /// What a source would add, and which of its names are already used.
@@ -26,7 +27,7 @@ pub struct Offer {
 }
 
 /// The kinds of items and their nouns, in the order of the overview.
-const KINDS: [(&str, &str); 12] = [
+pub const KINDS: [(&str, &str); 12] = [
     ("skill", "skill"),
     ("prompt", "prompt"),
     ("subagent", "subagent"),
@@ -49,6 +50,9 @@ const NAMED: usize = 4;
 
 /// The maximum number of clashes that an error lists.
 const MAX_CLASHES: usize = 10;
+
+/// The maximum number of plugins that are listed.
+const MAX_PLUGINS: usize = 40;
 
 impl Offer {
     /// Compares a source with the project. `source` is the source's key in the database, or 0 if it is new.
@@ -123,10 +127,10 @@ impl Offer {
         };
         row("of these, programs and scripts", programs);
         let mut left: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for out in contents.account.left_out.iter().filter(|out| out.reason.is_known()) {
+        for out in contents.account.left_out.iter().filter(|out| out.reason.is_known() || out.reason.is_optional()) {
             left.entry(out.reason.text()).or_default().push(&out.path);
         }
-        left.into_iter().for_each(|(why, paths)| row(why, paths));
+        left.into_iter().for_each(|(why, paths)| row(&format!("left out: {why}"), paths));
         match contents.licences.as_slice() {
             [] => rows.push(vec!["licence".to_owned(), "0".to_owned(), "no licence file".to_owned()]),
             files => row("licence", files.iter().map(String::as_str).collect()),
@@ -142,7 +146,8 @@ impl Offer {
         let empty = "The source contains nothing to add".to_owned();
         let heading = format!("{} would add the following, without running anything:", described(origin));
         let table = Table { columns: &["WHAT", "COUNT", "EXAMPLES"], rows, empty };
-        Body::Several(vec![Body::Sentence(heading), Body::Table(table)])
+        let marketplace = contents.marketplace.iter().flat_map(|all| plugins(all, &origin.choice));
+        Body::Several([Body::Sentence(heading), Body::Table(table)].into_iter().chain(marketplace).collect())
     }
 
     pub fn lines(&self, contents: &Contents) -> Vec<String> {
@@ -164,6 +169,7 @@ impl Offer {
         });
         let counts = KINDS.iter().map(|(word, _)| ((*word).to_owned(), names(&contents.items, word).len().into()));
         let account = &contents.account;
+        let plugins = contents.marketplace.as_ref().map(|all| all.data(&origin.choice.plugins));
         Map::from_iter([
             ("source".to_owned(), data(origin)),
             ("counts".to_owned(), Value::Object(counts.collect())),
@@ -171,12 +177,48 @@ impl Offer {
             ("items".to_owned(), items.collect()),
             ("programs".to_owned(), json!(programs(&contents.items))),
             ("licences".to_owned(), json!(contents.licences)),
+            ("plugins".to_owned(), plugins.unwrap_or_else(|| json!([]))),
             ("clashes".to_owned(), self.clashes_data(contents).into()),
             ("same".to_owned(), account.same_data()),
             ("left_out".to_owned(), account.left_out_data()),
             ("notes".to_owned(), account.notes_data()),
         ])
     }
+}
+
+/// Shows the plugins of a marketplace.
+fn plugins(all: &Marketplace, choice: &Choice) -> Vec<Body> {
+    let (mut rows, mut others) = (Vec::new(), Vec::new());
+    for plugin in &all.plugins {
+        match &plugin.place {
+            Place::Here { paths, .. } => {
+                let taken = if all.is_taken(plugin, &choice.plugins) { "yes" } else { "no" };
+                let paths = paths.iter().map(|path| if path.is_empty() { "." } else { path });
+                let description = plugin.description.clone().unwrap_or_default();
+                rows.push(vec![plugin.name.clone(), taken.to_owned(), plural::first(paths, 2), description]);
+            }
+            Place::Elsewhere(command) => others.push(format!("  {}: {command}", plugin.name)),
+            Place::Unsupported(what) => others.push(format!("  {}: {what}", plugin.name)),
+        }
+    }
+    let more = |count: usize| format!("and {} more, which --json lists", count - MAX_PLUGINS);
+    let mut bodies = Vec::new();
+    if !rows.is_empty() {
+        let more = (rows.len() > MAX_PLUGINS).then(|| more(rows.len()));
+        rows.truncate(MAX_PLUGINS);
+        let columns = &["PLUGIN", "TAKEN", "WHERE", "DESCRIPTION"];
+        let heading = "The repository lists these plugins. To take only some, use `mcpkg source add --plugin NAME`:";
+        bodies.push(Body::Sentence(heading.to_owned()));
+        bodies.push(Body::Table(Table { columns, rows, empty: String::new() }));
+        bodies.extend(more.map(Body::Sentence));
+    }
+    if !others.is_empty() {
+        let more = (others.len() > MAX_PLUGINS).then(|| more(others.len()));
+        others.truncate(MAX_PLUGINS);
+        let heading = "The repository lists plugins in other places too:".to_owned();
+        bodies.push(Body::lines([heading].into_iter().chain(others).chain(more)));
+    }
+    bodies
 }
 
 /// Counts the items by kind, for a sentence: `3 skills and 1 prompt`.
@@ -190,7 +232,7 @@ pub fn counted(items: &[SourceFile]) -> String {
     }
 }
 
-fn plural_of(count: usize, noun: &str) -> String {
+pub fn plural_of(count: usize, noun: &str) -> String {
     if let Some((noun, more)) = noun.split_once(", ") {
         return format!("{}, {more}", plural_of(count, noun));
     }
@@ -206,19 +248,16 @@ fn files(items: &[SourceFile]) -> usize {
 /// Returns the names of all items of one kind. The files of a skill count as one item.
 fn names(items: &[SourceFile], word: &str) -> BTreeSet<String> {
     let of_kind = items.iter().filter(|taken| taken.item.word() == word);
-    of_kind
-        .map(|taken| match (&taken.item.entry.what, word) {
-            (What::Resource(attributes), "skill") => {
-                let rest = attributes.uri.split_once("://").map_or("", |(_, rest)| rest);
-                rest.split('/').next().unwrap_or_default().to_owned()
-            }
-            _ => taken.item.entry.name.clone(),
-        })
-        .collect()
+    of_kind.map(|taken| shown_name(&taken.item.entry).to_owned()).collect()
+}
+
+/// Returns the name of an item for people. For a file of a skill, returns the skill's name.
+pub fn shown_name(entry: &Entry) -> &str {
+    entry.what.in_skill().map_or(&entry.name, |(skill, _)| skill)
 }
 
 /// Returns the paths of files that can be run.
-fn programs(items: &[SourceFile]) -> Vec<&str> {
+pub fn programs(items: &[SourceFile]) -> Vec<&str> {
     let is_script = |taken: &&SourceFile| {
         let ending = taken.path.rsplit_once('.').map(|(_, ending)| ending);
         taken.executable || ending.is_some_and(|ending| SCRIPTS.contains(&ending))
@@ -260,6 +299,10 @@ pub fn data(origin: &Origin) -> Value {
     if let Some(kind) = &choice.kind {
         data["as"] = kind.as_str().into();
     }
+    if !choice.plugins.is_empty() {
+        data["plugins"] = json!(choice.plugins);
+    }
+    data["takes"] = json!(choice.takes);
     data["digest"] = hex::encode(digest).into();
     data
 }

@@ -24,7 +24,7 @@ pub fn first(
     bulk: &Bulk<'_>,
     context: &Context,
 ) -> Result<Offer> {
-    let id = sources::insert(db, project, origin, author.now)?;
+    let id = sources::insert(db, project, origin, contents.plugins().as_deref(), author.now)?;
     let offer = Offer::new(db, project, contents, id)?;
     offer.refuse_clashes(origin, contents)?;
     let items: Vec<_> = contents.items.iter().map(|taken| &taken.item).collect();

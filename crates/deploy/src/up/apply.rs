@@ -27,6 +27,8 @@ pub(super) struct Done {
     pub(super) written: usize,
     pub(super) connected: Vec<&'static Agent>,
     pub(super) warnings: Vec<String>,
+    /// The hints about the source that was added.
+    pub(super) hints: Vec<String>,
 }
 
 /// Imports the folder, deploys, and connects the agents. Without a person, files that let agents run something are left
@@ -45,11 +47,12 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person:
         return Err(changed_meanwhile());
     }
     wish.make_project(&context)?;
+    let mut hints = Vec::new();
     if let (Some(source), Some(offer)) = (&wish.source, &found.offer) {
         let (mut adding, shown) = (context.clone(), offer.question.clone());
         adding.confirmation = Confirmation::Given;
         adding.ask = Arc::new(move |_, question| if question == shown { Ok(()) } else { Err(changed_meanwhile()) });
-        source::add(source, &wish.only, &adding)?;
+        hints = source::add(source, &wish.only, &adding)?;
     }
     // No other deploy may run between this import and this deploy.
     let right = apply::begin(&context)?;
@@ -59,7 +62,7 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person:
         return Err(Error::new(Code::PlanChanged, "The plan changed since it was shown, so no file was written")
             .hint("see the new plan with `mcpkg up`"));
     }
-    let mut done = Done { warnings: prepared.warnings.clone(), ..Done::default() };
+    let mut done = Done { warnings: prepared.warnings.clone(), hints, ..Done::default() };
     let Prepared { site, mut plan, hash, fingerprint, .. } = prepared;
     plan.changes.retain(|change| match Verdict::of(change) {
         Verdict::Write => true,

@@ -370,6 +370,7 @@ pub(super) fn done(wish: &Wish, found: &Found, done: Done, is_by_person: bool, m
     let failed = done.connected.len() < found.to_connect().count();
     let mut reply = with_left_alone(Reply::sentence(sentence, data), found);
     reply.warnings.extend(done.warnings);
+    reply.hints.extend(done.hints);
     reply.failed = failed;
     if !is_by_person {
         reply = without_person(reply, found);

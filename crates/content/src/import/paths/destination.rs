@@ -130,6 +130,19 @@ impl Destination {
         self.role == Role::File && self.skill.is_none() && self.for_agent.is_none()
     }
 
+    /// Returns whether the file, at `relative` in a repository, is instructions or settings for the repository as a whole:
+    /// `CLAUDE.md`, `.github/copilot-instructions.md`, `.claude/settings.json`.
+    pub fn is_of_repository(&self, relative: &str) -> bool {
+        use agent_files::Kind::{Hook, Ignore, Permission, Settings};
+        let parts: Vec<&str> = relative.split('/').collect();
+        let is_named = match parts[..] {
+            [name] => agents::instructions(name).is_some(),
+            _ => agents::in_folder(&parts).is_some(),
+        };
+        let is_settings = |file: ForAgent| file.is_own && matches!(file.kind, Hook | Ignore | Permission | Settings);
+        (self.role == Role::Instructions && is_named) || self.for_agent.is_some_and(is_settings)
+    }
+
     /// Returns whether a file at this path may contain MCP servers that an agent reads.
     pub fn may_hold_servers(&self) -> bool {
         self.for_agent.is_some_and(|file| matches!(file.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))

@@ -72,9 +72,9 @@ impl Folders {
         self.skills.remove("");
     }
 
-    /// Treats the root as a plugin. Needed if only a part of the plugin is imported.
-    pub fn add_plugin(&mut self) {
-        self.plugins.insert(String::new());
+    /// Treats a folder as a plugin. Needed if its path and its files do not show that it is one.
+    pub fn add_plugin(&mut self, folder: &str) {
+        self.plugins.insert(folder.to_owned());
     }
 
     /// Returns the folder of the outermost skill that contains the file.

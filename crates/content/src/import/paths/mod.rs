@@ -109,9 +109,9 @@ impl Places {
         &self.prefix
     }
 
-    /// Treats the root as a plugin. Needed if only a part of the plugin is imported.
-    pub fn add_plugin(&mut self) {
-        self.folders.add_plugin();
+    /// Treats a folder as a plugin. The root is an empty path.
+    pub fn add_plugin(&mut self, folder: &str) {
+        self.folders.add_plugin(folder);
     }
 
     /// Returns what the file at `relative` (with `/` separators) becomes, or the reason why it is skipped.
