@@ -1,6 +1,7 @@
 //! The real binary: arguments in; stdout, stderr and exit status out.
 
 mod access;
+mod audit;
 mod commands;
 mod compact;
 mod completion;

@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 use mcpkg_agents::agents::places::{AgentsMd, Commands, OriginalForm, OriginalPlace, OwnInstructions, Rules};
+use mcpkg_agents::audit::rules::{RULES, Reads, Severity};
 use mcpkg_agents::forms::rule::{GlobList, Switch, Words};
 use mcpkg_agents::forms::subagent::{SubagentForm, ToolNames};
 use mcpkg_base::error::Code;
 use mcpkg_deploy::targets::Target;
-use mcpkg_workflow::finding::{Kind, Severity};
+use mcpkg_workflow::finding::Kind;
 
 pub(super) fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference").join(name);
@@ -75,13 +76,46 @@ fn docs_of_the_findings_are_current() {
                 .expect("text");
         }
         let severity = match kind.severity() {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
+            mcpkg_workflow::finding::Severity::Error => "error",
+            mcpkg_workflow::finding::Severity::Warning => "warning",
         };
         let example = kind.example().replace('|', "\\|");
         writeln!(page, "| `{}` | {severity} | {} | `{example}` |", kind.name(), kind.about()).expect("text");
     }
     check("findings.md", &page);
+}
+
+#[test]
+fn docs_of_the_audit_are_current() {
+    let mut page = String::from(
+        "# What an audit finds\n\n`mcpkg audit` reports these about texts that agents read. It is also what `mcpkg import`, `source add`, `source update`,\n\
+         `up` and `deploy` report. The rules only read: nothing is executed, and nothing is sent anywhere.\n\n\
+         - A **critical** finding is hidden from you, or dangerous in any case. A person has to agree before mcpkg stores the text.\n\
+         - A **warning** needs a look.\n\
+         - A **note** is for your information.\n\n\
+         Prose is Markdown, text, TOML and YAML. Settings are the files that configure an agent, such as `settings.json` and\n\
+         `.mcp.json`. Each rule reports a line once. Columns count characters. A finding is a reason to look,\n\
+         not a verdict: a text that warns of an attack may contain the attack.\n",
+    );
+    for severity in [Severity::Critical, Severity::Warning, Severity::Note] {
+        write!(
+            page,
+            "\n## {}\n\n| rule | finds | in | why it matters | example |\n| --- | --- | --- | --- | --- |\n",
+            severity.word()
+        )
+        .expect("text");
+        for rule in RULES.iter().filter(|rule| rule.severity == severity) {
+            let files = match rule.reads {
+                Reads::All => "all texts",
+                Reads::Prose => "prose",
+                Reads::Settings => "settings",
+            };
+            let text: String = mcpkg_base::quote::text(rule.example.1).chars().take(100).collect();
+            let text = text.replace('|', "\\|");
+            writeln!(page, "| `{}` | {} | {files} | {} | `{text}` |", rule.id, rule.what, rule.why).expect("text");
+        }
+    }
+    check("audit.md", &page);
 }
 
 #[test]

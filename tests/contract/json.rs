@@ -177,6 +177,7 @@ fn every_command_keeps_to_the_schema() {
         &["command", "providers"],
         &["command", "run", "mcpkg:prompt:list"],
         &["workflow", "runs"],
+        &["audit", "notes"],
         &["import", "notes", "--dry-run"],
         &["import", "notes"],
         &["export", "out"],

@@ -1,6 +1,7 @@
 //! Knows what coding agents read from this machine, and edits their files.
 
 pub mod agents;
+pub mod audit;
 pub mod client;
 pub mod commands;
 pub mod forms;

@@ -78,7 +78,7 @@ fn marked(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// Whether a terminal reacts to a character or shows nothing for it.
-pub(crate) fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -88,7 +88,7 @@ pub(crate) fn is_hidden(c: char) -> bool {
 }
 
 /// Whether a hidden character is part of an emoji: it changes the character before it, or joins two of them.
-pub(crate) fn joins(before: char, c: char, next: Option<char>) -> bool {
+pub fn joins(before: char, c: char, next: Option<char>) -> bool {
     let is_picture = |c: char| {
         matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{27ff}'
             | '\u{2900}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
@@ -100,7 +100,7 @@ pub(crate) fn joins(before: char, c: char, next: Option<char>) -> bool {
     }
 }
 
-pub(crate) fn untagged(c: char) -> Option<char> {
+pub fn untagged(c: char) -> Option<char> {
     TAGS.contains(&c).then(|| char::from_u32(u32::from(c) - TAG_BASE)).flatten()
 }
 

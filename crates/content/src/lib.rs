@@ -8,6 +8,7 @@
 mod agent_files;
 pub mod answer;
 mod argument;
+mod audit;
 pub mod completions;
 pub mod cursor;
 pub mod export;
@@ -45,7 +46,7 @@ pub const GROUP: &str = "content";
 
 pub const DOMAIN: Domain = Domain {
     name: "content",
-    operations: &[OPS, skills::OPS, servers::OPS, agent_files::OPS, source::OPS],
+    operations: &[OPS, skills::OPS, servers::OPS, agent_files::OPS, source::OPS, audit::OPS],
     groups: &[
         Group {
             name: GROUP,

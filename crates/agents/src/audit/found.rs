@@ -1,0 +1,121 @@
+//! Collects the findings in one text.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use super::rules::Rule;
+use mcpkg_base::quote;
+use mcpkg_base::redact::redacted;
+use mcpkg_base::sha256::{self, Sha};
+
+/// What a rule found in a text.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub rule: &'static Rule,
+    /// The path of the file, relative to what was audited.
+    pub path: String,
+    /// Line and column, counted from 1; columns count characters. `None` if the finding is about the path.
+    pub place: Option<(usize, usize)>,
+    /// The text that was found: quoted, on one line, with hidden characters shown and secrets redacted.
+    pub shown: String,
+    /// The SHA-256 of the lines that were found.
+    pub sha256: Sha,
+}
+
+impl Finding {
+    /// Returns the place as `PATH:LINE:COLUMN`.
+    pub fn at(&self) -> String {
+        let path = mcpkg_base::marks::line(&self.path);
+        self.place.map_or_else(|| path.to_string(), |(line, column)| format!("{path}:{line}:{column}"))
+    }
+}
+
+/// The most findings of one rule in one text. Further ones are not reported.
+const MOST: usize = 100;
+
+/// The most characters of a text that are shown.
+const SHOWN: usize = 64;
+
+/// The text to audit, and what was found in it.
+pub(super) struct Found<'t> {
+    pub(super) path: &'t str,
+    pub(super) text: &'t str,
+    /// The offset of the first byte of each line.
+    lines: Vec<usize>,
+    seen: HashSet<(&'static str, usize)>,
+    counts: BTreeMap<&'static str, usize>,
+    findings: Vec<(usize, Finding)>,
+}
+
+impl<'t> Found<'t> {
+    pub(super) fn new(path: &'t str, text: &'t str) -> Self {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
+        let lines = std::iter::once(0).chain(ends).collect();
+        Self { path, text, lines, seen: HashSet::new(), counts: BTreeMap::new(), findings: Vec::new() }
+    }
+
+    /// Returns the number of the line that contains an offset, counted from 0.
+    pub(super) fn line_of(&self, at: usize) -> usize {
+        self.lines.partition_point(|start| *start <= at) - 1
+    }
+
+    /// Returns the offset of the first byte after a line.
+    pub(super) fn end_of(&self, line: usize) -> usize {
+        self.lines.get(line + 1).copied().unwrap_or(self.text.len())
+    }
+
+    /// Returns the offset of the first byte of a line.
+    pub(super) fn start_of(&self, line: usize) -> usize {
+        self.lines[line]
+    }
+
+    /// Adds a finding, unless the rule found something in the same line. The range may begin and end within characters.
+    pub(super) fn add(&mut self, rule: &'static Rule, range: Range<usize>) {
+        self.add_with(rule, range, 0);
+    }
+
+    /// Adds a finding that is shown with so many bytes around it.
+    pub(super) fn add_with(&mut self, rule: &'static Rule, range: Range<usize>, around: usize) {
+        let line = self.line_of(range.start);
+        let count = self.counts.entry(rule.id).or_default();
+        if *count >= MOST || !self.seen.insert((rule.id, line)) {
+            return;
+        }
+        *count += 1;
+        let start = self.text.floor_char_boundary(range.start);
+        let lines = self.lines[line]..self.end_of(self.line_of(range.end.saturating_sub(1).max(start)));
+        let shown = self.text.floor_char_boundary(start.saturating_sub(around).max(lines.start))
+            ..self.text.ceil_char_boundary((range.end + around).min(lines.end));
+        let finding = Finding {
+            rule,
+            path: self.path.to_owned(),
+            place: Some((line + 1, self.text[self.lines[line]..start].chars().count() + 1)),
+            shown: shown_of(self.text[shown].trim_matches(['\n', '\r', ' '])),
+            sha256: sha256::of(&self.text[lines]),
+        };
+        self.findings.push((start, finding));
+    }
+
+    /// Adds a finding about the path.
+    pub(super) fn add_path(&mut self, rule: &'static Rule) {
+        if self.seen.insert((rule.id, usize::MAX)) {
+            let (path, shown) = (self.path.to_owned(), shown_of(self.path));
+            let finding = Finding { rule, path, place: None, shown, sha256: sha256::of(self.path) };
+            self.findings.push((0, finding));
+        }
+    }
+
+    /// Returns the findings in the order of the text.
+    pub(super) fn finish(mut self) -> Vec<Finding> {
+        self.findings.sort_by_key(|(at, _)| *at);
+        self.findings.into_iter().map(|(_, finding)| finding).collect()
+    }
+}
+
+fn shown_of(text: &str) -> String {
+    let mut short: String = text.chars().take(SHOWN).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    quote::text(&redacted(&short))
+}

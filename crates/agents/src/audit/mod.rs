@@ -1,0 +1,47 @@
+//! Finds what is hidden or dangerous in texts that agents read, for `mcpkg audit` and for all that takes such texts in.
+//!
+//! [`scan`] audits one text. It depends on nothing but the text and its path, and reads the text a bounded number of
+//! times. [`rules`] is the table of rules. Each of these modules implements some of them: [`characters`] (invisible
+//! characters), [`names`] (letters that imitate others), [`patterns`] (regular expressions), [`prose`] (comments, white
+//! space, encoded text), and [`settings`] (hooks, permissions). A [`Report`] collects the findings of several texts.
+
+pub mod rules;
+
+mod characters;
+mod found;
+mod front;
+mod kind;
+mod names;
+mod patterns;
+mod prose;
+mod report;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use found::Finding;
+pub use report::{OfRule, Report};
+
+use found::Found;
+use kind::{is_prose, is_settings};
+
+/// Audits a text. `path` decides which rules apply.
+pub fn scan(path: &str, text: &str) -> Vec<Finding> {
+    let mut found = Found::new(path, text);
+    names::scan(&mut found);
+    characters::scan(&mut found);
+    patterns::scan(&mut found);
+    if is_prose(path) {
+        prose::scan(&mut found);
+        settings::front(&mut found);
+    }
+    if is_settings(path) {
+        settings::hooks(&mut found);
+    }
+    found.finish()
+}
+
+/// Audits bytes. Returns `None` if they are not UTF-8 text.
+pub fn scan_bytes(path: &str, bytes: &[u8]) -> Option<Vec<Finding>> {
+    std::str::from_utf8(bytes).ok().map(|text| scan(path, text))
+}

@@ -1,0 +1,66 @@
+//! The findings of several texts, and their summary by rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::found::Finding;
+use super::rules::{Rule, Severity};
+use mcpkg_base::plural;
+
+/// The findings of several texts.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub findings: Vec<Finding>,
+    /// The number of texts.
+    pub texts: usize,
+    /// The number of findings that the user marked as harmless.
+    pub ignored: usize,
+}
+
+/// The findings of one rule.
+pub struct OfRule<'r> {
+    pub rule: &'static Rule,
+    pub findings: Vec<&'r Finding>,
+}
+
+impl OfRule<'_> {
+    /// Returns the number of findings and files, as in `3 in 2 files`.
+    pub fn counted(&self) -> String {
+        let files = self.findings.iter().map(|finding| finding.path.as_str()).collect::<BTreeSet<_>>().len();
+        format!("{} in {}", self.findings.len(), plural::count(files, "file"))
+    }
+}
+
+impl Report {
+    pub fn add(&mut self, findings: Vec<Finding>) {
+        self.texts += 1;
+        self.findings.extend(findings);
+    }
+
+    /// Returns the findings by rule, the most serious first.
+    pub fn by_rule(&self) -> Vec<OfRule<'_>> {
+        let mut rules: BTreeMap<_, OfRule<'_>> = BTreeMap::new();
+        for finding in &self.findings {
+            let rule = finding.rule;
+            let of_rule = || OfRule { rule, findings: Vec::new() };
+            rules.entry((std::cmp::Reverse(rule.severity), rule.id)).or_insert_with(of_rule).findings.push(finding);
+        }
+        rules.into_values().collect()
+    }
+
+    /// Returns the number of findings that are at least so serious.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.rule.severity >= severity).count()
+    }
+
+    /// Returns a line for each rule with findings that are at least so serious: the count, and an example.
+    pub fn lines(&self, severity: Severity) -> Vec<String> {
+        let rules = self.by_rule().into_iter().filter(|of_rule| of_rule.rule.severity >= severity);
+        let line = |of_rule: OfRule<'_>| {
+            let Rule { id, severity, what, .. } = of_rule.rule;
+            let first =
+                of_rule.findings.first().map_or_else(String::new, |first| format!(": {} {}", first.at(), first.shown));
+            format!("{} {id}: {what}, {}{first}", severity.word(), of_rule.counted())
+        };
+        rules.map(line).collect()
+    }
+}

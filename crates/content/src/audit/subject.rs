@@ -1,0 +1,136 @@
+//! What `mcpkg audit` reads: files on disk, the items of a source, or the items of a project.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::import::find;
+use crate::import::recognise::{self, Choice};
+use crate::item::{What, server};
+use crate::stored::{self, Stored};
+use mcpkg_agents::audit::{Report, scan_bytes};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_core::op::Context;
+use mcpkg_store::projects::{self, Project};
+use mcpkg_store::{Db, sources};
+
+/// What is audited.
+pub(super) enum Subject {
+    Path(PathBuf),
+    Source(String),
+    Project(String),
+}
+
+/// The findings, and the files that were not audited.
+#[derive(Default)]
+pub(super) struct Audited {
+    pub(super) report: Report,
+    /// Files that are not UTF-8 text, or too large.
+    pub(super) skipped: Vec<String>,
+    /// The number of files that no agent reads.
+    pub(super) unread: u64,
+}
+
+impl Subject {
+    /// Finds what a word means: a path that exists, else a source of the project, else a project.
+    pub(super) fn find(what: Option<&str>, context: &Context) -> Result<Self> {
+        let Some(what) = what else { return Ok(Subject::Path(PathBuf::from("."))) };
+        let path = Path::new(what);
+        if path.exists() {
+            return Ok(Subject::Path(path.to_path_buf()));
+        }
+        let is_source = context.read(|db, project| Ok(sources::get(db, project, what).is_ok())).unwrap_or_default();
+        if is_source {
+            return Ok(Subject::Source(what.to_owned()));
+        }
+        match context.store.read(|db| projects::get(db, what)) {
+            Ok(project) => Ok(Subject::Project(project.name)),
+            Err(error) if error.code() == Code::NotFound => {
+                let why = format!("'{what}' is not a file, a source of the project, or a project");
+                Err(Error::new(Code::NotFound, why)
+                    .hint("`mcpkg source list` lists the sources, and `mcpkg project list` the projects"))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Subject::Path(_) => "path",
+            Subject::Source(_) => "source",
+            Subject::Project(_) => "project",
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        match self {
+            Subject::Path(path) => path.display().to_string(),
+            Subject::Source(name) | Subject::Project(name) => name.clone(),
+        }
+    }
+
+    pub(super) fn audit(&self, documents: bool, context: &Context) -> Result<Audited> {
+        match self {
+            Subject::Path(path) => of_path(path, documents, context),
+            Subject::Source(name) => context.read(|db, project| {
+                let row = sources::get(db, project, name)?;
+                let keys = sources::items(db, row.id)?.into_iter().map(|item| item.item).collect::<HashSet<_>>();
+                of_items(stored::all(db, project)?.into_iter().filter(|item| keys.contains(&item.key())), db, context)
+            }),
+            Subject::Project(name) => context.store.read(|db| {
+                let project: Project = projects::get(db, name)?;
+                of_items(stored::all(db, &project)?.into_iter(), db, context)
+            }),
+        }
+    }
+}
+
+/// Audits the files that an import would take.
+fn of_path(path: &Path, documents: bool, context: &Context) -> Result<Audited> {
+    let choice = Choice { documents, ..Choice::default() };
+    let recognised = recognise::recognise(find::find(&[path.to_path_buf()], false, context)?, &choice, context)?;
+    let mut audited = Audited::default();
+    let total = recognised.files.len() as u64;
+    for (done, (file, _)) in (1..).zip(&recognised.files) {
+        context.unless_cancelled()?;
+        (context.progress)("Auditing", done, total);
+        match file.content.is_text() && file.content.size() <= file::TEXT {
+            true => audited.add(&file.relative, &file.content.bytes()?),
+            false => audited.skipped.push(file.relative.clone()),
+        }
+    }
+    let unread = recognised.account.left_out.iter();
+    audited.unread =
+        unread.filter(|left| left.reason == crate::import::reason::Reason::Unread).map(|left| left.files).sum();
+    Ok(audited)
+}
+
+fn of_items(items: impl Iterator<Item = Stored>, db: &Db<'_>, context: &Context) -> Result<Audited> {
+    let mut audited = Audited::default();
+    for item in items {
+        context.unless_cancelled()?;
+        audited.add(&path_of(&item), &item.content(db)?);
+    }
+    Ok(audited)
+}
+
+/// Returns the path under which an item is audited and shown: the path of its file, its URI, or its name.
+fn path_of(item: &Stored) -> String {
+    let entry = &item.entry;
+    match (&entry.what, &entry.origin.path) {
+        (What::Resource(attributes), _) => attributes.uri.clone(),
+        (What::Server, _) => server::path(&entry.name),
+        (What::AgentFile { .. }, _) => entry.name.clone(),
+        (What::Prompt(_), Some(path)) => path.clone(),
+        (What::Prompt(_), None) => format!("{}.md", entry.name),
+    }
+}
+
+impl Audited {
+    fn add(&mut self, path: &str, bytes: &[u8]) {
+        match scan_bytes(path, bytes) {
+            Some(findings) => self.report.add(findings),
+            None => self.skipped.push(path.to_owned()),
+        }
+    }
+}
