@@ -25,7 +25,7 @@ pub struct Config {
     pub connection: Connection,
     /// Whether each call of a destructive tool needs a person's consent.
     pub asks_before_destructive: bool,
-    /// Additional folders that config repos may read files from.
+    /// Additional folders outside a config repo that it may read files from.
     pub allow_outside: Vec<std::path::PathBuf>,
     /// The toolset that restricts which tools are listed and can be called. It replaces the project's active toolset.
     pub toolset: Option<String>,
@@ -43,7 +43,7 @@ pub struct Config {
     pub max_answer: u64,
     /// The maximum number of bytes in one request.
     pub max_line: u64,
-    /// Whether the front answers hot reads. If not, rmcp answers everything, for comparison.
+    /// Whether mcpkg's fast path (`front`) answers frequent reads before they reach rmcp. Tests turn it off to compare the two.
     pub front: bool,
 }
 
@@ -75,7 +75,7 @@ impl Config {
             && self.key() == other.key()
     }
 
-    /// Returns the audience of a request, which decides which data tools it sees.
+    /// Returns the audience of a request. It decides which of the tools in the database the request sees.
     pub(in crate::mcp) fn audience(&self) -> Audience<'_> {
         let (session, toolset) = (self.session.as_ref(), self.toolset.as_deref());
         Audience { identity: self.identity, selection: &self.selection, key: self.key(), session, toolset }

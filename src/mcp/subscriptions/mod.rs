@@ -61,7 +61,8 @@ impl Hub {
             }
         };
         let mut watch = loop {
-            // Connect only after the first answer: opening a connection takes as long as the rest of the start.
+            // Connect a moment later, so that the first answer does not wait: opening a connection takes as long as the rest of
+            // the start.
             std::thread::sleep(LOOK);
             if self.closed.is_cancelled() {
                 return;
@@ -99,7 +100,7 @@ impl Hub {
             return Ok(());
         }
         if concerns_live(&change) && !self.live.ring() {
-            // Nobody is subscribed to a single resource, but clients are still notified of changes to the list.
+            // Nobody is subscribed to an individual live resource, but clients are still notified of changes to the list.
             feeds.iter().filter(|feed| feed.listed().is_some()).for_each(|feed| self.live.look(feed, true));
         }
         self.store.read(|db| feeds.iter().try_for_each(|feed| feed.take(db, &change)))

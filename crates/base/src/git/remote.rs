@@ -71,7 +71,7 @@ pub struct Pushed {
     pub is_there: bool,
 }
 
-/// Pushes all refs to `origin` or none, and returns the result for each. Runs the repository's hooks.
+/// Pushes all `updates` to `origin` or none of them, and returns the result for each ref. Runs the repository's hooks.
 ///
 /// # Errors
 /// The same as [`Git::run`], if `origin` could not be reached. A refused ref is not an error.
@@ -92,8 +92,8 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     git.rows(&args, |printed| parse(&text(printed)))
 }
 
-/// Returns the push settings from the configuration as arguments. From the arguments, mcpkg knows which programs the push will
-/// run.
+/// Returns the configured settings for signing and submodules as arguments, because mcpkg checks only the arguments to learn which
+/// programs a push runs.
 fn push_settings(git: &Git<'_>) -> Result<Vec<String>> {
     let get = |key: &str| -> Result<Option<String>> {
         let said = git.ask(&["config", "--type=bool-or-str", "--get", key])?;
@@ -138,7 +138,7 @@ fn parse(printed: &str) -> Vec<Pushed> {
 fn without_questions<'a>(git: Git<'a>) -> Result<Git<'a>> {
     let command = match std::env::var("GIT_SSH_COMMAND") {
         Ok(command) => Some(command),
-        // `GIT_SSH` names a program without options, and only OpenSSH has the required option.
+        // `GIT_SSH` can only hold the path of a program, so the option cannot be added.
         Err(_) if std::env::var_os("GIT_SSH").is_some() => None,
         Err(_) => {
             let set = git.ask(&["config", "--get", "core.sshCommand"])?;

@@ -37,7 +37,7 @@ pub enum Checkout<'a> {
         branch: &'a str,
         /// The starting point, as a commit id or full ref name.
         start: &'a str,
-        /// Whether `start`, a remote branch, becomes the upstream of the new branch.
+        /// Whether `start` becomes the upstream of the new branch. Then `start` must be a remote branch.
         follows: bool,
     },
     /// A commit, with a detached HEAD.

@@ -9,7 +9,8 @@ const PROSE: usize = 12;
 /// The minimum width of a column with facts: enough for a date and the `…` that stands for its time.
 const FACT: usize = 11;
 
-/// How important a column's width is. If a table does not fit, columns of the first ranks shrink first.
+/// How important a column is. If a table does not fit even at minimum widths, columns of the lowest rank are left out. The others
+/// shrink, `Prose` first and `Name` last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// All cells of the column are empty.
@@ -67,7 +68,7 @@ impl Column {
         Self { index, width: heading_width.max(cells), kept, rank }
     }
 
-    /// Whether the column's cells are shown as a whole or not at all.
+    /// Whether the column is never narrowed.
     pub(super) fn is_whole(&self) -> bool {
         self.rank == Rank::Whole
     }

@@ -49,7 +49,7 @@ pub struct Everything {
     pub hits: Vec<(String, Hit)>,
     /// How many tools match in the registries that responded. A tool in two registries counts twice.
     pub total: u64,
-    /// The registries in the order in which they are asked.
+    /// The registries that took part, in the configured order.
     pub asked: Vec<Participant>,
 }
 

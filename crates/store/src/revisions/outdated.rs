@@ -26,7 +26,7 @@ macro_rules! outdated {
     };
 }
 
-/// Returns how many revisions of prompts and resources are outdated.
+/// Returns how many revisions are outdated.
 pub(crate) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     let sql = sql!("SELECT count(*) FROM revision WHERE ", outdated!());
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))

@@ -1,4 +1,5 @@
-//! Corrects known mistakes in workflows of other programs, and notes each correction. Only certain corrections are made.
+//! Corrects known mistakes in workflows that were written for other programs, and notes each correction. Only unambiguous
+//! corrections are made.
 
 use serde_json::{Map, Value};
 

@@ -227,7 +227,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans the deletion of the branch, and where the work tree that has it checked out goes.
+    /// Plans the deletion of the branch. The work tree that has it checked out is removed, or switches to another branch first.
     fn leave(&mut self, tip: &Ref, develop: &Ref) -> Result<()> {
         let Options { workspace, branch, name, run, .. } = *self.options;
         let seen = self.seen;

@@ -19,7 +19,7 @@ pub struct Manifest {
     pub description: String,
     /// The documentation, from the body of the Markdown file.
     pub doc: Option<String>,
-    /// The actions in manifest order; empty for a document.
+    /// The actions in manifest order; empty for a package that only has instructions.
     pub actions: Vec<Action>,
     pub from: Base,
     /// The variables that the tool reads.
@@ -76,7 +76,7 @@ pub struct Variable {
     pub default: Option<String>,
 }
 
-/// The resources that a tool needs. Memory and disk lower the limits of its runs.
+/// The resources that a tool needs. Memory and disk become limits of its runs where they are lower than the usual limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Bytes of memory.

@@ -83,7 +83,7 @@ impl Operation for Set {
         };
         let author = context.author();
         let variable = Variable { name: self.name, pattern: self.pattern, setting, set_at: author.now };
-        // The record comes first, because a row without a record gives no tool a secret.
+        // Record the approval before the row is written: without the approval, no tool gets the variable.
         grants::approve_secret(&context.approved, &variable)?;
         let replaced = context.store.write(|db| {
             let before = find(db, &variable.name, &variable.pattern)?;

@@ -46,7 +46,7 @@ fn validated(found: &SpecPlace, report: &Report) -> serde_json::Value {
     })
 }
 
-/// Returns the error for a spec with findings. `why` continues the sentence: `is not valid`.
+/// Returns the error for a spec with findings. `why` follows the name of the spec in the message, for example `is not valid`.
 fn invalid(found: &SpecPlace, report: &Report, why: &str, because: &[Finding]) -> Error {
     let shown: String = because.iter().take(SHOWN).map(|finding| format!("\n  {}", finding.shown())).collect();
     let more = because.len().saturating_sub(SHOWN);
