@@ -92,8 +92,8 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     git.rows(&args, |printed| parse(&text(printed)))
 }
 
-/// Returns the configured settings for signing and submodules as arguments, because mcpkg checks only the arguments to learn which
-/// programs a push runs.
+/// Returns the configured settings for signing and submodules as arguments, because mcpkg checks only the arguments to learn
+/// which programs a push runs.
 fn push_settings(git: &Git<'_>) -> Result<Vec<String>> {
     let get = |key: &str| -> Result<Option<String>> {
         let said = git.ask(&["config", "--type=bool-or-str", "--get", key])?;

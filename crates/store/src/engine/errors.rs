@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mcpkg_base::error::{Code, Error};
 
-/// How long a writer waits for another process before it fails with `E_DB_BUSY`. The URL of a PostgreSQL server can set another timeout.
+/// How long a writer waits for another process before it fails with `E_DB_BUSY`. The URL of a PostgreSQL server can set
+/// another timeout.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long to pause between two transactions of a long series. Waiting writers retry at shorter intervals, so each

@@ -1,7 +1,7 @@
 //! `mcpkg ask`: runs the user's own agent on one request, with mcpkg's server attached for this run only.
 //!
-//! A person approves the agent's command line once. mcpkg then starts the agent in its non-interactive mode, in an empty temporary
-//! folder. The attached server writes a line about each call to a file, and `ask` follows this file: that works for every
+//! A person approves the agent's command line once. mcpkg then starts the agent in its non-interactive mode, in an empty
+//! temporary folder. The attached server writes a line about each call to a file, and `ask` follows this file: that works for every
 //! agent.
 
 mod calls;

@@ -1,4 +1,5 @@
-//! Records which workflow texts a person has approved on this machine, either by approving a draft or by saving the text at a terminal.
+//! Records which workflow texts a person has approved on this machine, either by approving a draft or by saving the text at a
+//! terminal.
 //! Texts that arrived with someone else's database, or that a program saved, are not approved.
 
 use serde_json::{Value, json};

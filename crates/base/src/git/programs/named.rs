@@ -24,8 +24,8 @@ pub struct Named {
 }
 
 impl Named {
-    /// Collects the settings that name programs, from every repository found from a folder and from their submodules, and the hooks that
-    /// a merge or push would run.
+    /// Collects the settings that name programs, from every repository found from a folder and from their submodules, and
+    /// the hooks that a merge or push would run.
     ///
     /// # Errors
     /// `E_GIT_FAILED` if it is malformed, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`, `E_CANCELLED`.
