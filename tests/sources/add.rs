@@ -121,12 +121,14 @@ fn a_folder_and_a_bundle_are_sources_too() {
     scratch.ok(&["source", "add", &bundle, "--prefix", "b", "--yes"]);
     assert_eq!(scratch.json(&["source", "show", "kit"])["kind"], "git");
     scratch.ok(&["resource", "show", "skill://b-pdf/SKILL.md"]);
-    // A folder is taken as import takes it: .gitignore leaves the skills out.
+    // A folder is taken as import takes it: .gitignore leaves out the skill that git does not track.
+    upstream.write("skills/own/SKILL.md", "---\nname: own\ndescription: Own\n---\n");
     let tree = upstream.tree().display().to_string();
     scratch.ok(&[&["source", "add", &tree, "--yes"], &ALL[..]].concat());
     let shown = scratch.json(&["source", "show", "tree"]);
     assert_eq!((&shown["kind"], shown.get("commit")), (&"folder".into(), None));
-    assert_eq!(scratch.run(&["resource", "show", "skill://pdf/SKILL.md"]).status, 1);
+    scratch.ok(&["resource", "show", "skill://pdf/SKILL.md"]);
+    assert_eq!(scratch.run(&["resource", "show", "skill://own/SKILL.md"]).status, 1);
     assert_eq!(scratch.json(&["source", "outdated", "tree"])["sources"][0]["state"], "current");
     upstream.write("AGENTS.md", "Be briefer.\n");
     assert_eq!(scratch.json(&["source", "outdated", "tree"])["sources"][0]["state"], "newer");

@@ -4,9 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::answer;
-use crate::import::paths::folders::LOWER_MAIN;
 use crate::item::{Entry, File, What, manifest, name::digest};
-use crate::skills::MAIN;
+use crate::skills::{LOWER_MAIN, MAIN};
 use crate::uri::decode;
 use mcpkg_agents::commands;
 use mcpkg_agents::commands::dialect::Dialect;

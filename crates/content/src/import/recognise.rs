@@ -11,7 +11,7 @@ use super::find::root::{self, relative};
 use super::find::{Candidate, FolderLink, Inventory, links, only::Only, only::Parts};
 use super::open::{Opened, Opener};
 use super::paths::{Kind, Places, destination::Destination};
-use super::plugins::{MAX_MANIFEST, manifests_at_top};
+use super::plugins::place::{MAX_MANIFEST, manifests_at_top};
 use super::reason::{LeftOut, Reason};
 use crate::item::{Entry, File, server::Server};
 use crate::same::Duplicate;
@@ -291,7 +291,7 @@ pub fn open(unopened: Vec<Unopened>, are_known: bool, context: &Context) -> Resu
 }
 
 /// A folder of which only the paths are known. It allows reading some of the files without the others, if no file among them
-/// decides what others become ([`plugins::decides`](super::plugins::decides)).
+/// decides what others become ([`plugins::decides`](super::plugins::place::decides)).
 pub struct Listing {
     places: Places,
     /// The part that is put in front of a path in the folder, to get the path relative to the import root.

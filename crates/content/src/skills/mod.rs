@@ -26,7 +26,7 @@ use mcpkg_store::{Db, blobs, skills as rows};
 
 use mcpkg_base::sha256;
 pub(super) use resource::RESOURCES;
-pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
+pub use uri::{LOWER_MAIN, MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
 /// The group of the operations on skills. It is separate from `content`, so that both lists of tools stay small.
 pub const GROUP: &str = "skills";

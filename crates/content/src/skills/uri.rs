@@ -8,6 +8,9 @@ pub const SCHEME: &str = "skill://";
 /// The file that makes a folder a skill.
 pub const MAIN: &str = "SKILL.md";
 
+/// The name of a [`MAIN`] in lower case, which agents find only on file systems that ignore case.
+pub const LOWER_MAIN: &str = "skill.md";
+
 /// The maximum size of a `SKILL.md` in bytes. It is limited because every list of skills reads the whole file.
 pub const MAX_MAIN: i64 = 1 << 20;
 

@@ -180,8 +180,9 @@ pub fn some(
     })?;
     let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
     let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
-    let decides =
-        |path: &String| path == manifest::FILE || plugins::decides(path) || marketplace::FILES.contains(&path.as_str());
+    let decides = |path: &String| {
+        path == manifest::FILE || plugins::place::decides(path) || marketplace::FILES.contains(&path.as_str())
+    };
     if !is_small || paths.iter().any(decides) {
         return Ok(None);
     }

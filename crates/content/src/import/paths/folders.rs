@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::agents;
 use super::destination::keys_in;
-use crate::import::plugins::{Plugins, ReadFile};
-use crate::skills::MAIN;
+use crate::import::plugins::Plugins;
+use crate::import::plugins::place::ReadFile;
+use crate::skills::{LOWER_MAIN, MAIN};
 
 /// The subfolders that the specification of skills defines. If a skill's folder has other content as well, only these
 /// subfolders and SKILL.md belong to the skill.
 const OWN: [&str; 3] = ["assets", "references", "scripts"];
-
-/// The name of a SKILL.md in lower case, which agents find only on file systems that ignore case.
-pub const LOWER_MAIN: &str = "skill.md";
 
 /// How much of a folder belongs to the skill in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

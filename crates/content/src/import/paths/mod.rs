@@ -5,7 +5,8 @@ pub mod destination;
 pub mod entered;
 pub mod folders;
 
-use super::plugins::{MAX_MANIFEST, Plugins, ReadFile};
+use super::plugins::Plugins;
+use super::plugins::place::{MAX_MANIFEST, ReadFile};
 use super::reason::{Note, Reason};
 use crate::item::File;
 use crate::skills::MAIN;

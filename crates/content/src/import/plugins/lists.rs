@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use serde_json::Value;
 
-use super::{ReadFile, join};
+use super::place::{ReadFile, join};
 use crate::import::paths::agents::{Form, Role};
 use crate::import::paths::destination::{Destination, keys_in};
 use crate::import::reason::Note;

@@ -4,26 +4,23 @@
 //! manifest counts for that vendor's agent ([`lists`]), and an Agent Plugin's manifest for all agents that support the format
 //! ([`open`]). No manifest can name a file outside of its plugin, because it only selects among the files that were found.
 
+mod client;
 mod lists;
 mod open;
+pub mod place;
 pub mod servers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::paths::agents::{self, Role};
 use super::paths::destination::{Destination, PluginFile};
 use super::reason::{Note, Reason};
 use crate::skills::MAIN;
+use client::{is_namespace, of_client};
 use lists::Lists;
-use mcpkg_agents::agents::{ALL, Agent, open_plugins};
+use mcpkg_agents::agents::{Agent, open_plugins};
 use mcpkg_store::agent_files::Kind;
 use open::Manifest;
-
-/// Returns the content of the file at a path, if it is a small file among those that were found.
-pub type ReadFile<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
-
-/// The largest manifest that is read, in bytes.
-pub const MAX_MANIFEST: u64 = 4 << 20;
+use place::{Found, ReadFile, copilot, join, manifest};
 
 /// The plugins in a folder, and what their manifests say.
 #[derive(Debug, Default)]
@@ -41,15 +38,6 @@ pub struct Plugins {
     /// The folders of skills that violate the specification which their plugin follows.
     bad_skills: BTreeSet<String>,
     pub notes: Vec<Note>,
-}
-
-/// A manifest that was found.
-struct Found<'p> {
-    path: &'p str,
-    /// The plugin's folder.
-    folder: &'p str,
-    /// The agent; `None` for `plugin.json` at the top of a plugin, which may belong to several.
-    agent: Option<&'static Agent>,
 }
 
 impl Plugins {
@@ -222,46 +210,6 @@ impl Plugins {
     }
 }
 
-/// Recognizes a manifest by its path.
-fn manifest(path: &str) -> Option<Found<'_>> {
-    let above = path.strip_suffix(open_plugins::MANIFEST)?;
-    if above.is_empty() {
-        return Some(Found { path, folder: "", agent: None });
-    }
-    let above = above.strip_suffix('/')?;
-    let of_agent = |folder: &str| {
-        let last = folder.rsplit('/').next().unwrap_or_default();
-        ALL.iter().copied().find(|agent| agent.imports.plugins.contains(&last))
-    };
-    let parent = |folder: &'_ str| folder.rsplit_once('/').map_or(0, |(parent, _)| parent.len());
-    let in_github = || above == ".github/plugin" || above.ends_with("/.github/plugin");
-    if let Some(agent) = of_agent(above) {
-        return Some(Found { path, folder: &above[..parent(above)], agent: Some(agent) });
-    }
-    if in_github() {
-        let github = &above[..parent(above)];
-        return Some(Found { path, folder: &github[..parent(github)], agent: copilot() });
-    }
-    Some(Found { path, folder: above, agent: None })
-}
-
-/// Whether the content of the file at a path decides what other files are.
-pub fn decides(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    name == open_plugins::MANIFEST || path == MAIN || name == super::paths::folders::LOWER_MAIN
-}
-
-/// Returns the paths of manifests at the top of a plugin.
-pub fn manifests_at_top() -> impl Iterator<Item = String> {
-    let own = ALL.iter().flat_map(|agent| agent.imports.plugins).map(|folder| format!("{folder}/plugin.json"));
-    own.chain([open_plugins::MANIFEST.to_owned()])
-}
-
-/// The agent that reads a `plugin.json` without a schema.
-fn copilot() -> Option<&'static Agent> {
-    ALL.iter().copied().find(|agent| agent.imports.namespace.is_some())
-}
-
 /// Whether a `plugin.json` that names no schema is a plugin's manifest: it lists parts, or parts lie next to it. Many programs
 /// have files of this name.
 fn has_parts(folder: &str, value: &serde_json::Map<String, serde_json::Value>, paths: &BTreeSet<&str>) -> bool {
@@ -272,44 +220,4 @@ fn has_parts(folder: &str, value: &serde_json::Map<String, serde_json::Value>, p
     };
     value.get("name").is_some_and(serde_json::Value::is_string)
         && lists.iter().any(|list| value.contains_key(list.key) || list.replaces.is_some_and(lies_next))
-}
-
-/// Whether a folder at the top of an Agent Plugin belongs to one client: `com.vendor.client`.
-fn is_namespace(folder: &str) -> bool {
-    let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-    };
-    folder.matches('.').count() >= 2 && folder.split('.').all(is_word)
-}
-
-/// Returns what a file in a client's folder is. A client that mcpkg does not know has only plain files.
-fn of_client(path: &str, namespace: &str, below: &str) -> Destination {
-    let client = agents::with_namespace(namespace);
-    let (Some(agent), Some((_, folders))) = (client, agents::in_plugins()) else { return Destination::as_file(path) };
-    let agent_file = |role, folder: &str, endings: &[&str]| {
-        let label = below.strip_prefix(folder)?.strip_prefix('/')?;
-        let ending = endings.iter().find(|ending| label.ends_with(**ending))?;
-        Some(Destination {
-            agent: Some(agent),
-            ..Destination::plain(role, label[..label.len() - ending.len()].to_owned())
-        })
-    };
-    if let Some(to) = agent_file(Role::Subagent, folders.subagents, &[".agent.md", ".md"]) {
-        return to;
-    }
-    if let Some(to) = agent_file(Role::Prompt, folders.commands, &[".md"]) {
-        return Destination { file: Some(format!("{}.md", to.label)), ..to };
-    }
-    match below.strip_prefix(folders.hooks) {
-        Some("/hooks.json") => Destination::kept(Kind::Hook, agent, path, PluginFile::Vendor),
-        _ => Destination::as_file(path),
-    }
-}
-
-fn join(folder: &str, below: &str) -> String {
-    match (folder.is_empty(), below.is_empty()) {
-        (true, _) => below.to_owned(),
-        (_, true) => folder.to_owned(),
-        _ => format!("{folder}/{below}"),
-    }
 }

@@ -369,14 +369,10 @@ fn a_file_that_no_agent_reads_comes_in_when_it_is_named() {
 #[test]
 fn a_file_that_git_tracks_comes_in_although_an_ignore_file_names_it() {
     let world = World::new();
+    let cancelled = tokio_util::sync::CancellationToken::new();
     let git = |arguments: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.current_dir(world.path("")).args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(arguments);
-        command
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output()
-            .is_ok_and(|ran| ran.status.success())
+        let limits = mcpkg_base::process::Limits::new(mcpkg_base::git::LOCAL, &cancelled);
+        mcpkg_base::git::run(&world.path(""), arguments, &limits).is_ok()
     };
     world.file(".gitignore", ".claude/\n*.prompt.md\n").file(".claude/commands/kept.md", "Kept\n");
     world.file("sub/kept.prompt.md", "Kept\n");

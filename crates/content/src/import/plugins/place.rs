@@ -1,0 +1,67 @@
+//! Recognizes manifests of plugins by their paths.
+
+use crate::skills::{LOWER_MAIN, MAIN};
+use mcpkg_agents::agents::{ALL, Agent, open_plugins};
+
+/// Returns the content of the file at a path, if it is a small file among those that were found.
+pub type ReadFile<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
+
+/// The largest manifest that is read, in bytes.
+pub const MAX_MANIFEST: u64 = 4 << 20;
+
+/// A manifest that was found.
+pub(super) struct Found<'p> {
+    pub path: &'p str,
+    /// The plugin's folder.
+    pub folder: &'p str,
+    /// The agent; `None` for `plugin.json` at the top of a plugin, which may belong to several.
+    pub agent: Option<&'static Agent>,
+}
+
+/// Recognizes a manifest by its path.
+pub(super) fn manifest(path: &str) -> Option<Found<'_>> {
+    let above = path.strip_suffix(open_plugins::MANIFEST)?;
+    if above.is_empty() {
+        return Some(Found { path, folder: "", agent: None });
+    }
+    let above = above.strip_suffix('/')?;
+    let of_agent = |folder: &str| {
+        let last = folder.rsplit('/').next().unwrap_or_default();
+        ALL.iter().copied().find(|agent| agent.imports.plugins.contains(&last))
+    };
+    let parent = |folder: &'_ str| folder.rsplit_once('/').map_or(0, |(parent, _)| parent.len());
+    let in_github = || above == ".github/plugin" || above.ends_with("/.github/plugin");
+    if let Some(agent) = of_agent(above) {
+        return Some(Found { path, folder: &above[..parent(above)], agent: Some(agent) });
+    }
+    if in_github() {
+        let github = &above[..parent(above)];
+        return Some(Found { path, folder: &github[..parent(github)], agent: copilot() });
+    }
+    Some(Found { path, folder: above, agent: None })
+}
+
+/// Whether the content of the file at a path decides what other files are.
+pub fn decides(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name == open_plugins::MANIFEST || path == MAIN || name == LOWER_MAIN
+}
+
+/// Returns the paths of manifests at the top of a plugin.
+pub fn manifests_at_top() -> impl Iterator<Item = String> {
+    let own = ALL.iter().flat_map(|agent| agent.imports.plugins).map(|folder| format!("{folder}/plugin.json"));
+    own.chain([open_plugins::MANIFEST.to_owned()])
+}
+
+/// The agent that reads a `plugin.json` without a schema.
+pub(super) fn copilot() -> Option<&'static Agent> {
+    ALL.iter().copied().find(|agent| agent.imports.namespace.is_some())
+}
+
+pub(super) fn join(folder: &str, below: &str) -> String {
+    match (folder.is_empty(), below.is_empty()) {
+        (true, _) => below.to_owned(),
+        (_, true) => folder.to_owned(),
+        _ => format!("{folder}/{below}"),
+    }
+}
