@@ -36,7 +36,7 @@ for name in "$@"; do
     scripts="agents_tools.mjs agents_forms.mjs agents_consent.mjs agents_answers.mjs agents_ask.mjs"
     if [ "$name" != opencode ]; then scripts="$scripts agents_plugin.mjs"; fi
     case $name in claude | opencode) scripts="agents.mjs $scripts" ;; esac
-    if [ "$name" = claude ]; then scripts="$scripts agents_search.mjs"; fi
+    if [ "$name" = claude ]; then scripts="$scripts agents_search.mjs agents_console.mjs"; fi
     for script in $scripts; do
         E2E_AGENT="$agent" node "tests/e2e/$script" "$name" | tee -a "$results"
     done
