@@ -181,6 +181,7 @@ fn every_command_keeps_to_the_schema() {
         &["import", "notes", "--dry-run"],
         &["import", "notes"],
         &["export", "out"],
+        &["export", "given", "--plugin"],
         &["module", "list"],
         &["module", "show", "skill:pdf"],
         &["module", "add", "api"],

@@ -81,7 +81,7 @@ impl AsPlugin {
     pub fn write(self, folder: &Path, context: &Context) -> Result<Reply> {
         let Given { files, plugins, market } =
             if self.marketplace { self.several(context)? } else { self.one(context)? };
-        for plugin in plugins.iter().filter(|plugin| plugin.holds.is_empty()) {
+        if let Some(plugin) = plugins.iter().find(|plugin| plugin.holds.is_empty()) {
             let why = format!("Nothing in project '{}' can be in a plugin", plugin.project);
             let lines: Vec<String> = plugin.remarks.iter().map(Remark::line).collect();
             let error = Error::new(Code::InvalidArgument, [&[why], lines.as_slice()].concat().join("; "));

@@ -244,6 +244,28 @@ fn an_export_as_a_plugin_overwrites_nothing() {
     assert_eq!(error.message(), "--owner needs --plugin or --marketplace");
 }
 
+#[test]
+fn a_marketplace_is_of_projects_that_differ() {
+    let world = one_of_each();
+    world.context.store.write(|db| projects::insert(db, world.context.clock.uuid(), "q", 1).map(drop)).unwrap();
+    let export = |projects: &str, to: &str| {
+        let given = ["--marketplace", "--projects", projects, "--name", "team", "--owner", "We"];
+        world.run::<Export>(&given, &[world.path(to)])
+    };
+    assert_eq!(export("p,p", "new").unwrap_err().message(), "Projects 'p' and 'p' would both become the plugin 'p'");
+    assert_eq!(export("p,q", "new").unwrap_err().message(), "Nothing in project 'q' can be in a plugin");
+    assert_eq!(export("p,r", "new").unwrap_err().code(), Code::NotFound);
+    let reply = export("p", "new").unwrap();
+    assert!(sentence_of(&reply).starts_with("Exported plugin 'p' (1 command, 1 skill, 1 subagent,"), "{reply:?}");
+    assert!(world.path("new/plugins/p/plugin.json").exists());
+    let list: Value =
+        serde_json::from_slice(&std::fs::read(world.path("new/.claude-plugin/marketplace.json")).unwrap()).unwrap();
+    assert_eq!((&list["name"], &list["owner"]["name"]), (&json!("team"), &json!("We")));
+    let manifest: Value =
+        serde_json::from_slice(&std::fs::read(world.path("new/plugins/p/plugin.json")).unwrap()).unwrap();
+    assert_eq!(manifest["author"], json!({ "name": "We" }));
+}
+
 /// The validator of a published schema.
 fn schema(name: &str) -> jsonschema::Validator {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/agent-plugins").join(name);
