@@ -182,6 +182,7 @@ codes! {
     MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 -32000 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key is read-only; nothing was changed.";
     Address              "E_ADDRESS"                       1 -32603 -32000 Machine "address_unavailable" ["retry_with_port"] "Cannot listen on the address: another server is using the address, or the address does not belong to this machine.";
     Internal             "E_INTERNAL"                     70 -32603 -32603 Us      "internal" [] "A bug in mcpkg.";
+    AuditCritical        "E_AUDIT_CRITICAL"                3 -32602 -32000 Caller  "audit_critical" ["ask_user"] "A text that would be stored has something hidden or dangerous in it, which only a person at a terminal can accept; details.findings lists it, and nothing was changed.";
     PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 -32000 Caller  "publisher_changed" ["ask_user" "retry_command"] "This version and the previous one have different publishers; nothing was installed.";
     NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 -32000 Caller  "not_in_toolset" ["ask_user"] "The tool is not in the toolset that limits which tools agents see.";
     WorkspaceNotFound    "E_WORKSPACE_NOT_FOUND"           4 -32602 -32001 Caller  "workspace_not_found" ["init_workspace" "retry_command"] "The folder is not in a workspace: there is no .smctl/workspace.toml in it or in any folder above it.";
@@ -404,6 +405,7 @@ mod tests {
                 Code::InvalidArgument => 2,
                 Code::Internal => 70,
                 Code::Cancelled => 130,
+                Code::AuditCritical => 3,
                 // The exit statuses of the original smctl (contract 003).
                 Code::WorkspaceNotFound | Code::WorkspaceInvalid | Code::WorkspaceExists => 4,
                 Code::SpecInvalid => 5,

@@ -1,14 +1,15 @@
 //! Projects, prompts, resources and skills (contract 001), and everything around storing, importing and exporting them.
 //!
 //! Other domains may use [`answer`] (size limits of answers), [`cursor`] (pages of lists), [`files`] (stores files as
-//! resources), [`completions`] (names for the shell to complete), [`export::plugin`] (for what a server offers), [`import`], [`item`] and [`source`] (for
-//! `mcpkg up`), [`proposals`] (changes that wait for a person's decision), [`servers`] (arguments and output of MCP servers),
+//! resources), [`audited`] (findings in what comes in), [`completions`] (names for the shell to complete),
+//! [`export::plugin`] (the files that a server offers), [`import`], [`item`] and [`source`] (for `mcpkg up`), [`proposals`] (changes that wait for a person's decision), [`servers`] (arguments and output of MCP servers),
 //! [`skills`] (the rules for skills) and [`uri`].
 
 mod agent_files;
 pub mod answer;
 mod argument;
 mod audit;
+pub mod audited;
 pub mod completions;
 pub mod cursor;
 pub mod export;

@@ -36,6 +36,25 @@ impl Report {
         self.findings.extend(findings);
     }
 
+    /// Adds the findings of another report, except those in lines that have a finding of the same rule already.
+    pub fn add_new(&mut self, other: Self) {
+        let known: BTreeSet<_> = self.findings.iter().map(|finding| (finding.rule.id, finding.sha256)).collect();
+        let is_new = |finding: &Finding| !known.contains(&(finding.rule.id, finding.sha256));
+        self.findings.extend(other.findings.into_iter().filter(is_new));
+    }
+
+    /// Returns the same report with only the findings that `keep` accepts.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(&Finding) -> bool) -> Self {
+        let findings = self.findings.iter().filter(|finding| keep(finding)).cloned().collect();
+        Self { findings, ..*self }
+    }
+
+    /// Returns the critical findings.
+    pub fn critical(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.rule.severity == Severity::Critical)
+    }
+
     /// Returns the findings by rule, the most serious first.
     pub fn by_rule(&self) -> Vec<OfRule<'_>> {
         let mut rules: BTreeMap<_, OfRule<'_>> = BTreeMap::new();

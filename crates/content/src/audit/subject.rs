@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::audited;
 use crate::import::find;
+use crate::import::reason::Reason;
 use crate::import::recognise::{self, Choice};
 use crate::item::{What, server};
 use crate::stored::{self, Stored};
 use mcpkg_agents::audit::{Report, scan_bytes};
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_base::file;
 use mcpkg_core::op::Context;
 use mcpkg_store::projects::{self, Project};
 use mcpkg_store::{Db, sources};
@@ -89,20 +90,18 @@ impl Subject {
 fn of_path(path: &Path, documents: bool, context: &Context) -> Result<Audited> {
     let choice = Choice { documents, ..Choice::default() };
     let recognised = recognise::recognise(find::find(&[path.to_path_buf()], false, context)?, &choice, context)?;
-    let mut audited = Audited::default();
+    let mut found = Audited::default();
     let total = recognised.files.len() as u64;
     for (done, (file, _)) in (1..).zip(&recognised.files) {
         context.unless_cancelled()?;
         (context.progress)("Auditing", done, total);
-        match file.content.is_text() && file.content.size() <= file::TEXT {
-            true => audited.add(&file.relative, &file.content.bytes()?),
-            false => audited.skipped.push(file.relative.clone()),
+        if !audited::add(&mut found.report, &file.relative, &file.content)? {
+            found.skipped.push(file.relative.clone());
         }
     }
-    let unread = recognised.account.left_out.iter();
-    audited.unread =
-        unread.filter(|left| left.reason == crate::import::reason::Reason::Unread).map(|left| left.files).sum();
-    Ok(audited)
+    let left_out = recognised.account.left_out.iter().filter(|left| left.reason == Reason::Unread);
+    found.unread = left_out.map(|left| left.files).sum();
+    Ok(found)
 }
 
 fn of_items(items: impl Iterator<Item = Stored>, db: &Db<'_>, context: &Context) -> Result<Audited> {

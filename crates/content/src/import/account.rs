@@ -17,7 +17,7 @@ const NAMED: usize = 3;
 const MAX_LINES: usize = 20;
 
 /// The files that did not become items, and notes about files.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Account {
     pub same: Vec<Duplicate>,
     /// The files and folders that were skipped.

@@ -1,5 +1,7 @@
 //! Runs the stages [`read`] and [`place`] of an import.
 
+use std::collections::{BTreeSet, HashSet};
+
 use super::account::Account;
 use super::merge::write::{Content, Plan};
 use super::merge::{Update, servers};
@@ -7,12 +9,23 @@ use super::place::{self, servers::ServerInFile};
 use super::read;
 use super::recognise::Recognised;
 use super::report::{self, Group};
+use crate::audited;
 use crate::item::{Item, server};
 use crate::same::record::{self, Contents, Duplicates};
+use mcpkg_agents::audit::Report;
 use mcpkg_agents::servers::secrets::Secrets;
-use mcpkg_base::error::Result;
+use mcpkg_base::error::{Code, Result};
 use mcpkg_base::{hex, sha256};
+use mcpkg_core::op::Context;
 use mcpkg_store::links::Link;
+
+/// The findings of an audit in files that an import stores or would store.
+#[derive(Debug, Default)]
+pub struct Audited {
+    pub report: Report,
+    /// The critical findings in files that were left out.
+    pub left_out: Report,
+}
 
 /// What an import takes from the files. It is not compared with the project yet.
 pub struct Gathered {
@@ -42,6 +55,59 @@ impl Gathered {
         links.extend(others);
         account.extend(placed.account);
         Ok(Self { items: placed.items, servers: placed.servers, account, links, contents })
+    }
+
+    /// Like [`Gathered::of`], with an audit of the files. Findings in files that the project has already are not reported.
+    /// If nobody `accepts` critical findings, the files with them are left out, and whole skills if one of their files is
+    /// left out.
+    pub fn audited(
+        mut recognised: Recognised,
+        secrets: Secrets,
+        update: Update,
+        accepts: bool,
+        context: &Context,
+    ) -> Result<(Self, Audited)> {
+        let mut report = Report::default();
+        for (file, _) in &recognised.files {
+            context.unless_cancelled()?;
+            audited::add(&mut report, &file.relative, &file.content)?;
+        }
+        if report.findings.is_empty() {
+            return Ok((Self::of(recognised, secrets)?, Audited { report, ..Audited::default() }));
+        }
+        let gathered = Self::of(recognised.clone(), secrets.clone())?;
+        let written = gathered.written(update, context)?;
+        let report = report.filtered(|finding| written.contains(&finding.path));
+        let critical: BTreeSet<String> = report.critical().map(|finding| finding.path.clone()).collect();
+        if accepts || critical.is_empty() {
+            return Ok((gathered, Audited { report, ..Audited::default() }));
+        }
+        let left_out = recognised.leave_out(&critical);
+        let is_left = |path: &String| left_out.contains(path);
+        let audited = Audited {
+            report: report.filtered(|finding| !is_left(&finding.path)),
+            left_out: report.filtered(|finding| is_left(&finding.path) && critical.contains(&finding.path)),
+        };
+        Ok((Self::of(recognised, secrets)?, audited))
+    }
+
+    /// Returns the paths of the files from which an import would store something.
+    fn written(&self, update: Update, context: &Context) -> Result<HashSet<String>> {
+        let plan = match self.content(true, update).plan(context) {
+            Ok(plan) => Some(plan),
+            // The project does not exist yet.
+            Err(error) if matches!(error.code(), Code::NotFound | Code::NoProject) => None,
+            Err(error) => return Err(error),
+        };
+        let is_written = |at: usize| plan.as_ref().is_none_or(|plan| plan.actions[at].is_written());
+        let items = self.items.iter().enumerate().filter(|(at, _)| is_written(*at)).map(|(_, item)| item.path.clone());
+        let is_changed =
+            |at: usize| plan.as_ref().is_none_or(|plan| !matches!(plan.of_servers[at], servers::Action::Unchanged));
+        let servers = self.servers.iter().enumerate().filter(|(at, _)| is_changed(*at));
+        let mut written: HashSet<String> = items.chain(servers.map(|(_, found)| found.file.clone())).collect();
+        let same = self.account.same.iter().filter(|same| written.contains(&same.of)).map(|same| same.path.clone());
+        written.extend(same.collect::<Vec<_>>());
+        Ok(written)
     }
 
     /// Counts by kind what a merge changes in the project. Without a plan, counts everything that was gathered.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::find::{self, only};
 use super::gathered::Gathered;
+use super::merge::Update;
 use super::merge::write::Plan;
 use super::paths::Kind;
 use super::project::ImportProject;
@@ -14,11 +15,14 @@ use super::reason::{LeftOut, Reason};
 use super::recognise::{self, Choice};
 use super::report::{Report, is_main};
 use crate::GROUP;
+use crate::audited;
 use crate::item::{Item, conflict};
 use crate::skills::MAIN;
+use mcpkg_agents::audit::rules::Severity;
 use mcpkg_agents::servers::secrets::Secrets;
 use mcpkg_base::error::{Code, Error, Result};
-use mcpkg_core::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use mcpkg_base::shell;
+use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::projects;
 
 /// Import files and folders
@@ -120,19 +124,27 @@ impl Operation for Import {
         if is_empty && !self.only.is_empty() && !account.left_out.iter().any(is_unreadable) {
             return Err(self.nothing_named());
         }
-        let gathered = Gathered::of(recognised, secrets)?;
+        // A dry run shows everything, and a person at a terminal is asked.
+        let accepts = self.dry_run || context.confirmation == Confirmation::Ask;
+        let update = Update::from(self.update);
+        let (gathered, audited) = Gathered::audited(recognised, secrets, update, accepts, project.context())?;
         let (items, servers, account) = (&gathered.items, &gathered.servers, &gathered.account);
         // With `--only`, a missing SKILL.md is fine: the files may belong to a skill that already exists.
         if self.kind == Some(Kind::Skill) && self.only.is_empty() {
             refuse_no_skill(&self.paths, items)?;
         }
-        let content = gathered.content(self.only.is_empty(), self.update.into());
+        let is_whole = self.only.is_empty() && audited.left_out.findings.is_empty();
+        let content = gathered.content(is_whole, update);
 
         let plan = if self.dry_run {
             content.plan(context)?
         } else {
             if context.is_cancelled() {
                 return Err(recognise::cancelled());
+            }
+            if audited.report.critical().next().is_some() {
+                let question = "Import these files although they have critical audit findings?";
+                (context.ask)(Body::lines(audited::lines(&audited.report)), question)?;
             }
             let written = content.write(project.made()?, &self.subject());
             written.map_err(|error| project.taken_back(error))?
@@ -153,6 +165,18 @@ impl Operation for Import {
         reply.warnings.extend(unread.map(|(path, why)| format!("`{path}` {why}; skipped")));
         reply.failed |= !self.dry_run && !reply.warnings.is_empty();
         reply.details.extend(account.lines());
+        reply.warnings.extend(audited.report.lines(Severity::Warning));
+        if !audited.left_out.findings.is_empty() {
+            reply
+                .warnings
+                .extend(audited.left_out.lines(Severity::Critical).into_iter().map(|line| format!("left out: {line}")));
+            reply.differs = true;
+            let path = shell::quote(&self.paths[0].to_string_lossy());
+            reply.hints.push(format!(
+                "only a person can accept critical findings: to read them, run `mcpkg audit {path}`; to import the files \
+                 anyway, run the import at a terminal, without --yes"
+            ));
+        }
         if items.is_empty() {
             reply.hints.push("found no files to import".to_owned());
         }

@@ -10,6 +10,8 @@ pub enum Reason {
     Malformed,
     /// An agent's file that may contain a secret.
     Secret,
+    /// A file with a critical audit finding that no person accepted, or another file of the same skill.
+    Critical,
     /// A folder that this user may not read. It counts as one file, because the number of files in it is unknown.
     Unreadable,
     /// A file in an agent's folder that the agent does not read from there.
@@ -59,6 +61,7 @@ impl Reason {
         match self {
             Reason::Malformed => "cannot be read in its agent's format",
             Reason::Secret => "may contain a secret",
+            Reason::Critical => "critical audit findings",
             Reason::Unreadable => "cannot be read by this user",
             Reason::NoPlace => "in an agent's folder, but not a command, skill, rule or subagent",
             Reason::Unread => "no agent reads it",
@@ -85,7 +88,7 @@ impl Reason {
 
     /// Returns whether mcpkg supports this file, and only this problem prevents its import.
     pub const fn is_known(self) -> bool {
-        matches!(self, Reason::Malformed | Reason::Secret | Reason::Unreadable)
+        matches!(self, Reason::Malformed | Reason::Secret | Reason::Critical | Reason::Unreadable)
     }
 
     /// Returns whether an option takes such files.

@@ -3,7 +3,7 @@
 //! [`Places`] returns a [`Destination`] for each file, or the reason to skip the file. A link that has the same meaning to
 //! agents as its target is reported as a duplicate in this stage ([`crate::same`]).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::account::Account;
@@ -15,6 +15,7 @@ use super::plugins::place::{MAX_MANIFEST, manifests_at_top};
 use super::reason::{LeftOut, Reason};
 use crate::item::{Entry, File, server::Server};
 use crate::same::Duplicate;
+use crate::skills::MAIN;
 use mcpkg_agents::agents::open_plugins;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
@@ -23,7 +24,7 @@ use mcpkg_store::blobs::NewContent;
 use mcpkg_store::links::{Link, Target};
 
 /// The result of stage 2.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Recognised {
     /// The opened files by relative path. Each has a destination, except those that a manifest lists.
     pub files: Vec<(File, Option<Destination>)>,
@@ -84,6 +85,29 @@ pub struct Unopened {
     /// The file's entry in the manifest, if it has one.
     pub listed: Option<Entry>,
     pub to: Option<Destination>,
+}
+
+impl Recognised {
+    /// Leaves out files, and the other files of their skills. Returns the paths of all that are left out.
+    pub fn leave_out(&mut self, paths: &BTreeSet<String>) -> BTreeSet<String> {
+        let mains = self.files.iter().filter_map(|(file, _)| file.relative.strip_suffix(MAIN));
+        let skills: Vec<String> = mains
+            .filter(|folder| folder.ends_with('/') && paths.iter().any(|path| path.starts_with(folder)))
+            .map(str::to_owned)
+            .collect();
+        let is_out = |path: &str| paths.contains(path) || skills.iter().any(|folder| path.starts_with(folder));
+        let mut left = BTreeSet::new();
+        self.files.retain(|(file, _)| {
+            let is_out = is_out(&file.relative);
+            if is_out {
+                left.insert(file.relative.clone());
+            }
+            !is_out
+        });
+        self.account.left_out.extend(left.iter().map(|path| LeftOut::file(path, Reason::Critical)));
+        self.account.left_out.sort_by(|a, b| a.path.cmp(&b.path));
+        left
+    }
 }
 
 pub fn recognise(mut found: Inventory, choice: &Choice<'_>, context: &Context) -> Result<Recognised> {

@@ -1,5 +1,7 @@
 //! `mcpkg source add`: adds content from a repository, a folder or a bundle to the project, to be updated later.
 
+use std::collections::BTreeSet;
+
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +14,10 @@ use super::left;
 use super::offer::{Offer, counted, described};
 use super::write;
 use crate::GROUP;
+use crate::audited;
 use crate::import::paths::Kind as As;
+use mcpkg_agents::audit::Report;
+use mcpkg_agents::audit::rules::Severity;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::shell::quote;
 use mcpkg_core::consent::approvable::Approvable;
@@ -184,6 +189,7 @@ impl Operation for Add {
             return Err(left::hints(&contents.account, &with_documents, &again).into_iter().fold(error, Error::hint));
         }
         offer.refuse_clashes(&origin, &contents)?;
+        audited::refuse(&contents.audit, &format!("The source '{name}'"), &without(&contents.audit), context)?;
         (context.ask)(
             offer.body(&origin, &contents),
             &format!("Add the source '{name}' from {} to project '{project}'?", described(&origin)),
@@ -198,6 +204,18 @@ impl Operation for Add {
         let reply = Reply::sentence(sentence, data_of(&offer, true)).hint(format!(
             "get later changes with `mcpkg source update {name}`; list its items with `mcpkg source show {name}`"
         ));
+        let reply = match context.confirmation {
+            // A person has read them before the question.
+            Confirmation::Ask => reply,
+            Confirmation::Given | Confirmation::Nobody => reply.warn(contents.audit.lines(Severity::Warning)),
+        };
         Ok(finish(reply, &offer, &format!("mcpkg source update {name} --documents")))
     }
+}
+
+/// Returns the hint that says how to leave out the files with critical findings.
+fn without(report: &Report) -> String {
+    let paths: BTreeSet<&str> = report.critical().map(|finding| finding.path.as_str()).collect();
+    let only = paths.iter().take(3).map(|path| format!("--only {}", quote(&format!("!{path}"))));
+    format!("to add the other files alone, leave out those with findings: `{}`", only.collect::<Vec<_>>().join(" "))
 }

@@ -13,12 +13,14 @@ use super::marketplace::{self, Marketplace};
 use super::mirror::{Mirror, Wanted};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
+use crate::audited;
 use crate::import::account::Account;
 use crate::import::paths::Kind as As;
 use crate::import::reason::Reason;
 use crate::import::recognise::{self, Choice};
 use crate::import::{self, find, place, plugins};
 use crate::item::{File, Item, manifest, server};
+use mcpkg_agents::audit::Report;
 use mcpkg_base::disk::fetching::Fetching;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::hex;
@@ -55,6 +57,8 @@ pub struct Contents {
     pub licences: Vec<String>,
     /// The plugins that the source lists.
     pub marketplace: Option<Marketplace>,
+    /// The findings of an audit of the files.
+    pub audit: Report,
     scratch: Option<Laid>,
 }
 
@@ -202,6 +206,10 @@ pub fn some(
         return Ok(None);
     }
     files.sort_by(|(a, ..), (b, ..)| a.relative.cmp(&b.relative));
+    let mut audit = Report::default();
+    for (file, _, path) in &files {
+        audited::add(&mut audit, path, &file.content)?;
+    }
     let placed = import::items(files.iter().map(|(file, to, _)| (file, Some(to))), Vec::new())?;
     let by_path: HashMap<&str, (&File, &str)> =
         files.iter().map(|(file, _, path)| (file.relative.as_str(), (file, path.as_str()))).collect();
@@ -218,7 +226,7 @@ pub fn some(
     }
     let account = Account { notes: placed.account.notes, ..Account::default() };
     let items = items.into_values().collect();
-    Ok(Some(Contents { commit: Some(commit.to_owned()), items, account, ..Contents::default() }))
+    Ok(Some(Contents { commit: Some(commit.to_owned()), items, account, audit, ..Contents::default() }))
 }
 
 /// The maximum size, in bytes, of a changed file that is read without the unchanged files.
@@ -277,6 +285,11 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         }
         _ => relative.to_owned(),
     };
+    let mut audit = Report::default();
+    for (file, _) in &found.files {
+        context.unless_cancelled()?;
+        audited::add(&mut audit, &path_of(&file.relative), &file.content)?;
+    }
     let mut items = BTreeMap::new();
     for mut item in placed.items {
         let Some(file) = files.get(item.path.as_str()) else {
@@ -299,7 +312,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
         naming::set_name(&mut item, prefix.as_deref(), &origin.name, false);
         items.insert(path.clone(), SourceFile { path, item, sha256, executable: false, shared: true });
     }
-    Ok(Contents { items: items.into_values().collect(), account, marketplace, ..Contents::default() })
+    Ok(Contents { items: items.into_values().collect(), account, audit, marketplace, ..Contents::default() })
 }
 
 /// Returns the licence files at the top of the repository, or at the top of the source's folder in the repository.

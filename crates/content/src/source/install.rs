@@ -16,9 +16,11 @@ use super::report::{counts, deletions, proposed};
 use super::update::unchanged;
 use super::{apply, write};
 use crate::GROUP;
+use crate::audited;
 use crate::import::merge::bulk::Bulk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
+use mcpkg_base::shell;
 use mcpkg_core::consent::approvable::Approvable;
 use mcpkg_core::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use mcpkg_store::Db;
@@ -109,6 +111,11 @@ impl Operation for Install {
         let bodies = offers.iter().zip(&all).map(|(offered, coming)| coming.body(offered)).collect();
         if self.dry_run {
             return Ok(Reply::new(Body::Several(bodies), data(&lock.sources, &all, false)?));
+        }
+        for Coming { origin, contents, .. } in &all {
+            let file = shell::quote(&self.locked.to_string_lossy());
+            let hint = format!("`mcpkg source install --locked {file} --dry-run` shows what would be installed");
+            audited::refuse(&contents.audit, &format!("The source '{}'", origin.name), &hint, context)?;
         }
         (context.ask)(Body::Several(bodies), &format!("Install {count}?"))?;
         for coming in &all {

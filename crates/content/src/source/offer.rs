@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::contents::{Contents, SourceFile, mode};
 use super::marketplace::{Marketplace, Place};
 use super::reference::shown;
+use crate::audited;
 use crate::import::merge::{Action, Update, plan};
 use crate::item::{Entry, What};
 use crate::stored;
@@ -146,8 +147,11 @@ impl Offer {
         let empty = "The source contains nothing to add".to_owned();
         let heading = format!("{} would add the following, without running anything:", described(origin));
         let table = Table { columns: &["WHAT", "COUNT", "EXAMPLES"], rows, empty };
+        let findings = audited::lines(&contents.audit);
+        let findings = (!findings.is_empty()).then(|| Body::lines(findings));
         let marketplace = contents.marketplace.iter().flat_map(|all| plugins(all, &origin.choice));
-        Body::Several([Body::Sentence(heading), Body::Table(table)].into_iter().chain(marketplace).collect())
+        let body = [Body::Sentence(heading), Body::Table(table)].into_iter().chain(marketplace).chain(findings);
+        Body::Several(body.collect())
     }
 
     pub fn lines(&self, contents: &Contents) -> Vec<String> {
@@ -182,6 +186,7 @@ impl Offer {
             ("same".to_owned(), account.same_data()),
             ("left_out".to_owned(), account.left_out_data()),
             ("notes".to_owned(), account.notes_data()),
+            ("findings".to_owned(), contents.audit.findings.iter().map(audited::data).collect()),
         ])
     }
 }

@@ -12,6 +12,7 @@ use super::outdated::Standing;
 use super::plan::{Done, Step};
 use crate::skills::MAIN;
 use crate::stored::{Item, Stored};
+use mcpkg_agents::audit::{self, rules::Severity};
 use mcpkg_base::error::Result;
 use mcpkg_base::plural;
 use mcpkg_core::op::{Body, LISTED_BY_VERBOSE, Reply, Table};
@@ -31,6 +32,8 @@ pub struct Updated {
     pub steps: Vec<Step>,
     pub changes: Changes,
     pub plugins: Plugins,
+    /// The findings of an audit of the files that changed.
+    pub findings: audit::Report,
 }
 
 impl Updated {
@@ -120,6 +123,8 @@ pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
                 details.extend(lines.clone().map(Step::line));
                 warnings
                     .extend(lines.clone().filter(|step| is_shown(step)).map(|step| format!("{name}: {}", step.line())));
+                let found = updated.findings.lines(Severity::Warning);
+                warnings.extend(found.into_iter().map(|line| format!("{name}: {line}")));
                 list.push(json!({
                     "name": name,
                     "state": state,

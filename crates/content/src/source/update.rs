@@ -1,5 +1,7 @@
 //! `mcpkg source update`: merges the changes in a source with the changes made in the project.
 
+use std::collections::{HashMap, HashSet};
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,7 +19,9 @@ use super::report::{self, Plugins, Report, Updated};
 use super::tree::{Change, Entry};
 use super::{apply, changed};
 use crate::GROUP;
+use crate::audited;
 use crate::completions::SOURCES;
+use mcpkg_agents::audit;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
 use mcpkg_core::consent::approvable::Askable;
@@ -136,19 +140,29 @@ impl News {
     }
 }
 
-/// Shows what the updates change, and asks a person. Asks nothing if no item changes.
+/// Shows what the updates change and what an audit found in it, and asks a person. Asks nothing if no item changes.
 fn ask(all: &[(&SourceRow, Result<Option<News>>)], context: &Context) -> Result<()> {
     let mut bodies = Vec::new();
+    let mut count = 0;
+    let mut warning = "";
     for (row, read) in all {
-        if let Ok(Some(news)) = read
-            && !news.updated.changes.is_empty()
-        {
-            bodies.push(news.updated.changes.body(&row.origin.name, &news.updated.commits()));
+        let Ok(Some(News { updated, .. })) = read else { continue };
+        let findings = audited::lines(&updated.findings);
+        if updated.changes.is_empty() && findings.is_empty() {
+            continue;
+        }
+        count += 1;
+        bodies.push(updated.changes.body(&row.origin.name, &updated.commits()));
+        if !findings.is_empty() {
+            bodies.push(Body::lines(findings));
+        }
+        if updated.findings.critical().next().is_some() {
+            warning = " although an audit found critical things";
         }
     }
-    match bodies.len() {
+    match count {
         0 => Ok(()),
-        count => (context.ask)(Body::Several(bodies), &format!("Update {}?", plural::count(count, "source"))),
+        count => (context.ask)(Body::Several(bodies), &format!("Update {}{warning}?", plural::count(count, "source"))),
     }
 }
 
@@ -160,12 +174,31 @@ impl Update {
         let origin = Origin { choice, ..row.origin.clone() };
         let Some((contents, extent, forced)) = self.contents(row, &origin, context)? else { return Ok(None) };
         Marketplace::check(contents.marketplace.as_ref(), &self.plugin)?;
+        let findings = self.findings(row, &contents, context)?;
         let steps =
             context.read(|db, project| plan::plan(db, project, &unchanged(db, project, row)?, &contents, extent))?;
         let (from, to) = (origin.commit, contents.commit.clone());
         let (changes, plugins) = (Changes::of(&steps, &contents), Plugins::of(row, &contents));
-        let updated = Updated { from, to, forced, steps, changes, plugins };
+        let updated = Updated { from, to, forced, steps, changes, plugins, findings };
         Ok(Some(News { contents, extent, choice: origin.choice, updated }))
+    }
+
+    /// Returns the findings in the files that changed. Only a person at a terminal can accept critical ones.
+    fn findings(&self, row: &SourceRow, contents: &Contents, context: &Context) -> Result<audit::Report> {
+        if contents.audit.findings.is_empty() {
+            return Ok(audit::Report::default());
+        }
+        let before = context.store.read(|db| sources::items(db, row.id))?;
+        let before: HashMap<&str, &[u8; 32]> = before.iter().map(|item| (item.path.as_str(), &item.sha256)).collect();
+        let same = contents.items.iter().filter(|taken| before.get(taken.path.as_str()) == Some(&&taken.sha256));
+        let same: HashSet<&str> = same.map(|taken| taken.path.as_str()).collect();
+        let findings = contents.audit.filtered(|finding| !same.contains(finding.path.as_str()));
+        if !self.dry_run {
+            let name = &row.origin.name;
+            let hint = format!("`mcpkg source update {name} --dry-run` shows what would change");
+            audited::refuse(&findings, &format!("The new version of the source '{name}'"), &hint, context)?;
+        }
+        Ok(findings)
     }
 
     /// Returns the options of a source with those of this command.

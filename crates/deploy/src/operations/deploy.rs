@@ -13,6 +13,7 @@ use crate::apply::{self, Work};
 use crate::confirm;
 use crate::operations::with_schema;
 use crate::plan::Change;
+use crate::plan::audit;
 use crate::plan::code;
 use crate::plan::prepare::Prepared;
 use crate::plan::show;
@@ -94,7 +95,8 @@ fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
     if context.is_shell() && !prepared.plan.changes.is_empty() {
         reply = reply.hint(super::plan::how_to_write(&prepared.plan.changes, &prepared.site.arguments()));
     }
-    let said = prepared.said_with_plan();
+    let mut said = prepared.said_with_plan();
+    said.extend(audit::lines(&prepared.plan.changes, &prepared.site));
     let mut reply = reply.warn(warnings).warn(said);
     reply.details = prepared.details();
     Ok(answer::reply(context, &prepared.site, page, reply))
@@ -361,6 +363,10 @@ impl Applying<'_> {
             return Ok(shortened_for_agent(context, &prepared.site, reply));
         }
         let mut data = applied_data(true, None, &prepared, &prepared.plan.changes);
+        if context.confirmation != Confirmation::Ask {
+            // A person has read them before the question.
+            prepared.warnings.extend(audit::lines(&prepared.plan.changes, &prepared.site));
+        }
         let done = show::count_line(&prepared.plan.changes, true);
         let left_out = left_out(&prepared);
         let plan = std::mem::take(&mut prepared.plan);
@@ -432,7 +438,8 @@ impl Applying<'_> {
         let changes = &prepared.plan.changes;
         self.check_adopt(context, &prepared)?;
         if !changes.is_empty() {
-            let code = code::lines(&code::of(changes)).into_iter().map(Body::Sentence);
+            let code = code::lines(&code::of(changes)).into_iter();
+            let code = code.chain(audit::lines(changes, &prepared.site)).map(Body::Sentence);
             let preview =
                 [show::diffs(changes, &prepared.site), show::listed(&prepared, changes)].into_iter().chain(code);
             let preview = Body::Several(preview.collect());

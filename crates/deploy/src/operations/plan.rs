@@ -8,6 +8,7 @@ use crate::GROUP;
 use crate::answer::{self, Page, Rest};
 use crate::desired::remark::Remark;
 use crate::plan::Change;
+use crate::plan::audit;
 use crate::plan::budget::{self, Budget, When};
 use crate::plan::prepare::Prepared;
 use crate::plan::show::listed;
@@ -89,11 +90,12 @@ impl Operation for ShowPlan {
         answer::add_rest(&mut reply, rest, Self::TOOL);
         reply.data["budget"] = budgets.iter().map(Budget::json).collect();
         let budgets = budgets.iter().filter_map(Budget::warning);
+        let findings = audit::lines(&prepared.plan.changes, &prepared.site);
         let remarks = &prepared.plan.desired.remarks;
         if !remarks.is_empty() && context.caller.identity() != Identity::Agentpack {
             reply.data["remarks"] = remarks.iter().map(Remark::json).collect();
         }
-        let said: Vec<String> = prepared.said_with_plan().into_iter().chain(budgets).collect();
+        let said: Vec<String> = prepared.said_with_plan().into_iter().chain(budgets).chain(findings).collect();
         Ok(self.show.shown(context, &prepared, reply, said))
     }
 }

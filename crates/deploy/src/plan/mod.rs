@@ -1,5 +1,6 @@
 //! Describes a plan: what an apply would do to each file, and how safe that is.
 
+pub mod audit;
 pub mod block;
 pub mod budget;
 pub mod code;

@@ -42,7 +42,7 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person:
         context.store = Store::open(&database)?;
     }
     let context = wish.context(&context);
-    let gathered = gather(&context, wish)?;
+    let (gathered, _) = gather(&context, wish, is_by_person)?;
     if gathered.digest()? != found.gathered.digest()? {
         return Err(changed_meanwhile());
     }
@@ -50,7 +50,7 @@ pub(super) fn apply(context: &Context, wish: &Wish, found: &Found, is_by_person:
     let mut hints = Vec::new();
     if let (Some(source), Some(offer)) = (&wish.source, &found.offer) {
         let (mut adding, shown) = (context.clone(), offer.question.clone());
-        adding.confirmation = Confirmation::Given;
+        adding.confirmation = if is_by_person { Confirmation::Ask } else { Confirmation::Given };
         adding.ask = Arc::new(move |_, question| if question == shown { Ok(()) } else { Err(changed_meanwhile()) });
         hints = source::add(source, &wish.only, &adding)?;
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::home::{self, Home};
 use super::wish::Wish;
+use crate::plan;
 use crate::plan::budget::{self, Budget, When};
 use crate::plan::code::{self, Code as Runs};
 use crate::plan::prepare::Prepared;
@@ -18,7 +19,7 @@ use mcpkg_base::approved::Approved;
 use mcpkg_base::disk;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::{hex, sha256};
-use mcpkg_content::import::gathered::Gathered;
+use mcpkg_content::import::gathered::{Audited, Gathered};
 use mcpkg_content::import::merge::Update;
 use mcpkg_content::import::recognise::{self, Recognised};
 use mcpkg_content::import::{Group, find};
@@ -33,6 +34,8 @@ use mcpkg_store::{Store, projects};
 /// What `mcpkg up` found, and what it would do.
 pub(super) struct Found {
     pub(super) gathered: Gathered,
+    /// The findings in files that the import stores, and in what the deploy writes in addition.
+    pub(super) audit: Audited,
     /// What the import changes in the project, by kind.
     pub(super) groups: Vec<Group>,
     imports_nothing: bool,
@@ -93,12 +96,15 @@ impl Found {
         let copy = wish.context(&copied(context, scratch.path())?);
         wish.make_project(&copy)?;
         let offer = wish.source.as_ref().map(|source| offer(&copy, wish, source)).transpose()?.flatten();
-        let gathered = gather(&copy, wish)?;
+        // With --yes, nobody can accept critical findings, so files with them are left out.
+        let (gathered, mut audit) = gather(&copy, wish, context.confirmation != Confirmation::Given)?;
         let content = gathered.content(false, Update::IfNewer);
         let plan = content.plan(&copy)?;
         let (groups, imports_nothing) = (gathered.groups(Some(&plan)), plan.is_empty());
         content.write(&copy, "")?;
         let prepared = Prepared::new(&copy, &wish.choice())?;
+        let outgoing = plan::audit::report(&prepared.plan.changes, &prepared.site);
+        audit.report.add_new(outgoing);
         let before = budget::of(&prepared, When::Now)?;
         let budgets = before.into_iter().zip(budget::of(&prepared, When::After)?).collect();
         let connections = match wish.connects {
@@ -112,7 +118,7 @@ impl Found {
             Ok(held.prompts == 0 && held.resources == 0 && servers.is_empty() && files.is_empty())
         })?;
         let home = home::find(&copy, wish);
-        Ok(Self { gathered, groups, imports_nothing, is_empty, offer, prepared, budgets, connections, home })
+        Ok(Self { gathered, audit, groups, imports_nothing, is_empty, offer, prepared, budgets, connections, home })
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -173,7 +179,11 @@ fn copied(context: &Context, scratch: &Path) -> Result<Context> {
 fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
     let asked = Arc::new(Mutex::new(None));
     let mut adding = copy.clone();
-    adding.confirmation = Confirmation::Given;
+    // Critical findings are refused with --yes, and otherwise part of the question.
+    adding.confirmation = match copy.confirmation {
+        Confirmation::Given => Confirmation::Given,
+        Confirmation::Ask | Confirmation::Nobody => Confirmation::Ask,
+    };
     let slot = Arc::clone(&asked);
     adding.ask = Arc::new(move |body, question| {
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((body, question.to_owned()));
@@ -189,12 +199,14 @@ fn offer(copy: &Context, wish: &Wish, source: &str) -> Result<Option<Offer>> {
 }
 
 /// Reads the files of the folder that an import would take.
-pub(super) fn gather(context: &Context, wish: &Wish) -> Result<Gathered> {
+///
+/// Without a person who accepts critical findings, the files with them are left out.
+pub(super) fn gather(context: &Context, wish: &Wish, accepts: bool) -> Result<(Gathered, Audited)> {
     let choice = recognise::Choice { only: &wish.only, ..recognise::Choice::default() };
     let found = find::find(std::slice::from_ref(&wish.folder), false, context)?;
     let mut recognised = recognise::recognise(found, &choice, context)?;
     leave_out_deployed(context, wish, &mut recognised)?;
-    Gathered::of(recognised, Secrets::default())
+    Gathered::audited(recognised, Secrets::default(), Update::IfNewer, accepts, context)
 }
 
 /// Leaves out what deploys wrote in the folder: whole files, and blocks and entries in the user's files.

@@ -13,10 +13,12 @@ use crate::plan::Change;
 use crate::plan::budget::Budget;
 use crate::plan::code::{self, Code};
 use mcpkg_agents::agents::Agent;
+use mcpkg_agents::audit::rules::Severity;
 use mcpkg_agents::client::connections::{Connection, State};
 use mcpkg_base::disk;
 use mcpkg_base::plural;
 use mcpkg_base::shell::quote;
+use mcpkg_content::audited;
 use mcpkg_content::import::Group;
 use mcpkg_core::op::{Body, Context, Reply};
 
@@ -103,6 +105,7 @@ pub(super) fn screen(wish: &Wish, found: &mut Found) -> Body {
     content(&mut screen, found);
     files(&mut screen, found);
     programs(&mut screen, found);
+    findings(&mut screen, found);
     connections(&mut screen, found);
     screen.lines.push(String::new());
     Body::Several(offer.into_iter().chain([Body::lines(screen.lines)]).collect())
@@ -217,6 +220,21 @@ fn programs(screen: &mut Screen, found: &Found) {
     }
 }
 
+fn findings(screen: &mut Screen, found: &Found) {
+    let report = &found.audit.report;
+    let critical = audited::critical_lines(report);
+    let others = report.filtered(|finding| finding.rule.severity < Severity::Critical).lines(Severity::Warning);
+    if !critical.is_empty() || !others.is_empty() {
+        screen.lines.push(String::new());
+    }
+    // Never cut these lines: a person accepts exactly this.
+    screen.lines.extend(critical);
+    others.iter().for_each(|line| screen.line(line));
+    if !others.is_empty() {
+        screen.line("  `mcpkg audit` lists all findings");
+    }
+}
+
 /// Groups what agents would run: each program with the titles of the agents and the paths of the files.
 fn grouped(runs: &[Code]) -> Vec<(&str, String, Vec<&str>)> {
     let mut groups: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
@@ -305,6 +323,8 @@ pub(super) fn data(wish: &Wish, found: &Found) -> Value {
         "left_out": found.plan().desired.left_out.iter().map(crate::desired::LeftOut::json).collect::<Vec<_>>(),
         "changes": planned.iter().map(|change| change.json()).collect::<Vec<_>>(),
         "code": found.runs().iter().map(Code::json).collect::<Vec<_>>(),
+        "findings": found.audit.report.findings.iter().map(audited::data).collect::<Value>(),
+        "findings_left_out": found.audit.left_out.findings.iter().map(audited::data).collect::<Value>(),
         "edited": paths(Verdict::Edited),
         "foreign": paths(Verdict::Foreign),
         "connections": found.connections.iter().map(connection).collect::<Vec<_>>(),
@@ -342,13 +362,15 @@ pub(super) fn quiet(wish: &Wish, found: &Found, data: Value) -> Reply {
 /// Adds warnings about what was left out because only a person can allow it. The command then exits with status 3.
 fn without_person(mut reply: Reply, found: &Found) -> Reply {
     let runs = found.runs();
-    if runs.is_empty() {
+    let critical = found.audit.left_out.lines(Severity::Critical);
+    if runs.is_empty() && critical.is_empty() {
         return reply;
     }
-    let left = code::lines(&runs);
-    reply.warnings.extend(left.into_iter().take(runs.len()).map(|line| format!("left out: {line}")));
+    let what = if runs.is_empty() { "accept what an audit finds" } else { "allow what agents run" };
+    let left = code::lines(&runs).into_iter().take(runs.len()).chain(critical);
+    reply.warnings.extend(left.map(|line| format!("left out: {line}")));
     reply.differs = true;
-    reply.hint("only a person can allow what agents run: to see it and allow it, run `mcpkg up` at a terminal")
+    reply.hint(format!("only a person can {what}: to see it and allow it, run `mcpkg up` at a terminal"))
 }
 
 pub(super) fn dry_run(screen: Body, mut data: Value) -> Reply {

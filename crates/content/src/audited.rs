@@ -1,0 +1,82 @@
+//! Audits what comes into a project, and says what a person has to decide about it.
+
+use mcpkg_agents::audit::rules::Severity;
+use mcpkg_agents::audit::{Finding, Report, scan_bytes};
+use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::file;
+use mcpkg_base::plural;
+use mcpkg_core::op::{Confirmation, Context};
+use mcpkg_store::blobs::NewContent;
+use serde_json::{Value, json};
+
+/// The most critical findings that are shown before a question.
+const MOST: usize = 20;
+
+/// Audits the content of a file, and adds what was found. Returns whether it is text that is small enough.
+pub fn add(report: &mut Report, path: &str, content: &NewContent) -> Result<bool> {
+    if !content.is_text() || content.size() > file::TEXT {
+        return Ok(false);
+    }
+    let findings = scan_bytes(path, &content.bytes()?);
+    Ok(findings.map(|findings| report.add(findings)).is_some())
+}
+
+/// Returns the lines about findings that a person reads before texts are stored: the critical ones one by one, and the
+/// others counted by rule.
+pub fn lines(report: &Report) -> Vec<String> {
+    let others = report.filtered(|finding| finding.rule.severity < Severity::Critical);
+    critical_lines(report).into_iter().chain(others.lines(Severity::Warning)).collect()
+}
+
+/// Returns the lines about critical findings, under a heading.
+pub fn critical_lines(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    let critical: Vec<&Finding> = report.critical().collect();
+    if !critical.is_empty() {
+        lines.push("Hidden or dangerous, so look at it:".to_owned());
+    }
+    for finding in critical.iter().take(MOST) {
+        lines.push(format!("  {}: {}", finding.at(), finding.rule.what));
+        lines.push(format!("    {}", finding.shown));
+    }
+    if critical.len() > MOST {
+        lines.push(format!("  and {} more", critical.len() - MOST));
+    }
+    lines
+}
+
+/// Fails if there are critical findings and nobody can be asked about them: `--yes` does not let them in. `what` begins a
+/// sentence, such as `The source 'kit'`, and `hint` says how to go on without these files.
+pub fn refuse(report: &Report, what: &str, hint: &str, context: &Context) -> Result<()> {
+    let critical: Vec<&Finding> = report.critical().collect();
+    if critical.is_empty() || context.confirmation == Confirmation::Ask {
+        return Ok(());
+    }
+    let listed: Vec<String> = critical
+        .iter()
+        .take(MOST)
+        .map(|finding| format!("{}: {} {}", finding.at(), finding.rule.what, finding.shown))
+        .collect();
+    let count = plural::count(critical.len(), "critical audit finding");
+    let why = format!(
+        "{what} has {count}, which only a person at a terminal can accept; nothing was changed:\n  {}",
+        listed.join("\n  ")
+    );
+    let details: Value = critical.iter().map(|finding| data(finding)).collect();
+    Err(Error::new(Code::AuditCritical, why)
+        .with_details(json!({ "findings": details }))
+        .hint("to read and accept them, run the command at a terminal, without --yes")
+        .hint(hint))
+}
+
+/// Returns a finding as JSON.
+pub fn data(finding: &Finding) -> Value {
+    json!({
+        "rule": finding.rule.id,
+        "severity": finding.rule.severity,
+        "path": finding.path,
+        "line": finding.place.map(|(line, _)| line),
+        "column": finding.place.map(|(_, column)| column),
+        "text": finding.shown,
+    })
+}

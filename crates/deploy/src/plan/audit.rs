@@ -1,0 +1,27 @@
+//! Audits the files that a plan writes.
+
+use super::{Change, Op};
+use crate::source::Site;
+use mcpkg_agents::audit::rules::Severity;
+use mcpkg_agents::audit::{Report, scan_bytes};
+
+/// Returns a line for each rule with findings in what the changes add: the count, and an example.
+pub fn lines(changes: &[Change], site: &Site) -> Vec<String> {
+    report(changes, site).lines(Severity::Warning)
+}
+
+/// Audits the new content of the files. Findings that the old content has too are not reported.
+pub fn report(changes: &[Change], site: &Site) -> Report {
+    let mut report = Report::default();
+    for change in changes.iter().filter(|change| change.op != Op::Delete) {
+        let path = change.path.strip_prefix(&site.place.root).unwrap_or(&change.path).to_string_lossy();
+        let scan = |bytes: Option<&[u8]>| bytes.and_then(|bytes| scan_bytes(&path, bytes)).unwrap_or_default();
+        let mut found = scan(change.after.bytes());
+        if !found.is_empty() {
+            let before = scan(change.before.bytes());
+            found.retain(|new| !before.iter().any(|old| old.rule.id == new.rule.id && old.sha256 == new.sha256));
+        }
+        report.add(found);
+    }
+    report
+}
