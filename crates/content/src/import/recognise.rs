@@ -224,8 +224,12 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
         let name = Some(()).filter(|()| root.is_named && !is_among()).and_then(|()| Places::name_of_root(&read));
         let name = name.unwrap_or_else(|| folder.into_owned());
         let mut places = Places::of_folder(paths.into_iter(), choice.kind, (&name, root.is_named), &read);
-        if !root.is_named && root::is_plugin(&root.base) {
-            places.add_plugin("");
+        if !root.is_named {
+            // The rest of the plugin is not among the files, so its manifest seems to be wrong.
+            places.take_notes();
+            if root::is_plugin(&root.base) {
+                places.add_plugin("");
+            }
         }
         choice.plugins.iter().for_each(|folder| places.add_plugin(folder));
         for file in found.candidates.values_mut().filter(|file| file.root == at) {

@@ -12,6 +12,8 @@ pub mod servers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::paths::destination::{Destination, PluginFile};
 use super::reason::{Note, Reason};
 use crate::skills::MAIN;
@@ -75,7 +77,7 @@ impl Plugins {
             (Some(Manifest::Rejected(why)), Some(top)) => {
                 self.notes.push(note(top.path, format!("was ignored, and no agent loads the plugin with it: {why}")));
             }
-            (Some(Manifest::Plain(value)), Some(top)) if has_parts(folder, &value, paths) => {
+            (Some(Manifest::Plain(value)), Some(top)) if value.get("name").is_some_and(Value::is_string) => {
                 of_top = copilot().map(|agent| (top.path, agent));
             }
             _ => {}
@@ -88,9 +90,14 @@ impl Plugins {
             let Some(form) = &agent.imports.manifest else { continue };
             let Some(text) = read(path) else { continue };
             let lists = Lists::read(path, folder, agent, form, &text, paths);
+            let is_top = of_top.is_some_and(|(top, _)| top == path);
+            // Many programs have a file called `plugin.json`. This one is a plugin's if it has parts.
+            if is_top && lists.files.is_empty() && lists.kept.is_empty() && !has_parts(folder, paths) {
+                continue;
+            }
             self.notes.extend(lists.notes.iter().cloned());
             self.notes.extend(lists.forgotten(path, agent, paths, read));
-            if of_top.is_some_and(|(top, _)| top == path) {
+            if is_top {
                 self.folders.insert(folder.to_owned());
                 self.kept.insert(path.to_owned(), (Kind::Plugin, agent.id));
             }
@@ -210,14 +217,11 @@ impl Plugins {
     }
 }
 
-/// Whether a `plugin.json` that names no schema is a plugin's manifest: it lists parts, or parts lie next to it. Many programs
-/// have files of this name.
-fn has_parts(folder: &str, value: &serde_json::Map<String, serde_json::Value>, paths: &BTreeSet<&str>) -> bool {
+/// Whether one of the folders in which Copilot finds parts of a plugin lies next to its manifest, with a part in it.
+fn has_parts(folder: &str, paths: &BTreeSet<&str>) -> bool {
     let lists = copilot().and_then(|agent| agent.imports.manifest.as_ref()).map(|form| form.lists).unwrap_or_default();
-    let lies_next = |part: &str| {
+    lists.iter().filter_map(|list| list.replaces).any(|part| {
         let from = format!("{}/", join(folder, part));
         paths.range(from.as_str()..).take_while(|path| path.starts_with(&from)).any(|path| path.ends_with(".md"))
-    };
-    value.get("name").is_some_and(serde_json::Value::is_string)
-        && lists.iter().any(|list| value.contains_key(list.key) || list.replaces.is_some_and(lies_next))
+    })
 }

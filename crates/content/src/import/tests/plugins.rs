@@ -208,6 +208,7 @@ fn a_plugin_json_of_another_program_is_no_manifest() {
         r#"{"$schema": "https://raw.githubusercontent.com/grafana/x.json", "name": "p", "agents": ["./a.md"]}"#,
         r#"{"id": "p", "agents": ["./a.md"]}"#,
         r#"{"name": "p", "main": "index.js"}"#,
+        r#"{"name": "p", "commands": [{"id": "x"}], "agents": "other"}"#,
         "not JSON",
     ] {
         let seen = Seen::of(&[("src/plugin.json", text), ("src/a.md", AGENT)]);
@@ -242,7 +243,8 @@ fn a_folder_of_subagents_comes_in_and_goes_out_as_it_was() {
     let part = World::new();
     std::fs::create_dir_all(part.path("categories")).unwrap();
     part.file("01/.claude-plugin/plugin.json", list).file("01/api.md", agent("api"));
-    part.import_as(&[], &["01/api.md"]).unwrap();
+    let reply = part.import_as(&[], &["01/api.md"]).unwrap();
+    assert_eq!(reply.data["notes"], json!([]));
     part.resource("subagent://api");
 }
 
