@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{CLAUDE, CODEX, COPILOT, COPILOTS, GEMINI, Making, word};
+use super::{CLAUDE, CODEX, COPILOT, GEMINI, Making, of_copilot, word};
 use crate::answer;
 use crate::item::{Entry, What};
 use mcpkg_agents::commands::convert_to::{self, Unsayable};
@@ -63,7 +63,7 @@ fn for_copilot(
         );
         return;
     }
-    let path = format!("{COPILOTS}/commands/{}.md", stem.replace('/', "."));
+    let path = of_copilot(&format!("commands/{}.md", stem.replace('/', ".")));
     let file = words::spell(own, &attributes.arguments, Spelling::Words).into_owned();
     if !making.put(&path, file.into_bytes(), false) {
         making.left_out(&[COPILOT], word::COMMAND, name, "another command has the same file name");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CLAUDE, CODEX, COPILOTS, GEMINI, Making, named, word};
+use super::{CLAUDE, CODEX, GEMINI, Making, named, of_copilot, word};
 use crate::item::{Entry, What};
 use crate::uri::decode;
 use mcpkg_base::error::Result;
@@ -28,7 +28,7 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)], mut wanted
                 if path == HOOKS {
                     let text = String::from_utf8_lossy(&bytes);
                     wanted.extend(text.split(ROOT).skip(1).map(|rest| path_of(rest).to_owned()));
-                    making.put(&format!("{COPILOTS}/{HOOKS}"), bytes.clone(), false);
+                    making.put(&of_copilot(HOOKS), bytes.clone(), false);
                     making.left_out(&[CODEX], word::AGENT_FILE, path, "it loads no hooks from such plugins");
                     let why = "it runs the hooks whose events it has too, but does not set CLAUDE_PLUGIN_ROOT";
                     making.changed(&[GEMINI], word::AGENT_FILE, path, why);

@@ -31,6 +31,7 @@ use serde_json::Value;
 
 use super::layout::{Layout, is_safe};
 use crate::item::{Entry, server::Server};
+use mcpkg_agents::agents;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_store::Db;
 use mcpkg_store::blobs::NewContent;
@@ -40,9 +41,6 @@ pub use about::{About, Wish};
 pub use command::AsPlugin;
 pub use read::named;
 pub use remark::{Kind, Remark};
-
-/// The folder that only Copilot reads in a plugin with a `plugin.json` at its root.
-const COPILOTS: &str = "com.github.copilot";
 
 const CLAUDE: &str = "claude_code";
 const CODEX: &str = "codex";
@@ -174,6 +172,12 @@ impl Making {
     fn renamed(&mut self, word: &'static str, name: &str, to: &str, why: &str) {
         remark::add(&mut self.remarks, Kind::Renamed, &[], word, &format!("{name} -> {to}"), why);
     }
+}
+
+/// Returns a path in the folder that only Copilot reads, `com.github.copilot`.
+fn of_copilot(path: &str) -> String {
+    let folder = agents::with_id(COPILOT).and_then(|agent| agent.imports.namespace).unwrap_or_default();
+    format!("{folder}/{path}")
 }
 
 fn json_bytes(value: &Value) -> Result<Vec<u8>> {

@@ -44,7 +44,7 @@ pub(super) fn add(making: &mut Making, about: &About, servers: &[Server]) -> Res
                 &[],
                 word::SERVER,
                 known,
-                "it is disabled in the project, and agents start it from the plugin",
+                "it is disabled in the project, because it needs the plugin's folder, but not in the plugin",
             );
         }
         let name = numbered(&carrying(&about.name, known), |name| !names.contains(name));

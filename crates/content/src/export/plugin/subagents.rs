@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{CLAUDE, CODEX, COPILOT, COPILOTS, GEMINI, Making, named, word};
+use super::{CLAUDE, CODEX, COPILOT, GEMINI, Making, named, of_copilot, word};
 use crate::item::{Entry, What};
 use mcpkg_agents::commands::skill::{keys, split_front};
 use mcpkg_agents::forms::subagent::{CLAUDE_CODE, Subagent, SubagentForm, VSCODE};
@@ -34,7 +34,7 @@ pub(super) fn add(making: &mut Making, items: &[(Entry, NewContent)]) -> Result<
         }
         let own = as_is(matches!(agent, Some("copilot" | "vscode")));
         // Not `.agent.md`: an import takes such a file for a subagent wherever it is, so it would come in twice.
-        let path = format!("{COPILOTS}/agents/{name}.md");
+        let path = of_copilot(&path);
         put(making, COPILOT, name, &path, &subagent, own, &VSCODE, &bytes);
         making.left_out(&[CODEX], word::SUBAGENT, name, "it loads no subagents from plugins");
     }

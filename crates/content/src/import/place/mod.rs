@@ -24,6 +24,7 @@ use crate::media;
 use crate::same::Duplicate;
 use crate::same::variants;
 use known::Known;
+use mcpkg_agents::agents::client_of;
 use mcpkg_agents::commands::{self, inert};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::names as rules;
@@ -109,6 +110,10 @@ impl Placing {
             Says::AgentFile { kind, content, servers } => {
                 let origins = to.origins(&file.relative);
                 servers.into_iter().for_each(|server| self.servers.add(server, &file.relative, &origins));
+                if let Some(at) = self.for_all(file, &content) {
+                    self.duplicate(file, at);
+                    return Ok(());
+                }
                 let what = What::AgentFile { holds: kind, executable: file.executable };
                 self.add(
                     file,
@@ -134,6 +139,15 @@ impl Placing {
                 Ok(())
             }
         }
+    }
+
+    /// For a file in one client's folder of a plugin, finds the equal file that is in the same place for all agents.
+    fn for_all(&self, file: &File, content: &NewContent) -> Option<usize> {
+        let folder = client_of(&file.relative)?.imports.namespace?;
+        let path = file.relative.replacen(&format!("{folder}/"), "", 1);
+        let at = self.known.with_uri(&format!("agent-file:{path}")).filter(|at| *at < self.placed.items.len())?;
+        let item = &self.placed.items[at];
+        (item.content == *content && item.entry.what.is_executable() == file.executable).then_some(at)
     }
 
     /// Finds the prompt from which a deploy would write this file, for any agent.

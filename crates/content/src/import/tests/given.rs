@@ -144,6 +144,8 @@ fn a_project_is_laid_out_for_four_agents() {
         "not for Gemini CLI: 1 subagent (ua): it rejects the file, which has Claude Code's tools or keys, or lacks a name or \
          a description",
         "not for Codex: 1 subagent (ua): it loads no subagents from plugins",
+        "changed: 1 MCP server (p-one): it is disabled in the project, because it needs the plugin's folder, but not in the \
+         plugin",
         "changed for Codex and Copilot CLI: 1 MCP server (p-one: variable TOKEN): mcp.json cannot contain references; set \
          the variable where the agent starts",
         "not for Codex: 1 agent's file (hooks/hooks.json): it loads no hooks from such plugins",
