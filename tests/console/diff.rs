@@ -138,6 +138,7 @@ fn a_draft_is_approved_in_part_and_a_stale_one_shows_three_texts() {
 #[test]
 fn a_file_that_changed_on_both_sides_shows_three_texts_and_a_foreign_one_says_so() {
     let place = Place::with_project();
+    place.git(&place.root(), &["init", "-q"]);
     place.prompt("review", "One.\n\nTwo.\n\nThree.\n");
     place.deploy(&[]);
     place.resource("skill://neat/SKILL.md", "---\nname: neat\ndescription: Neat\n---\nBe neat.\n");
@@ -157,17 +158,16 @@ fn a_file_that_changed_on_both_sides_shows_three_texts_and_a_foreign_one_says_so
     assert!(of("neat/SKILL.md")["three_texts"].is_null());
     let Some(mut screen) = started(place.command(), &[]) else { return };
     let text = screen.wait("DRIFT");
-    assert!(text.contains("review.md: changed on disk and in the project"), "{text}");
+    assert!(text.contains("review.md: changed on disk and"), "{text}");
     screen.keys("4");
-    let text = screen.wait("changed on both sides");
-    assert!(text.contains("not written by mcpkg"), "{text}");
-    screen.keys("/review.md\r\r");
-    let text = screen.wait("WARNING changed on disk and in the project since it was deployed");
-    assert!(text.contains("One{+, on disk+}.") && text.contains("Three{+, in the project+}."), "{text}");
+    screen.wait("EACH SESSION LOADS");
+    screen.keys("/claude/commands/review\r\r");
+    let text = screen.wait("WARNING the file was changed on disk and in the project since it was deployed");
+    assert!(text.contains(", on disk") && text.contains(", in the project"), "{text}");
     screen.keys("\u{1b}");
-    screen.wait("4 DEPLOY");
+    screen.wait("/ claude/commands/review");
     screen.keys("\u{1b}");
-    screen.wait_until(|text| !text.contains("/ review.md"), "all files");
-    screen.keys("/neat\r");
+    screen.wait("EACH SESSION LOADS");
+    screen.keys("/claude/skills/neat\r");
     screen.wait("WARNING mcpkg did not write the file on disk");
 }

@@ -55,7 +55,7 @@ fn the_editor_of_the_user_gets_the_text_and_only_saving_keeps_it() {
     let Some(mut screen) = super::started(command, &[]) else { return };
     screen.wait("nothing waits for you");
     screen.keys("5");
-    screen.wait("app");
+    screen.wait("> app");
     screen.keys("e");
     screen.wait("e edit  f fix");
     screen.keys("E");
@@ -64,7 +64,7 @@ fn the_editor_of_the_user_gets_the_text_and_only_saving_keeps_it() {
     screen.keys("D");
     screen.wait("Throw away the changes of app?");
     screen.keys("y");
-    screen.wait("WORKFLOWS");
+    screen.wait("> app");
     screen.keys("e");
     screen.wait("e edit  f fix");
     screen.keys("E");

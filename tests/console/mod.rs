@@ -13,6 +13,7 @@ mod inbox;
 mod keys;
 mod pages;
 mod states;
+mod story;
 mod terminal;
 
 use std::process::Command;

@@ -222,6 +222,20 @@ impl Screen {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// Kills the program itself, which `script` has started by a shell.
+    pub fn kill(&self) {
+        let child = |id: &str| {
+            let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+            children.split_whitespace().next().map(str::to_owned)
+        };
+        let mut program = child(&self.child.id().to_string()).expect("a program");
+        while let Some(below) = child(&program) {
+            program = below;
+        }
+        let status = Command::new("kill").args(["-9", &program]).status().expect("kill starts");
+        assert!(status.success(), "it is killed");
+    }
+
     /// Waits until the program ends, and returns its exit status.
     pub fn end(mut self) -> i32 {
         let status = self.child.wait().expect("script ends");

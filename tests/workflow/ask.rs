@@ -13,7 +13,8 @@ const NO_SCRIPT: &str = "there is no script of util-linux";
 
 const TEXT: &str = "Make a web app";
 
-/// Reads its server from its file or its arguments, lists commands and proposes a workflow. What it is to do is in `DOES`.
+/// Reads its server from its file or its arguments, lists commands and proposes a workflow, which is in the note `proposal` if
+/// that is there. What it is to do is in `DOES`.
 const AGENT: &str = r#"#!/bin/sh
 cat >"$NOTES/prompt"
 pwd >"$NOTES/folder"
@@ -47,7 +48,9 @@ call() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}\n' "$1" "$2
 call 1 initialize '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"fake","version":"1"}}'
 echo '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&3
 call 2 tools/call '{"name":"search_commands","arguments":{"query":"prompt"}}'
-call 3 tools/call '{"name":"propose_workflow","arguments":{"yaml":"workflow: app\nsteps:\n  - id: a\n    run: mcpkg:command:search\n    with:\n      query: x\n"}}'
+proposal='{"yaml":"workflow: app\nsteps:\n  - id: a\n    run: mcpkg:command:search\n    with:\n      query: x\n"}'
+if [ -f "$NOTES/proposal" ]; then proposal=$(cat "$NOTES/proposal"); fi
+call 3 tools/call "{\"name\":\"propose_workflow\",\"arguments\":$proposal}"
 case $DOES in
 hang) stay ;;
 esac
@@ -64,7 +67,11 @@ pub struct Ground {
 
 impl Ground {
     pub fn new(agents: &[&str]) -> Self {
-        let scratch = Scratch::with_project();
+        Self::on(Scratch::with_project(), agents)
+    }
+
+    /// As [`Ground::new`], in a folder that is there.
+    pub fn on(scratch: Scratch, agents: &[&str]) -> Self {
         for agent in agents {
             crate::support::set_mode(&scratch.file(&format!("agents/{agent}"), AGENT), 0o755);
         }

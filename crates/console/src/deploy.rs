@@ -191,11 +191,10 @@ pub fn file(context: &Context, path: &str) -> Result<Screen> {
         return Ok(Screen::text("Deploy > file", vec![Line::plain("The file is current.")]));
     };
     let title = diff::titled(format!("Deploy > {}", change.shown), is_reviewed(context, &change.unified));
+    let subject = if change.is_foreign { "" } else { "the file was " };
+    let warning = format!("{subject}{}; a deploy leaves it as it is", change.state_on_disk());
     let lines = match change.is_changed_on_disk {
-        true => vec![
-            Line::of(Tone::Warning, "WARNING ")
-                .then(Tone::Plain, &format!("{}; a deploy leaves it as it is", change.state_on_disk())),
-        ],
+        true => vec![Line::of(Tone::Warning, "WARNING ").then(Tone::Plain, &warning)],
         false => Vec::new(),
     };
     if let Some([deployed, disk, project]) = &change.three {

@@ -19,18 +19,23 @@ pub fn lines(reply: &Reply) -> Vec<Line> {
     lines
 }
 
-/// Returns the first sentence, or first line of text, of the reply; `Done` if it has only tables, diffs or media.
+/// Returns the first sentence, or first line of text, of the reply. If it has only tables, diffs, media or JSON, returns
+/// `Done`, and the state that the reply has, such as `Done: succeeded`.
 pub fn sentence(reply: &Reply) -> String {
     fn first(body: &Body) -> Option<&str> {
         match body {
             Body::Sentence(text) => Some(text),
             Body::Several(bodies) => bodies.iter().find_map(first),
             Body::Below(_, body) => first(body),
-            Body::Text(text) => text.lines().find(|line| !line.is_empty()),
+            Body::Text(text) => text.lines().find(|line| !line.is_empty()).filter(|line| !line.starts_with(['{', '['])),
             Body::Table(_) | Body::Diff(_) | Body::Media(_) => None,
         }
     }
-    first(&reply.body).unwrap_or("Done").to_owned()
+    match (first(&reply.body), reply.data["state"].as_str()) {
+        (Some(first), _) => first.to_owned(),
+        (None, Some(state)) => format!("Done: {state}"),
+        (None, None) => "Done".to_owned(),
+    }
 }
 
 pub fn body(body: &Body) -> Vec<Line> {

@@ -26,7 +26,7 @@ pub fn actions(id: &str, state: &str) -> Vec<Action> {
     match state {
         "running" | "waiting" | "pending" => vec![Action::call('z', "pause", run("workflow pause")), cancel],
         "paused" | "interrupted" => vec![Action::call('z', "resume", run("workflow resume")), cancel],
-        "failed" => vec![Action::call('z', "retry", run("workflow resume"))],
+        "failed" => vec![Action::call('z', "retry", run("workflow resume").flag("--retry"))],
         "uncertain" => vec![cancel],
         _ => Vec::new(),
     }
