@@ -51,7 +51,7 @@ fn mcpkg_alone_is_one_screen() {
     Commands:
       Start                 up, demo, console, init, help, version, completions, man
       Content               project, prompt, resource, skill, mcp, agent-file,
-                            search, audit
+                            search, audit, finding
       Agents                plan, diff, preview, deploy, status, rollback, explain,
                             doctor, module, target, snapshot, evolve, client
       Share                 import, export, sync, source

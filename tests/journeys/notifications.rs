@@ -29,7 +29,9 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(80);
 
 /// What the shell has also, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 21] = [
+const ELSEWHERE: [(&[&str], &str); 23] = [
+    (&["finding", "ignore"], "no list shows it"),
+    (&["finding", "unignore"], "the same"),
     (&["up"], "imports and deploys; the steps for these hear of it"),
     (&["ask"], "needs an agent; no list shows it"),
     (&["init"], "makes a database that no server has yet"),

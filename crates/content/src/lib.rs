@@ -1,8 +1,9 @@
 //! Projects, prompts, resources and skills (contract 001), and everything around storing, importing and exporting them.
 //!
 //! Other domains may use [`answer`] (size limits of answers), [`cursor`] (pages of lists), [`files`] (stores files as
-//! resources), [`audited`] (findings in what comes in), [`completions`] (names for the shell to complete),
-//! [`export::plugin`] (the files that a server offers), [`import`], [`item`] and [`source`] (for `mcpkg up`), [`proposals`] (changes that wait for a person's decision), [`servers`] (arguments and output of MCP servers),
+//! resources), [`audited`] and [`ignored`] (findings in what comes in), [`completions`] (names for the shell to complete),
+//! [`export::plugin`] (the files that a server offers), [`import`], [`item`] and [`source`] (for `mcpkg up`), [`proposals`]
+//! (changes that wait for a person's decision), [`servers`] (arguments and output of MCP servers),
 //! [`skills`] (the rules for skills) and [`uri`].
 
 mod agent_files;
@@ -15,6 +16,7 @@ pub mod cursor;
 pub mod export;
 pub mod files;
 mod history;
+pub mod ignored;
 pub mod import;
 pub mod item;
 mod media;
@@ -76,6 +78,7 @@ pub const DOMAIN: Domain = Domain {
         ("resource", "Create, show and manage resources: documents, images, skills"),
         ("skill", "Create, check, show and manage skills"),
         ("mcp", "Add, show and manage MCP servers for agents"),
+        ("finding", "Mark audit findings as harmless, and list the marks"),
         ("agent-file", "Show and remove agent-specific files: hooks, permissions, ignore files"),
         ("source", "Add content from repositories and folders, and keep it up to date"),
     ],

@@ -16,6 +16,7 @@ pub const UNDO: Undo = Undo {
         ("project.delete", "only a backup has the project: `mcpkg restore FILE`"),
         ("project.rename", "rename it back with `mcpkg project rename`"),
         ("mcp", "mcpkg keeps no history of MCP servers"),
+        ("finding", "see `mcpkg finding list`; `mcpkg finding unignore` takes a mark back"),
         ("agent-file", "mcpkg keeps no history of agent files"),
         ("source", "it changed which sources the project has: see `mcpkg source list`"),
     ],

@@ -22,6 +22,7 @@ pub mod events;
 pub mod flow_runs;
 pub mod gate;
 pub mod holders;
+pub mod ignored;
 pub mod items;
 pub mod limits;
 pub mod links;

@@ -3,7 +3,7 @@
 /// Each heading with its commands, in display order. A test compares the list with the command line.
 pub const HEADINGS: [(&str, &[&str]); 8] = [
     ("Start", &["up", "demo", "console", "init", "help", "version", "completions", "man"]),
-    ("Content", &["project", "prompt", "resource", "skill", "mcp", "agent-file", "search", "audit"]),
+    ("Content", &["project", "prompt", "resource", "skill", "mcp", "agent-file", "search", "audit", "finding"]),
     (
         "Agents: deploy, clients",
         &[

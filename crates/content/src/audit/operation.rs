@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::subject::Subject;
 use super::{sarif, show};
 use crate::GROUP;
+use crate::ignored;
 use mcpkg_agents::audit::rules::Severity;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::plural;
@@ -69,7 +70,8 @@ impl Operation for Audit {
             return Ok(Reply::new(body, data));
         }
         let subject = Subject::find(self.what.as_deref(), context)?;
-        let audited = subject.audit(self.documents, context)?;
+        let mut audited = subject.audit(self.documents, context)?;
+        audited.report = ignored::without(&audited.report, &subject.ignored(context));
         let report = &audited.report;
         let mut reply = if self.sarif {
             let log = sarif::log(report);
@@ -90,6 +92,10 @@ impl Operation for Audit {
         let unlisted = show::unlisted(&audited);
         if unlisted > 0 {
             reply.hints.push(format!("{} not listed here{LISTED_BY_VERBOSE}", plural::count(unlisted, "finding")));
+        }
+        if report.ignored > 0 {
+            let findings = plural::count(report.ignored, "finding");
+            reply.hints.push(format!("{findings} marked as harmless; `mcpkg finding list` lists them"));
         }
         if !audited.skipped.is_empty() {
             let files = plural::count(audited.skipped.len(), "file");

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::audited;
+use crate::ignored::{self, Ignored};
 use crate::import::find;
 use crate::import::reason::Reason;
 use crate::import::recognise::{self, Choice};
@@ -68,6 +69,16 @@ impl Subject {
             Subject::Path(path) => path.display().to_string(),
             Subject::Source(name) | Subject::Project(name) => name.clone(),
         }
+    }
+
+    /// Returns the findings that the audited project, or else the selected one, ignores.
+    pub(super) fn ignored(&self, context: &Context) -> Vec<Ignored> {
+        let list = match self {
+            Subject::Project(name) => context.store.read(|db| ignored::list(db, &projects::get(db, name)?)),
+            Subject::Path(_) | Subject::Source(_) => context.read(ignored::list),
+        };
+        // Without a project, nothing is ignored.
+        list.unwrap_or_default()
     }
 
     pub(super) fn audit(&self, documents: bool, context: &Context) -> Result<Audited> {

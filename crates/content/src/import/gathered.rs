@@ -10,6 +10,7 @@ use super::read;
 use super::recognise::Recognised;
 use super::report::{self, Group};
 use crate::audited;
+use crate::ignored;
 use crate::item::{Item, server};
 use crate::same::record::{self, Contents, Duplicates};
 use mcpkg_agents::audit::Report;
@@ -72,6 +73,7 @@ impl Gathered {
             context.unless_cancelled()?;
             audited::add(&mut report, &file.relative, &file.content)?;
         }
+        let report = ignored::without_harmless(report, context);
         if report.findings.is_empty() {
             return Ok((Self::of(recognised, secrets)?, Audited { report, ..Audited::default() }));
         }

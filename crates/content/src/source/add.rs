@@ -15,6 +15,7 @@ use super::offer::{Offer, counted, described};
 use super::write;
 use crate::GROUP;
 use crate::audited;
+use crate::ignored;
 use crate::import::paths::Kind as As;
 use mcpkg_agents::audit::Report;
 use mcpkg_agents::audit::rules::Severity;
@@ -161,7 +162,8 @@ impl Operation for Add {
         let kind = self.kind.and_then(|kind| kind.to_possible_value()).map(|kind| kind.get_name().to_owned());
         let takes = if self.documents { Takes::Documents } else { Takes::Agents };
         let choice = Choice { only: self.only, prefix: self.prefix, kind, plugins: self.plugin, takes };
-        let (origin, contents) = contents::first(&address, &name, choice, context)?;
+        let (origin, mut contents) = contents::first(&address, &name, choice, context)?;
+        contents.audit = ignored::without_harmless(contents.audit, context);
         let (offer, project) =
             context.read(|db, project| Ok((Offer::new(db, project, &contents, 0)?, project.name.clone())))?;
         let data_of = |offer: &Offer, added: bool| {

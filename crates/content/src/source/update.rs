@@ -21,6 +21,7 @@ use super::{apply, changed};
 use crate::GROUP;
 use crate::audited;
 use crate::completions::SOURCES;
+use crate::ignored;
 use mcpkg_agents::audit;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::plural;
@@ -193,6 +194,7 @@ impl Update {
         let same = contents.items.iter().filter(|taken| before.get(taken.path.as_str()) == Some(&&taken.sha256));
         let same: HashSet<&str> = same.map(|taken| taken.path.as_str()).collect();
         let findings = contents.audit.filtered(|finding| !same.contains(finding.path.as_str()));
+        let findings = ignored::without_harmless(findings, context);
         if !self.dry_run {
             let name = &row.origin.name;
             let hint = format!("`mcpkg source update {name} --dry-run` shows what would change");

@@ -96,7 +96,7 @@ fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
         reply = reply.hint(super::plan::how_to_write(&prepared.plan.changes, &prepared.site.arguments()));
     }
     let mut said = prepared.said_with_plan();
-    said.extend(audit::lines(&prepared.plan.changes, &prepared.site));
+    said.extend(audit::lines(context, &prepared.plan.changes, &prepared.site));
     let mut reply = reply.warn(warnings).warn(said);
     reply.details = prepared.details();
     Ok(answer::reply(context, &prepared.site, page, reply))
@@ -365,7 +365,7 @@ impl Applying<'_> {
         let mut data = applied_data(true, None, &prepared, &prepared.plan.changes);
         if context.confirmation != Confirmation::Ask {
             // A person has read them before the question.
-            prepared.warnings.extend(audit::lines(&prepared.plan.changes, &prepared.site));
+            prepared.warnings.extend(audit::lines(context, &prepared.plan.changes, &prepared.site));
         }
         let done = show::count_line(&prepared.plan.changes, true);
         let left_out = left_out(&prepared);
@@ -439,7 +439,7 @@ impl Applying<'_> {
         self.check_adopt(context, &prepared)?;
         if !changes.is_empty() {
             let code = code::lines(&code::of(changes)).into_iter();
-            let code = code.chain(audit::lines(changes, &prepared.site)).map(Body::Sentence);
+            let code = code.chain(audit::lines(context, changes, &prepared.site)).map(Body::Sentence);
             let preview =
                 [show::diffs(changes, &prepared.site), show::listed(&prepared, changes)].into_iter().chain(code);
             let preview = Body::Several(preview.collect());

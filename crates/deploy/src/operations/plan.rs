@@ -90,7 +90,7 @@ impl Operation for ShowPlan {
         answer::add_rest(&mut reply, rest, Self::TOOL);
         reply.data["budget"] = budgets.iter().map(Budget::json).collect();
         let budgets = budgets.iter().filter_map(Budget::warning);
-        let findings = audit::lines(&prepared.plan.changes, &prepared.site);
+        let findings = audit::lines(context, &prepared.plan.changes, &prepared.site);
         let remarks = &prepared.plan.desired.remarks;
         if !remarks.is_empty() && context.caller.identity() != Identity::Agentpack {
             reply.data["remarks"] = remarks.iter().map(Remark::json).collect();

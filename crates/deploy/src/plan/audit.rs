@@ -4,14 +4,16 @@ use super::{Change, Op};
 use crate::source::Site;
 use mcpkg_agents::audit::rules::Severity;
 use mcpkg_agents::audit::{Report, scan_bytes};
+use mcpkg_content::ignored;
+use mcpkg_core::op::Context;
 
 /// Returns a line for each rule with findings in what the changes add: the count, and an example.
-pub fn lines(changes: &[Change], site: &Site) -> Vec<String> {
-    report(changes, site).lines(Severity::Warning)
+pub fn lines(context: &Context, changes: &[Change], site: &Site) -> Vec<String> {
+    report(context, changes, site).lines(Severity::Warning)
 }
 
 /// Audits the new content of the files. Findings that the old content has too are not reported.
-pub fn report(changes: &[Change], site: &Site) -> Report {
+pub fn report(context: &Context, changes: &[Change], site: &Site) -> Report {
     let mut report = Report::default();
     for change in changes.iter().filter(|change| change.op != Op::Delete) {
         let path = change.path.strip_prefix(&site.place.root).unwrap_or(&change.path).to_string_lossy();
@@ -23,5 +25,5 @@ pub fn report(changes: &[Change], site: &Site) -> Report {
         }
         report.add(found);
     }
-    report
+    ignored::without_harmless(report, context)
 }

@@ -103,7 +103,7 @@ impl Found {
         let (groups, imports_nothing) = (gathered.groups(Some(&plan)), plan.is_empty());
         content.write(&copy, "")?;
         let prepared = Prepared::new(&copy, &wish.choice())?;
-        let outgoing = plan::audit::report(&prepared.plan.changes, &prepared.site);
+        let outgoing = plan::audit::report(&copy, &prepared.plan.changes, &prepared.site);
         audit.report.add_new(outgoing);
         let before = budget::of(&prepared, When::Now)?;
         let budgets = before.into_iter().zip(budget::of(&prepared, When::After)?).collect();

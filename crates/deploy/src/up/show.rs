@@ -395,6 +395,7 @@ pub(super) fn done(wish: &Wish, found: &Found, done: Done, is_by_person: bool, m
     reply.hints.extend(done.hints);
     reply.failed = failed;
     if !is_by_person {
+        reply.warnings.extend(found.audit.report.lines(Severity::Warning));
         reply = without_person(reply, found);
     }
     if !done.connected.is_empty() {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::engine::{Row, Unique, params, sql};
 use super::page::{Page, Slice};
 use super::tools::installs::{self, Scope};
-use super::{Db, blobs, lists, search, targets};
+use super::{Db, blobs, ignored, lists, search, targets};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
@@ -165,6 +165,7 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
         return Err(missing(db, name)?);
     }
     lists::forget(db, &project)?;
+    ignored::forget(db, &project)?;
     targets::forget(db, targets::Of::Project(project.uuid))?;
     installs::remove_all(db, &Scope::Project(project.uuid))?;
     blobs::sweep(db)?;
