@@ -52,7 +52,7 @@ pub(super) fn front(found: &mut Found<'_>) {
         match key {
             "permissionMode" if word == "bypassPermissions" => found.add(&PERMISSIONS_OFF, range),
             "allowed-tools" => {
-                let tools = value.split(|c: char| matches!(c, ',' | '[' | ']' | ' '));
+                let tools = value.split([',', '[', ']', ' ']);
                 let is_any = |tool: &str| {
                     let tool = tool.trim_matches(['"', '\'', '-', '\t']);
                     matches!(tool, "Bash" | "Bash(*)" | "Bash(:*)" | "Bash(*:*)")
