@@ -139,6 +139,32 @@ fn a_folder_that_only_the_marketplace_calls_a_plugin_is_one() {
 }
 
 #[test]
+fn the_lists_of_an_entry_say_what_files_are() {
+    let listed = json!({ "plugins": [
+        { "name": "api", "source": "./", "strict": false, "agents": ["./experts/api.md"], "commands": ["./tools/deploy.md"] },
+        { "name": "web", "source": "./", "strict": false, "agents": ["./experts/web.md"] },
+    ] });
+    let expert = |name: &str| format!("---\nname: {name}\ndescription: An expert\n---\nHelp\n");
+    let upstream = Upstream::new(&[
+        (".claude-plugin/marketplace.json", &listed.to_string()),
+        ("experts/api.md", &expert("api")),
+        ("experts/web.md", &expert("web")),
+        ("experts/README.md", "# Experts\n"),
+        ("tools/deploy.md", "Deploy\n"),
+    ]);
+    let scratch = Scratch::with_project();
+    let added = scratch.json(&["source", "add", &upstream.url(), "--plugin", "api", "--yes"]);
+    let paths: Vec<_> = added["items"].as_array().expect("items").iter().map(|item| item["path"].clone()).collect();
+    assert_eq!(paths, ["experts/api.md", "tools/deploy.md"], "{added}");
+    assert_eq!((&added["counts"]["prompt"], &added["counts"]["subagent"]), (&json!(1), &json!(1)));
+    upstream.commit(&[("experts/api.md", &format!("{}More\n", expert("api")))]);
+    assert_eq!(done(&update(&scratch, &[])), [("experts/api.md".to_owned(), "updated".to_owned())]);
+    let scratch = Scratch::with_project();
+    let added = scratch.json(&["source", "add", &upstream.url(), "--yes"]);
+    assert_eq!((&added["counts"]["prompt"], &added["counts"]["subagent"]), (&json!(1), &json!(2)), "{added}");
+}
+
+#[test]
 fn a_marketplace_that_means_harm_gives_nothing_from_elsewhere() {
     let outside = tempfile::tempdir().expect("a folder");
     let secret = skill("secret", "secret\n");

@@ -11,7 +11,7 @@ use super::find::root::{self, relative};
 use super::find::{Candidate, FolderLink, Inventory, links, only::Only, only::Parts};
 use super::open::{Opened, Opener};
 use super::paths::{Kind, Places, destination::Destination};
-use super::plugins::place::{MAX_MANIFEST, manifests_at_top};
+use super::plugins::place::{Listed, MAX_MANIFEST, manifests_at_top};
 use super::reason::{LeftOut, Reason};
 use crate::item::{Entry, File, server::Server};
 use crate::same::Duplicate;
@@ -54,8 +54,8 @@ pub struct Choice<'c> {
     pub is_foreign: bool,
     /// The parts of the folder to import. `None` means all of it.
     pub parts: Option<&'c Parts>,
-    /// Folders that are plugins although their paths do not show it.
-    pub plugins: &'c [String],
+    /// The plugins that the folder's marketplace lists.
+    pub plugins: &'c [Listed],
     /// The number of resources in the project. If it is similar to the number of files, most files have probably been
     /// imported before. Then plain files are not kept in memory, and those few that have to be stored are read again.
     pub resources: usize,
@@ -223,7 +223,7 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
         let is_among = || root.base.parent().and_then(Path::file_name).is_some_and(|above| above == "skills");
         let name = Some(()).filter(|()| root.is_named && !is_among()).and_then(|()| Places::name_of_root(&read));
         let name = name.unwrap_or_else(|| folder.into_owned());
-        let mut places = Places::of_folder(paths.into_iter(), choice.kind, (&name, root.is_named), &read);
+        let mut places = Places::of_folder(paths.iter().copied(), choice.kind, (&name, root.is_named), &read);
         if !root.is_named {
             // The rest of the plugin is not among the files, so its manifest seems to be wrong.
             places.take_notes();
@@ -231,7 +231,7 @@ fn places(found: &mut Inventory, choice: &Choice<'_>) -> Vec<Places> {
                 places.add_plugin("");
             }
         }
-        choice.plugins.iter().for_each(|folder| places.add_plugin(folder));
+        places.add_listed(choice.plugins, paths.iter().copied());
         for file in found.candidates.values_mut().filter(|file| file.root == at) {
             file.relative.insert_str(0, places.prefix());
         }

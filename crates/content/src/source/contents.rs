@@ -166,9 +166,8 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 }
 
 /// Reads only the changed files of a commit. Returns `None` if the changed files cannot be read without the others: if
-/// one of them is large or may contain MCP servers, if one did not become an item, or if the source has a manifest, a plugin or a
-/// marketplace. The
-/// caller must ensure that no changed file is a copy of another file or was reached through a link.
+/// one of them is large or may contain MCP servers, if one did not become an item, or if the source has a manifest, a plugin
+/// or a marketplace. The caller must ensure that no changed file is a copy of another file or was reached through a link.
 pub fn some(
     mirror: &Mirror<'_>,
     origin: &Origin,
@@ -243,7 +242,7 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     let sources::Choice { only, prefix, plugins: chosen, takes, .. } = &origin.choice;
     let marketplace = Marketplace::read(named);
     let (mut parts, plugins) = match &marketplace {
-        Some(all) => ((!chosen.is_empty()).then(|| all.parts(chosen)), all.folders()),
+        Some(all) => ((!chosen.is_empty()).then(|| all.parts(chosen)), all.listed()),
         None => (None, Vec::new()),
     };
     if !chosen.is_empty() && !marketplace.iter().flat_map(Marketplace::own).any(|name| chosen.iter().any(|c| c == name))

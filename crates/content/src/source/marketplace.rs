@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::address::{self, Address};
 use crate::import::find::only::Parts;
+use crate::import::plugins::place::Listed;
 use crate::import::reason::Note;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
@@ -44,6 +45,9 @@ pub struct Plugin {
     pub name: String,
     pub description: Option<String>,
     pub place: Place,
+    file: &'static str,
+    /// The entry as JSON, if it has lists that import reads.
+    entry: Option<Vec<u8>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -91,7 +95,7 @@ impl Marketplace {
     }
 
     /// Adds the plugins in the text of a marketplace's file.
-    fn add(&mut self, file: &str, text: &str, is_folder: &dyn Fn(&str) -> bool) {
+    fn add(&mut self, file: &'static str, text: &str, is_folder: &dyn Fn(&str) -> bool) {
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) => return self.note(file, format!("is not valid JSON: {error}")),
@@ -115,7 +119,9 @@ impl Marketplace {
                     let description = entry["description"].as_str().and_then(|text| text.lines().next());
                     let description = description.map(|text| text.chars().take(DESCRIBED).collect());
                     let is_strict = entry["strict"] != Value::Bool(false);
-                    new.push((Plugin { name: name.to_owned(), description, place }, is_strict));
+                    let has_lists = file == FILES[0] && LISTS.iter().any(|key| !entry[*key].is_null());
+                    let entry = has_lists.then(|| entry.to_string().into_bytes());
+                    new.push((Plugin { name: name.to_owned(), description, place, file, entry }, is_strict));
                 }
                 Err(why) => self.note(file, format!("lists the plugin '{name}', {why}")),
             }
@@ -144,13 +150,18 @@ impl Marketplace {
         here.map(|plugin| plugin.name.as_str())
     }
 
-    /// Returns the folders of the plugins in the repository.
-    pub fn folders(&self) -> Vec<String> {
-        let folder = |plugin: &Plugin| match &plugin.place {
-            Place::Here { folder, paths } => paths.contains(folder).then(|| folder.clone()),
+    /// Returns the plugins in the repository, for an import.
+    pub fn listed(&self) -> Vec<Listed> {
+        let listed = |plugin: &Plugin| match &plugin.place {
+            Place::Here { folder, paths } => Some(Listed {
+                file: plugin.file,
+                folder: folder.clone(),
+                is_whole: paths.contains(folder),
+                entry: plugin.entry.clone(),
+            }),
             _ => None,
         };
-        self.plugins.iter().filter_map(folder).collect()
+        self.plugins.iter().filter_map(listed).collect()
     }
 
     /// Returns the parts of the repository that belong to the chosen plugins.
@@ -263,8 +274,8 @@ fn listed(value: &Value) -> Vec<&str> {
 /// Returns a plugin in another repository.
 fn elsewhere(address: &str, source: &Value) -> std::result::Result<Place, String> {
     let text = |key: &str| source[key].as_str().filter(|text| !text.is_empty());
-    let is_known = address::short(address).is_some() || Address::check_url(address).is_ok();
-    if !is_known || address.starts_with('-') {
+    let is_here = address.starts_with(['-', '/']) || address.to_ascii_lowercase().starts_with("file:");
+    if is_here || (address::short(address).is_none() && Address::check_url(address).is_err()) {
         return Err("whose address is not valid".to_owned());
     }
     let mut command = format!("mcpkg source add {}", quote(address));
@@ -335,6 +346,8 @@ mod tests {
             ),
             (Value::Null, json!({ "source": "url", "url": "ext::sh -c id" }), None),
             (Value::Null, json!({ "source": "url", "url": "--upload-pack=x" }), None),
+            (Value::Null, json!({ "source": "url", "url": "file:///home/x" }), None),
+            (Value::Null, json!({ "source": "url", "url": "/home/x" }), None),
             (Value::Null, json!("../x"), None),
             (Value::Null, json!("./plugins/../../x"), None),
             (Value::Null, json!("/etc"), None),

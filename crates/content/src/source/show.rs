@@ -55,7 +55,11 @@ impl Operation for Show {
             let mut data = data(&row, i64::try_from(items.len()).unwrap_or(i64::MAX));
             let told = items.iter().zip(&states).map(|(item, (entry, state))| item_data(item, entry, state));
             data["items"] = told.collect();
-            let heading = Body::Sentence(format!("{}: {}", row.origin.name, described(&row.origin)));
+            let plugins = match row.origin.choice.plugins.as_slice() {
+                [] => String::new(),
+                chosen => format!("; only the plugins {}", chosen.join(", ")),
+            };
+            let heading = Body::Sentence(format!("{}: {}{plugins}", row.origin.name, described(&row.origin)));
             Ok(Reply::new(Body::Several(vec![heading, Body::Table(table)]), data))
         })
     }

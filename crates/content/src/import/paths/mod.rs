@@ -6,7 +6,7 @@ pub mod entered;
 pub mod folders;
 
 use super::plugins::Plugins;
-use super::plugins::place::{MAX_MANIFEST, ReadFile};
+use super::plugins::place::{Listed, MAX_MANIFEST, ReadFile};
 use super::reason::{Note, Reason};
 use crate::item::File;
 use crate::skills::MAIN;
@@ -113,6 +113,20 @@ impl Places {
     /// Treats a folder as a plugin. The root is an empty path.
     pub fn add_plugin(&mut self, folder: &str) {
         self.folders.add_plugin(folder);
+    }
+
+    /// Adds the plugins that a marketplace lists. `paths` are the files in the root.
+    pub fn add_listed<'p>(&mut self, plugins: &[Listed], paths: impl Iterator<Item = &'p str>) {
+        if plugins.is_empty() {
+            return;
+        }
+        let paths = paths.collect();
+        for plugin in plugins {
+            if plugin.is_whole {
+                self.folders.add_plugin(&plugin.folder);
+            }
+            self.plugins.add(plugin, &paths);
+        }
     }
 
     /// Returns what the file at `relative` (with `/` separators) becomes, or the reason why it is skipped.

@@ -19,10 +19,10 @@ use super::reason::{Note, Reason};
 use crate::skills::MAIN;
 use client::{is_namespace, of_client};
 use lists::Lists;
-use mcpkg_agents::agents::{Agent, open_plugins};
+use mcpkg_agents::agents::{ALL, Agent, open_plugins};
 use mcpkg_store::agent_files::Kind;
 use open::Manifest;
-use place::{Found, ReadFile, copilot, join, manifest};
+use place::{Found, Listed, ReadFile, copilot, join, manifest};
 
 /// The plugins in a folder, and what their manifests say.
 #[derive(Debug, Default)]
@@ -128,6 +128,21 @@ impl Plugins {
             if is_of_all {
                 self.check_skills(folder, paths, read);
             }
+        }
+    }
+
+    /// Adds the files that the entry of a marketplace lists. They do not replace those in default folders.
+    pub fn add(&mut self, plugin: &Listed, paths: &BTreeSet<&str>) {
+        let claude = ALL.iter().copied().find(|agent| agent.imports.in_plugins.is_some());
+        let form = claude.and_then(|agent| Some((agent, agent.imports.manifest.as_ref()?)));
+        let (Some((agent, form)), Some(entry)) = (form, &plugin.entry) else { return };
+        let lists = Lists::read(plugin.file, &plugin.folder, agent, form, entry, paths);
+        self.notes.extend(lists.notes);
+        for (path, to) in lists.files {
+            self.listed.entry(path).or_insert(to);
+        }
+        for (path, kind) in lists.kept {
+            self.kept.entry(path).or_insert((kind, agent.id));
         }
     }
 

@@ -9,6 +9,19 @@ pub type ReadFile<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
 /// The largest manifest that is read, in bytes.
 pub const MAX_MANIFEST: u64 = 4 << 20;
 
+/// A plugin that the marketplace of a repository lists.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The marketplace's file.
+    pub file: &'static str,
+    /// The plugin's folder.
+    pub folder: String,
+    /// Whether everything in the folder belongs to the plugin.
+    pub is_whole: bool,
+    /// Its entry as JSON, if it lists files as a manifest of Claude Code does.
+    pub entry: Option<Vec<u8>>,
+}
+
 /// A manifest that was found.
 pub(super) struct Found<'p> {
     pub path: &'p str,
