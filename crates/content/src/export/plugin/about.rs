@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Content;
+use super::making::Content;
 use crate::item::What;
 use mcpkg_agents::commands::skill;
 use mcpkg_base::error::{Code, Error, Result};

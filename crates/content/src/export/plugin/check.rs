@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Making, named, word};
+use super::making::{Making, PluginFile, word};
+use super::name::named;
 use crate::export::back;
 use crate::item::{Entry, File, Item, What, server::Server};
 use mcpkg_base::error::Result;
@@ -11,7 +12,7 @@ use mcpkg_store::blobs::NewContent;
 use mcpkg_store::prompts::Attributes;
 
 pub(super) fn add_remarks(making: &mut Making, items: &[(Entry, NewContent)], servers: &[Server]) -> Result<()> {
-    let file = |file: &super::PluginFile| {
+    let file = |file: &PluginFile| {
         let content = NewContent::from(file.bytes.clone());
         File { relative: file.path.clone(), content, executable: file.executable, listed: None }
     };

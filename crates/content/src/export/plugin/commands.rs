@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{CLAUDE, CODEX, COPILOT, GEMINI, Making, of_copilot, word};
+use super::making::{CLAUDE, CODEX, COPILOT, GEMINI, Making, of_copilot, word};
 use crate::answer;
 use crate::item::{Entry, What};
 use mcpkg_agents::commands::convert_to::{self, Unsayable};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{CLAUDE, CODEX, GEMINI, Making, named, of_copilot, word};
+use super::making::{CLAUDE, CODEX, GEMINI, Making, of_copilot, word};
+use super::name::named;
 use crate::item::{Entry, What};
 use crate::uri::decode;
 use mcpkg_base::error::Result;

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Plugin, PluginFile, json_bytes};
+use super::Plugin;
+use super::making::{PluginFile, json_bytes};
 use mcpkg_base::error::Result;
 
 const FILE: &str = ".claude-plugin/marketplace.json";

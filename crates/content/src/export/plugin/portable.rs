@@ -3,13 +3,27 @@
 
 use serde_json::{Map, Value};
 
-use super::servers::{Folders, PORTABLE};
 use mcpkg_agents::servers::secrets::has_secret_word;
 use mcpkg_base::inside::stays_inside;
 use mcpkg_base::redact::holds_token;
 use mcpkg_store::servers::{Definition, Named, Part, Text, Transport};
 
 pub(super) const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
+
+/// The variables that stand for the plugin's folder. Each agent replaces only its own.
+pub(super) const ROOTS: [&str; 3] = ["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT", "extensionPath"];
+/// The variables that stand for a folder where the plugin may write.
+pub(super) const DATA: [&str; 2] = ["CLAUDE_PLUGIN_DATA", "PLUGIN_DATA"];
+
+/// The names by which one agent knows the two folders.
+#[derive(Clone, Copy)]
+pub(super) struct Folders {
+    pub root: &'static str,
+    pub data: Option<&'static str>,
+}
+
+/// The names in the specification.
+pub(super) const PORTABLE: Folders = Folders { root: ROOTS[1], data: Some(DATA[1]) };
 
 #[derive(Debug)]
 pub(super) struct Portable {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::making::{CLAUDE, CODEX, COPILOT, Content, GEMINI};
+use super::name::named;
 use super::remark::{self, Kind};
-use super::{CLAUDE, CODEX, COPILOT, Content, GEMINI, word};
-use crate::item::{Entry, What, server::Server};
+use crate::item::server::Server;
 use crate::stored;
-use crate::uri::decode;
 use mcpkg_base::error::Result;
 use mcpkg_store::modules::{self, Row};
 use mcpkg_store::projects::Project;
@@ -43,22 +43,5 @@ fn reason(row: &Row) -> Option<&'static str> {
         Row { enabled: false, .. } => Some("it is disabled"),
         Row { targets, .. } if !targets.is_empty() && !targets.iter().any(is_ours) => Some("it is for other agents"),
         _ => None,
-    }
-}
-
-/// Returns the word for an item, and the name that a person calls it by.
-pub fn named(entry: &Entry) -> (&'static str, String) {
-    let name = entry.name.clone();
-    let uri = match &entry.what {
-        What::Prompt(_) => return (word::COMMAND, name),
-        What::Server => return (word::SERVER, name),
-        What::AgentFile { .. } => return (word::AGENT_FILE, name),
-        What::Resource(attributes) => attributes.uri.split_once("://"),
-    };
-    match (super::skills::skill_of(entry), uri) {
-        (Some((skill, _)), _) => (word::SKILL, skill),
-        (None, Some(("subagent", rest))) => (word::SUBAGENT, decode(rest).unwrap_or(name)),
-        (None, Some(("instructions", _))) => (word::RULE, name),
-        (None, _) => (word::DOCUMENT, name),
     }
 }

@@ -4,27 +4,15 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::portable::{self, Portable};
-use super::{About, CLAUDE, CODEX, COPILOT, GEMINI, Making, numbered, word};
+use super::about::About;
+use super::making::{CLAUDE, CODEX, COPILOT, GEMINI, Making, numbered, word};
+use super::portable::{self, DATA, Folders, PORTABLE, Portable, ROOTS};
 use crate::item::server::Server;
 use mcpkg_agents::agents;
 use mcpkg_base::error::Result;
 use mcpkg_store::servers::{Definition, Part, Text};
 
-/// The variables that stand for the plugin's folder. Each agent replaces only its own.
-const ROOTS: [&str; 3] = ["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT", "extensionPath"];
-/// The variables that stand for a folder where the plugin may write.
-const DATA: [&str; 2] = ["CLAUDE_PLUGIN_DATA", "PLUGIN_DATA"];
-
-/// The names by which one agent knows the two folders.
-#[derive(Clone, Copy)]
-pub(super) struct Folders {
-    pub root: &'static str,
-    pub data: Option<&'static str>,
-}
-
 const OF_CLAUDE: Folders = Folders { root: ROOTS[0], data: Some(DATA[0]) };
-pub(super) const PORTABLE: Folders = Folders { root: ROOTS[1], data: Some(DATA[1]) };
 const OF_GEMINI: Folders = Folders { root: ROOTS[2], data: None };
 
 /// Adds the servers. Returns the paths in the plugin's folder that they name.
@@ -36,7 +24,12 @@ pub(super) fn add(making: &mut Making, about: &About, servers: &[Server]) -> Res
         let below = with_folders(definition, PORTABLE).texts().filter_map(path_below).collect::<BTreeSet<_>>();
         // An import disables servers that need their plugin's folder, which is here.
         if !server.enabled && below.is_empty() {
-            making.left_out(&[], word::SERVER, known, "it is disabled");
+            making.left_out(
+                &[],
+                word::SERVER,
+                known,
+                "it is disabled; to enable it, use `mcpkg mcp set NAME --enabled true`",
+            );
             continue;
         }
         if !server.enabled {

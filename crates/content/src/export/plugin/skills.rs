@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-use super::{CODEX, GEMINI, Making, numbered, word};
+use super::making::{CODEX, GEMINI, Making, numbered, word};
+use super::name::skill_of;
 use crate::item::Entry;
 use crate::skills::MAIN;
-use crate::uri::decode;
 use mcpkg_agents::commands::skill;
 use mcpkg_agents::forms::matter;
 use mcpkg_agents::forms::skill::{Main, mended};
@@ -14,12 +14,6 @@ use mcpkg_base::error::Result;
 use mcpkg_store::blobs::NewContent;
 
 type Item = (Entry, NewContent);
-
-/// Returns the skill that a resource belongs to, and its path within the skill.
-pub(super) fn skill_of(entry: &Entry) -> Option<(String, String)> {
-    let (skill, path) = entry.what.in_skill()?;
-    Some((decode(skill)?, decode(path)?))
-}
 
 /// Adds the skills. Returns the names of their folders.
 pub(super) fn add(making: &mut Making, items: &[Item]) -> Result<HashSet<String>> {

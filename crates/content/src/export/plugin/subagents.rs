@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::{CLAUDE, CODEX, COPILOT, GEMINI, Making, named, of_copilot, word};
+use super::making::{CLAUDE, CODEX, COPILOT, GEMINI, Making, of_copilot, word};
+use super::name::named;
 use crate::item::{Entry, What};
 use mcpkg_agents::commands::skill::{keys, split_front};
 use mcpkg_agents::forms::subagent::{CLAUDE_CODE, Subagent, SubagentForm, VSCODE};

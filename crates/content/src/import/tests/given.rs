@@ -200,7 +200,7 @@ fn names_are_those_that_every_agent_calls() {
         "changed: 1 skill (pdf-tools): `name` in its SKILL.md is now the name of its folder",
         "not for Codex and Gemini CLI: 1 skill (bare): its SKILL.md has no description",
         "not for Copilot CLI: 1 command (pdf-tools): it lists commands with the skills, and a skill has the same name",
-        "not in the plugin: 1 MCP server (two): it is disabled",
+        "not in the plugin: 1 MCP server (two): it is disabled; to enable it, use `mcpkg mcp set NAME --enabled true`",
     ] {
         assert!(lines(&plugin).iter().any(|line| line == expected), "{expected}: {:#?}", lines(&plugin));
     }
