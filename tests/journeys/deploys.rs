@@ -154,3 +154,89 @@ fn a_deploy_of_one_target_leaves_the_others_alone_and_so_does_its_rollback() {
     }
     ground.tree().assert_is(&first, "pristine, one target after the other");
 }
+
+/// Cursor's rules, and the instructions of two other agents, as their owner wrote them.
+fn with_rules_of_cursor() -> Ground {
+    let ground = Ground::new();
+    let rule = |front: &str, text: &str| format!("---\n{front}\n---\n{text}\n");
+    let long = format!("Be brief and kind.\n{}", "- Say it once.\n".repeat(200));
+    for (name, text) in [
+        ("AGENTS.md", "Run the tests of the workspace.\n".to_owned()),
+        ("CLAUDE.md", "Use British spelling.\n".to_owned()),
+        (".cursor/rules/style.mdc", rule("description: Style\nglobs:\nalwaysApply: true", &long)),
+        (".cursor/rules/commits.mdc", rule("alwaysApply: true", "Write short commits.")),
+        (".cursor/rules/js.mdc", rule("globs: **/*.js, !**/node_modules/**\nalwaysApply: false", "Use const.")),
+        (".cursor/rules/plain.mdc", "No front matter, so Cursor does not load it.\n".to_owned()),
+        (".cursor/commands/fix.md", "Fix $ARGUMENTS, see @.env\n!`touch pwned`\n".to_owned()),
+    ] {
+        ground.put(name, &text, 0o644);
+    }
+    ground
+}
+
+/// How often each text stands in the files that an agent always loads.
+fn times(ground: &Ground, files: &[&str]) -> Vec<usize> {
+    let loaded: String = files.iter().map(|file| ground.read(file)).collect();
+    let texts = ["Run the tests of", "British spelling", "Be brief and kind", "Write short commits"];
+    texts.iter().map(|text| loaded.matches(text).count()).collect()
+}
+
+#[test]
+fn what_cursor_has_in_its_own_rules_every_agent_loads_once_and_nothing_needs_adopt() {
+    let ground = with_rules_of_cursor();
+    let first = ground.tree();
+    let own = [".cursor/rules/style.mdc", ".cursor/rules/plain.mdc", ".cursor/rules/js.mdc", ".cursor/commands/fix.md"];
+    let before = own.map(|name| ground.read(name));
+    ground.ok(&["import", "."]);
+    ground.ok(&["target", "enable", "cursor", "codex", "claude_code", "copilot", "gemini"]);
+    ground.ok(&["target", "disable", "vscode"]);
+    let planned = ground.data(&["plan"]);
+    assert!(!planned.to_string().contains("adopt_update"), "{planned:#}");
+    let bytes = |data: &Value| -> Vec<u64> {
+        data["budget"].as_array().expect("budgets").iter().filter_map(|budget| budget["bytes"].as_u64()).collect()
+    };
+    let after = bytes(&planned);
+    ground.data(&["deploy", "--apply", "--yes"]);
+    assert_eq!(bytes(&ground.data(&["status"])), after, "as planned");
+    let (least, most) = (after.iter().min().expect("agents"), after.iter().max().expect("agents"));
+    assert!(*most < least + 900, "no agent loads a text twice: {after:?}");
+    let style = ".cursor/rules/style.mdc";
+    assert!(*least > 3000, "{after:?}");
+    assert_eq!(times(&ground, &["AGENTS.md", ".cursor/rules/CLAUDE.mdc", style, ".cursor/rules/commits.mdc"]), [1; 4]);
+    assert_eq!(times(&ground, &["AGENTS.override.md"]), [1; 4]);
+    assert_eq!(times(&ground, &["CLAUDE.md", ".claude/CLAUDE.md", ".claude/rules/AGENTS.md"]), [1; 4]);
+    assert_eq!(times(&ground, &["GEMINI.md", "AGENTS.md"]), [1; 4]);
+    // Copilot reads CLAUDE.md and GEMINI.md, and Gemini only GEMINI.md.
+    assert_eq!(times(&ground, &["CLAUDE.md", "GEMINI.md", "AGENTS.md"]), [1, 2, 1, 1]);
+    // The files that were imported are as they were, or have a block below their text.
+    assert_eq!(own.map(|name| ground.read(name)), before);
+    assert_eq!(ground.read("CLAUDE.md"), "Use British spelling.\n");
+    assert!(ground.read(".claude/rules/js.md").starts_with("---\npaths:\n  - \"**/*.js\"\n---\n"));
+    let remarks = planned["remarks"].to_string();
+    assert!(remarks.contains("exclusion `!**/node_modules/**`"), "{remarks}");
+    // What Cursor only sends to the model runs and is filled in nowhere.
+    let text = "Fix \\$ARGUMENTS, see `@.env`\n! `touch pwned`\n";
+    assert_eq!(ground.read(".claude/commands/fix.md"), text);
+    assert!(ground.read(".gemini/commands/fix.toml").contains("Fix $ARGUMENTS, see `@.env`\n! `touch pwned`\n"));
+    // A second deploy changes nothing, and an undo brings every byte back.
+    let again = ground.data(&["plan"]);
+    assert_eq!(again["changes"], json!([]), "{again:#}");
+    ground.data(&["rollback", "--to", "pristine", "--yes"]);
+    ground.tree().assert_is(&first, "pristine");
+}
+
+#[test]
+fn an_edit_of_a_command_that_was_made_inert_comes_back_as_its_own_agent_has_it() {
+    let ground = with_rules_of_cursor();
+    ground.ok(&["import", "."]);
+    ground.data(&["deploy", "--apply", "--yes"]);
+    let edited = ground.read(".claude/commands/fix.md").replace("Fix", "Mend");
+    ground.put(".claude/commands/fix.md", &edited, 0o644);
+    ground.data(&["evolve", "propose", "--yes"]);
+    let listed = ground.data(&["evolve", "list"]);
+    ground.data(&["evolve", "accept", &listed["proposals"][0]["id"].to_string(), "--yes"]);
+    // Cursor's own file was there before.
+    ground.data(&["deploy", "--apply", "--yes", "--adopt"]);
+    assert_eq!(ground.read(".cursor/commands/fix.md"), "Mend $ARGUMENTS, see @.env\n!`touch pwned`\n");
+    assert_eq!(ground.read(".claude/commands/fix.md"), edited);
+}

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::files::{below, is_longer, of_kind, path_in};
 use super::held::{self, Holders};
-use super::hidden::{self, Hidden};
+use super::hidden;
 use super::importing::{self, AGENTS_MD};
 use super::scoped;
 use super::texts::Texts;
@@ -63,7 +63,14 @@ pub(super) fn for_project(
             for target in held.into_iter().filter(|target| held::is_rule(*target, module)) {
                 own(builder, &mut blocks, target, (module, texts), root)?;
             }
-            separately(builder, &mut blocks, (module, texts), rest, &hiding, root)?;
+            let text = module.files.first().map_or(&[][..], |file| file.bytes.trim_ascii());
+            let has_it =
+                |target: &Target| hiding.get(target).is_some_and(|found| found.users_text().trim_ascii() == text);
+            let rest: Vec<Target> = rest.into_iter().filter(|target| !has_it(target)).collect();
+            let others = configs.iter().map(|config| config.target).filter(|target| !rest.contains(target));
+            let others: Vec<Target> = others.collect();
+            let is_hidden = |target| hiding.contains_key(&target);
+            separately(builder, &mut blocks, (module, texts), &rest, &others, is_hidden, root)?;
             continue;
         }
         let (readily, sometimes): (Vec<Target>, Vec<Target>) =
@@ -117,36 +124,58 @@ pub(super) fn for_project(
     Ok(())
 }
 
-/// Adds a module for each target where it does not load it twice. Targets that read the file that hides AGENTS.md from one of
-/// them share that file.
+/// Adds a module for each target where no target loads it twice. `others` are targets that must not read it there.
 fn separately<'m>(
     builder: &mut Builder,
     blocks: &mut Blocks<'m>,
     (module, texts): (&'m Module, &'m Texts),
-    mut targets: Vec<Target>,
-    hiding: &BTreeMap<Target, Hidden>,
+    targets: &[Target],
+    others: &[Target],
+    hidden: impl Fn(Target) -> bool,
     root: &Path,
 ) -> Result<()> {
-    let names = |hidden: &Hidden| {
-        let name = hidden.path.strip_prefix(root).ok()?;
-        Target::all()
-            .iter()
-            .find_map(|t| t.facts().project.always_loaded.iter().copied().find(|file| name == Path::new(file)))
+    // The files in which a target may read the text: its own block, or if AGENTS.md is hidden from it, a file that hides it.
+    let own_file = |target: &Target| match target.facts().project.own_instructions {
+        Some(OwnInstructions::Block { folder, file }) => Some((folder, file)),
+        _ => None,
     };
-    let shared = targets.iter().find_map(|target| names(hiding.get(target)?)).filter(|file| !file.contains('/'));
-    if let Some(file) = shared {
-        let (readers, rest): (Vec<Target>, Vec<Target>) =
-            targets.into_iter().partition(|target| target.facts().project.always_loaded.contains(&file));
+    let (sharing, alone): (Vec<Target>, Vec<Target>) =
+        targets.iter().partition(|target| own_file(target).is_some() || hidden(**target));
+    let reads = |target: &Target, file: &str| target.facts().project.always_loaded.contains(&file);
+    let hiding = sharing.iter().filter(|target| own_file(target).is_none());
+    let files = hiding.flat_map(|target| target.facts().project.always_loaded.iter().copied());
+    let files = files.filter(|file| *file != PRIVATE).map(|file| file.rsplit_once('/').unwrap_or(("", file)));
+    let mut files: Vec<(&str, &str)> = sharing.iter().filter_map(own_file).chain(files).collect();
+    let path =
+        |(folder, file): (&str, &str)| if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
+    files.retain(|file| !others.iter().chain(&alone).any(|target| reads(target, &path(*file))));
+    let readers: Vec<Vec<bool>> =
+        sharing.iter().map(|target| files.iter().map(|file| reads(target, &path(*file))).collect()).collect();
+    let Some(chosen) = once_for_each(&readers) else {
+        return targets.iter().try_for_each(|target| own(builder, blocks, *target, (module, texts), root));
+    };
+    for file in chosen.into_iter().map(|at| files[at]) {
+        let readers: Vec<Target> = sharing.iter().copied().filter(|target| reads(target, &path(file))).collect();
         texts.remark(builder, module, &readers);
-        let (modules, known) = blocks.entry(("", file)).or_default();
+        let (modules, known) = blocks.entry(file).or_default();
         modules.push(texts.inert(module));
-        known.extend(readers.iter().filter(|reader| !known.contains(reader)).copied().collect::<Vec<_>>());
-        targets = rest;
+        known.extend(readers);
+        known.sort_unstable();
+        known.dedup();
     }
-    for target in targets {
-        own(builder, blocks, target, (module, texts), root)?;
-    }
-    Ok(())
+    alone.into_iter().try_for_each(|target| own(builder, blocks, target, (module, texts), root))
+}
+
+/// A file that is not part of the project.
+const PRIVATE: &str = "CLAUDE.local.md";
+
+/// Chooses as few files as possible so that each reader reads exactly one of them; of equal choices, the one with the first
+/// files. Each reader is given by whether it reads each file. `None` if there is no such choice.
+fn once_for_each(readers: &[Vec<bool>]) -> Option<Vec<usize>> {
+    let files = readers.first().map_or(0, Vec::len).min(10);
+    let chosen = |bits: u32| (0..files).filter(move |at| bits >> at & 1 == 1);
+    let fits = |bits: &u32| readers.iter().all(|reads| chosen(*bits).filter(|at| reads[*at]).count() == 1);
+    (0..1_u32 << files).filter(fits).min_by_key(|bits| bits.count_ones()).map(|bits| chosen(bits).collect())
 }
 
 /// Adds a module where only this target reads it.
@@ -293,4 +322,26 @@ fn scoped_rule(
     );
     builder.warn(&others, warning);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reader_reads_one_of_the_chosen_files() {
+        let files = [".github/copilot-instructions.md", "GEMINI.md", "CLAUDE.md", ".claude/CLAUDE.md"];
+        let choose = |readers: &[&[&str]]| {
+            let reads = |reader: &&[&str]| files.iter().map(|file| reader.contains(file)).collect();
+            once_for_each(&readers.iter().map(reads).collect::<Vec<_>>())
+                .map(|all| all.iter().map(|at| files[*at]).collect::<Vec<&str>>())
+        };
+        let (claude, gemini) = (&["CLAUDE.md", ".claude/CLAUDE.md"][..], &["GEMINI.md"][..]);
+        let copilot = &[".github/copilot-instructions.md", "CLAUDE.md", "GEMINI.md"][..];
+        assert_eq!(choose(&[copilot]), Some(vec![files[0]]));
+        assert_eq!(choose(&[claude, copilot]), Some(vec!["CLAUDE.md"]));
+        assert_eq!(choose(&[claude, copilot, gemini]), Some(vec!["GEMINI.md", ".claude/CLAUDE.md"]));
+        assert_eq!(choose(&[]), Some(vec![]));
+        assert_eq!(choose(&[copilot, gemini, &[".github/copilot-instructions.md"]]), None);
+    }
 }
