@@ -124,7 +124,12 @@ pub fn is_variant(item: &Item, original: &Original<'_>, load: impl FnOnce() -> R
                     && uri.ends_with("/SKILL.md")
                     && skill::mended(&content).is_some_and(|mended| *mended == *file)
             };
-            Ok(content == *file || is_section() || is_subagent() || is_main())
+            let is_inert = || {
+                let is_section = item.entry.origin.path.is_none();
+                let own = if is_section { split_front(&content).1 } else { &content };
+                uri.starts_with("instructions://") && variants::is_inert(own, &file)
+            };
+            Ok(content == *file || is_section() || is_subagent() || is_main() || is_inert())
         }
         _ => Ok(false),
     }

@@ -101,7 +101,19 @@ pub fn rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option<Rule>
 /// Returns whether the instructions `item` have the same name and text as a rule.
 pub fn is_same_rule(item: &str, content: &[u8], rule: &Rule) -> bool {
     let own = stem(item);
-    (own == rule.stem || file_letters(own) == rule.stem) && sections::with_newline(split_front(content).1) == rule.text
+    let text = split_front(content).1;
+    (own == rule.stem || file_letters(own) == rule.stem)
+        && (sections::with_newline(text) == rule.text || is_inert(text, &rule.text))
+}
+
+/// Returns whether two texts of instructions differ only in how they write `@path`: a deploy writes it as code for agents
+/// that would load the file.
+pub fn is_inert(one: &[u8], other: &[u8]) -> bool {
+    let written = |text: &[u8]| {
+        let text = String::from_utf8(sections::with_newline(text)).ok()?;
+        Some(inert::without_files(&text).into_owned())
+    };
+    memchr::memchr(b'@', one).is_some() && written(one).is_some_and(|one| written(other) == Some(one))
 }
 
 /// Returns whether `file` is exactly what a deploy writes for this agent from the subagent `own`.
