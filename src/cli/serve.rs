@@ -104,7 +104,7 @@ fn arguments() -> Command {
                 .long("allow-host")
                 .value_name("NAME,...")
                 .value_delimiter(',')
-                .help("Host name that clients can use for the server, in addition to the server's addresses"),
+                .help("Additional host name that clients can use for the server"),
         )
         .arg(
             Arg::new("allow-origin")
@@ -112,7 +112,7 @@ fn arguments() -> Command {
                 .value_name("ORIGIN,...")
                 .value_delimiter(',')
                 .value_parser(|text: &str| text.parse::<mcp::Origin>())
-                .help("Web origin that is allowed to use this server, such as http://localhost:5173"),
+                .help("Web origin that may use this server, such as http://localhost:5173"),
         )
         .arg(
             Arg::new("require-key")
@@ -344,7 +344,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
                 .iter()
                 .filter(|(on, _)| *on)
                 .map(|(_, at)| *at)
-                .chain(network.served.iter().map(|served| served.prefix))
+                .chain(network.served.iter().map(|served| served.prefixes[0]))
                 .collect();
             let scheme = if network.tls.is_some() { "https" } else { "http" };
             mcp::serve_http(store, config, network, |address| output.listening(scheme, address, &places))

@@ -5,6 +5,7 @@ mod attacks;
 mod idle_sessions;
 mod keys;
 mod live;
+mod marketplace;
 mod reading;
 mod searches;
 mod transports;

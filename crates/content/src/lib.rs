@@ -27,6 +27,7 @@ pub mod proposals;
 mod resources;
 mod same;
 mod search;
+mod served;
 pub mod servers;
 pub mod skills;
 pub mod source;
@@ -84,6 +85,7 @@ pub const DOMAIN: Domain = Domain {
     ],
     resources: &[resource::RESOURCES, skills::RESOURCES],
     health: health::health,
+    served: Some(&served::SERVED),
     undo: undo::UNDO,
     ..Domain::EMPTY
 };

@@ -164,6 +164,12 @@ pub fn newest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(max(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
+/// Returns the sequence number of the newest event of a project after `seq`, apart from refusals.
+pub fn newest_of(db: &Db<'_>, project: &str, seq: i64) -> Result<Option<i64>> {
+    let sql = sql!("SELECT max(seq) FROM event WHERE seq > ?1 AND project = ?2 AND outcome = 'ok'");
+    db.single(sql, params![seq, project], |row| row.get(0))
+}
+
 /// Returns the oldest event's sequence number; 0 if there are no events.
 pub fn oldest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(min(seq), 0) FROM event"), params![], |row| row.get(0))

@@ -151,7 +151,7 @@ pub(super) fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Body>
     response(status, HeaderValue::from_static("text/plain; charset=utf-8"), body.into())
 }
 
-fn response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Response<Body> {
+pub(super) fn response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Response<Body> {
     let mut response = Response::new(Full::new(body).boxed());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, content_type);

@@ -2,14 +2,17 @@
 //! MCP.
 
 use std::convert::Infallible;
-use std::io::{Seek, Write};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::stream;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, StreamBody};
 use hyper::body::{Frame, Incoming};
@@ -34,6 +37,9 @@ const SMALL: u64 = 1 << 20;
 /// How many bytes of an incoming body stay in memory before it moves to a file.
 const IN_MEMORY: usize = 256 << 10;
 
+/// How much of a file is sent at a time.
+const PIECE: u64 = 256 << 10;
+
 /// The time limit for a whole body, even if each of its pieces arrives in time.
 const UPLOAD: Duration = Duration::from_secs(300);
 
@@ -42,13 +48,24 @@ const UNWANTED: u64 = 64 << 20;
 
 /// Returns the endpoint with the prefix that a path begins with.
 pub(super) fn find(app: &App, path: &str) -> Option<&'static Served> {
-    let is_below = |rest: &str| rest.is_empty() || rest.starts_with('/');
-    app.network.served.iter().copied().find(|served| path.strip_prefix(served.prefix).is_some_and(is_below))
+    app.network.served.iter().copied().find(|served| below(served, path).is_some())
+}
+
+/// Splits a path into the endpoint's prefix and the path below it, without the first `/`.
+fn below<'p>(served: &Served, path: &'p str) -> Option<(&'static str, &'p str)> {
+    served.prefixes.iter().find_map(|prefix| match path.strip_prefix(prefix)? {
+        "" => Some((*prefix, "")),
+        rest => Some((*prefix, rest.strip_prefix('/')?)),
+    })
 }
 
 /// Returns the response to a refused request, in the endpoint's own format.
 pub(super) fn refused(served: &Served, refusal: Refusal) -> Response<Body> {
-    let (status, why, header) = refusal.into_parts();
+    let (status, why, mut header) = refusal.into_parts();
+    if served.basic && status == StatusCode::UNAUTHORIZED {
+        // git sends its key only after a server asks for basic authentication.
+        header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"mcpkg\", charset=\"UTF-8\"")));
+    }
     let Answer { status, headers, content } = (served.refuse)(status, &why);
     let mut response = small(content);
     *response.status_mut() = status;
@@ -60,17 +77,21 @@ pub(super) async fn answer(
     app: &Arc<App>,
     peer: &Peer,
     served: &'static Served,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
+    if served.basic {
+        password_as_bearer(request.headers_mut());
+    }
     let config = Admission::begin(app, request.headers(), peer.from, None)?.config(app, request.headers())?;
     app.rate.check(&config, peer.from)?;
     let (parts, body) = request.into_parts();
     let uri = &parts.uri;
-    let path = uri.path().strip_prefix(served.prefix).unwrap_or_default();
+    let (prefix, path) = below(served, uri.path()).unwrap_or_default();
     let method = if parts.method == Method::HEAD { Method::GET } else { parts.method };
     let head = Head {
         method,
-        path: path.strip_prefix('/').unwrap_or(path).to_owned(),
+        prefix,
+        path: path.to_owned(),
         query: uri.query().unwrap_or_default().to_owned(),
         headers: parts.headers,
     };
@@ -130,6 +151,19 @@ pub(super) async fn answer(
     })?;
     peer.exchange.wait();
     Ok(respond(app, peer, answer))
+}
+
+/// Replaces basic authentication by the key that is its password.
+fn password_as_bearer(headers: &mut HeaderMap) {
+    let key = headers.get(AUTHORIZATION).and_then(|value| {
+        let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
+        let decoded = scheme.eq_ignore_ascii_case("basic").then(|| STANDARD.decode(encoded.trim()))?.ok()?;
+        HeaderValue::from_str(&format!("Bearer {}", String::from_utf8(decoded).ok()?.split_once(':')?.1)).ok()
+    });
+    if let Some(mut key) = key {
+        key.set_sensitive(true);
+        headers.insert(AUTHORIZATION, key);
+    }
 }
 
 /// Reads a body into an unnamed file, or into memory if it is small.
@@ -206,6 +240,17 @@ fn respond(app: &App, peer: &Peer, answer: Answer) -> Response<Body> {
             response.headers_mut().insert(CONTENT_TYPE, content_type);
             response
         }
+        Content::File { file, size, content_type } => {
+            let streamed = peer.exchange.stream();
+            let frames = stream::unfold((file, streamed), |(file, streamed)| async move {
+                let (data, file) = next_of(file).await?;
+                Some((Ok::<_, Infallible>(Frame::data(data)), (file, streamed)))
+            });
+            let mut response = Response::new(StreamBody::new(frames).boxed());
+            response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
+            response.headers_mut().insert(CONTENT_TYPE, content_type);
+            response
+        }
         content => small(content),
     };
     *response.status_mut() = status;
@@ -213,10 +258,28 @@ fn respond(app: &App, peer: &Peer, answer: Answer) -> Response<Body> {
     response
 }
 
+/// Returns the next piece of a file, or `None` at its end. After a failure the response ends early, which the client
+/// notices by its length.
+async fn next_of(mut file: File) -> Option<(Bytes, File)> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let mut piece = Vec::with_capacity(PIECE as usize);
+        let read = Read::by_ref(&mut file).take(PIECE).read_to_end(&mut piece);
+        read.map(|_| (piece, file))
+    });
+    match reading.await {
+        Ok(Ok((piece, file))) => (!piece.is_empty()).then(|| (Bytes::from(piece), file)),
+        failed => {
+            tracing::warn!(error = ?failed.err(), "cannot send a file completely");
+            None
+        }
+    }
+}
+
 fn small(content: Content) -> Response<Body> {
     match content {
         Content::Json(bytes) => answer::json(StatusCode::OK, bytes),
-        Content::Nothing | Content::Stored { .. } => Response::new(Empty::new().boxed()),
+        Content::Bytes { bytes, content_type } => answer::response(StatusCode::OK, content_type, bytes.into()),
+        Content::Nothing | Content::Stored { .. } | Content::File { .. } => Response::new(Empty::new().boxed()),
     }
 }
 

@@ -25,10 +25,13 @@ struct Work {
     is_folder: bool,
 }
 
+/// Both ends of the queue. The threads share the one that gives out work.
+type Queue = (SyncSender<Work>, Arc<Mutex<Receiver<Work>>>);
+
 /// Threads that sync what they are given. They are started as they are needed.
 #[derive(Default)]
 pub struct Syncs {
-    queue: Option<(SyncSender<Work>, Arc<Mutex<Receiver<Work>>>)>,
+    queue: Option<Queue>,
     threads: Vec<JoinHandle<Result<()>>>,
 }
 

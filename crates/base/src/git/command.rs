@@ -169,6 +169,51 @@ impl<'a> Git<'a> {
         self.succeeded(args, self.output(self.program(args)?.tell(tell), args, &[])?)
     }
 
+    /// Runs git with `input` on its standard input, and lets `f` read the output while git runs. This works for output of
+    /// any size. `f` runs on its own thread and must read to the end.
+    pub fn stream<A: AsRef<OsStr>, T: Send>(
+        &self,
+        args: &[A],
+        input: Vec<u8>,
+        f: impl FnOnce(&mut dyn Read) -> Result<T> + Send,
+    ) -> Result<T> {
+        let (folder, limits) = (self.folder, &self.limits);
+        let started = self.program(args)?.start();
+        let mut running = started.map_err(|failure| ended(folder, args, limits, failure))?;
+        let (stdin, stdout) = (running.stdin(), running.stdout());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // If git exits early, its own error says why.
+                let _ = stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input));
+            });
+            let reading = scope.spawn(move || match stdout {
+                Some(mut stdout) => f(&mut stdout),
+                None => Err(Error::internal("git has no standard output")),
+            });
+            let until = Instant::now().checked_add(limits.time).unwrap_or_else(Instant::now);
+            let status = match running.wait(until, limits.cancelled) {
+                Ok(Some(status)) => Ok(status),
+                Ok(None) => Err(Failure::TimedOut),
+                Err(failure) => Err(failure),
+            };
+            let stderr = match status {
+                Ok(_) => running.stderr(),
+                Err(_) => {
+                    // Ending git closes its pipes, so that the threads end too.
+                    running.end(limits.grace);
+                    running.stderr()
+                }
+            };
+            let read = reading.join().map_err(|_| Error::internal("the thread that reads git's output panicked"))?;
+            match status {
+                Err(failure) => Err(ended(folder, args, limits, failure)),
+                Ok(status) if status.success() => read,
+                // If the reader stopped early, git failed because its pipe was closed, so report the reader's error.
+                Ok(status) => Err(read.err().unwrap_or_else(|| failed(folder, args, &status, &stderr))),
+            }
+        })
+    }
+
     /// Returns the program to start, for callers that talk to it while it runs.
     ///
     /// # Errors
@@ -217,8 +262,8 @@ pub fn watch<A: AsRef<OsStr>>(folder: &Path, args: &[A], tell: Tell, limits: &Li
     Git::new(folder, *limits).watch(args, tell)
 }
 
-/// Runs git in `folder` with `input` on its standard input, and lets `f` read the output while git runs. This works for
-/// output of any size. `f` runs on its own thread and must read to the end.
+/// Runs git in `folder` with `input` on its standard input, and lets `f` read the output while git runs.
+/// See [`Git::stream`].
 pub fn stream<A: AsRef<OsStr>, T: Send>(
     folder: &Path,
     args: &[A],
@@ -226,38 +271,5 @@ pub fn stream<A: AsRef<OsStr>, T: Send>(
     limits: &Limits<'_>,
     f: impl FnOnce(&mut dyn Read) -> Result<T> + Send,
 ) -> Result<T> {
-    let mut running =
-        Git::new(folder, *limits).program(args)?.start().map_err(|failure| ended(folder, args, limits, failure))?;
-    let (stdin, stdout) = (running.stdin(), running.stdout());
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // If git exits early, its own error says why.
-            let _ = stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input));
-        });
-        let reading = scope.spawn(move || match stdout {
-            Some(mut stdout) => f(&mut stdout),
-            None => Err(Error::internal("git has no standard output")),
-        });
-        let until = Instant::now().checked_add(limits.time).unwrap_or_else(Instant::now);
-        let status = match running.wait(until, limits.cancelled) {
-            Ok(Some(status)) => Ok(status),
-            Ok(None) => Err(Failure::TimedOut),
-            Err(failure) => Err(failure),
-        };
-        let stderr = match status {
-            Ok(_) => running.stderr(),
-            Err(_) => {
-                // Ending git closes its pipes, so that the threads end too.
-                running.end(limits.grace);
-                running.stderr()
-            }
-        };
-        let read = reading.join().map_err(|_| Error::internal("the thread that reads git's output panicked"))?;
-        match status {
-            Err(failure) => Err(ended(folder, args, limits, failure)),
-            Ok(status) if status.success() => read,
-            // If the reader stopped early, git failed because its pipe was closed, so report the reader's error.
-            Ok(status) => Err(read.err().unwrap_or_else(|| failed(folder, args, &status, &stderr))),
-        }
-    })
+    Git::new(folder, *limits).stream(args, input, f)
 }

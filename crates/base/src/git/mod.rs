@@ -15,6 +15,7 @@ mod plain;
 pub mod programs;
 pub mod refs;
 pub mod remote;
+pub mod served;
 pub mod snapshot;
 pub mod status;
 pub mod tags;

@@ -1,18 +1,21 @@
-//! Describes what a domain serves over HTTP in addition to MCP, below its own path.
+//! Describes what a domain serves over HTTP in addition to MCP, below its own paths.
 //!
 //! A server works with the table of all domains, and depends on no single domain. The server identifies the caller,
 //! applies its limits, reads the body, and passes everything to the functions of [`Served`].
 
+use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
-use http::header::{HeaderName, HeaderValue};
+use http::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH};
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::Value;
 
 use super::Context;
 use mcpkg_base::error::Error;
+use mcpkg_base::hex;
+use mcpkg_base::sha256;
 use mcpkg_store::Store;
 use mcpkg_store::pieces::Pieces;
 
@@ -22,8 +25,10 @@ pub struct Served {
     /// The flag of `mcpkg serve` that enables this service, without the dashes.
     pub flag: &'static str,
     pub help: &'static str,
-    /// The path below which the service answers, such as `/registry`.
-    pub prefix: &'static str,
+    /// The paths below which the service answers, such as `/registry`.
+    pub prefixes: &'static [&'static str],
+    /// Whether a client may also send its key as the password of HTTP's basic authentication, as git does.
+    pub basic: bool,
     /// Returns the maximum size of the request's body, or the answer that refuses the request. This is called before the body
     /// is read, and uses only the caller and the head, never the database.
     pub admit: fn(&Context, &Head) -> Result<u64, Box<Answer>>,
@@ -38,6 +43,8 @@ pub struct Served {
 pub struct Head {
     /// The method. A HEAD request arrives as GET.
     pub method: Method,
+    /// The one of [`Served::prefixes`] that the path begins with.
+    pub prefix: &'static str,
     /// The path below the prefix, not decoded and without the first `/`.
     pub path: String,
     /// The part after the `?`, not decoded; empty if there is none.
@@ -59,6 +66,16 @@ pub enum Content {
     /// No content.
     Nothing,
     Json(Vec<u8>),
+    Bytes {
+        bytes: Vec<u8>,
+        content_type: HeaderValue,
+    },
+    /// A file without a name, from its beginning.
+    File {
+        file: File,
+        size: u64,
+        content_type: HeaderValue,
+    },
     /// A part of a stored content, read from the database in pieces while the client receives it.
     Stored {
         /// The content, whose SHA-256 was verified.
@@ -78,6 +95,30 @@ impl Answer {
 
     pub fn new(status: StatusCode, content: Content) -> Self {
         Self { status, headers: Vec::new(), content }
+    }
+
+    /// Adds an ETag to a successful read, and answers 304 if the client already has this version.
+    /// Responses depend on the key, so shared caches must not store them.
+    #[must_use]
+    pub fn revalidated(mut self, head: &Head) -> Self {
+        if head.method != Method::GET || self.status != StatusCode::OK {
+            return self;
+        }
+        if let Content::Json(bytes) | Content::Bytes { bytes, .. } = &self.content {
+            let digest = hex::encode(&sha256::of(bytes)[..16]);
+            self.headers.extend(HeaderValue::from_str(&format!("\"{digest}\"")).ok().map(|tag| (ETAG, tag)));
+        }
+        self.headers.push((CACHE_CONTROL, HeaderValue::from_static("private, no-cache")));
+        let tag = self.headers.iter().find(|(name, _)| *name == ETAG).and_then(|(_, tag)| tag.to_str().ok());
+        let asked = head.headers.get(IF_NONE_MATCH).and_then(|asked| asked.to_str().ok());
+        let has = |tag: &str, asked: &str| {
+            asked.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == tag)
+        };
+        if tag.zip(asked).is_some_and(|(tag, asked)| has(tag, asked)) {
+            self.status = StatusCode::NOT_MODIFIED;
+            self.content = Content::Nothing;
+        }
+        self
     }
 
     #[must_use]

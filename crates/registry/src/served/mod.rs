@@ -21,19 +21,17 @@ mod upload;
 use std::io::Read;
 
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
 
 use self::failure::Failure;
 use self::route::{PREFIX, Route};
-use mcpkg_base::hex;
-use mcpkg_base::sha256;
-use mcpkg_core::op::{Answer, Content, Context, Head, Served};
+use mcpkg_core::op::{Answer, Context, Head, Served};
 
 /// The handler for requests below `/registry`.
 pub static SERVED: Served = Served {
     flag: "registry",
     help: "Serve this database as a tool registry at /registry; to publish, use a key made with `mcpkg access create --publish`",
-    prefix: PREFIX,
+    prefixes: &[PREFIX],
+    basic: false,
     admit,
     answer,
     refuse,
@@ -72,33 +70,10 @@ fn answer(context: &Context, head: &Head, body: &mut (dyn Read + Send)) -> Answe
         Route::Attest(name, version) => attestations::post(context, name, version, body),
         Route::Revoke(name, version) => attestations::revoke(context, head, name, version, body),
     });
-    answered.map_or_else(Failure::answer, |answer| revalidated(head, answer))
+    answered.map_or_else(Failure::answer, |answer| answer.revalidated(head))
 }
 
 /// Returns the response to a request that the HTTP server itself refuses.
 fn refuse(status: StatusCode, why: &str) -> Answer {
     Failure::of_status(status, why).answer()
-}
-
-/// Adds an ETag to a successful read, and answers 304 if the client already has this version. Responses depend on
-/// the key, so shared caches must not store them.
-fn revalidated(head: &Head, mut answer: Answer) -> Answer {
-    if head.method != http::Method::GET || answer.status != StatusCode::OK {
-        return answer;
-    }
-    if let Content::Json(bytes) = &answer.content {
-        let digest = hex::encode(&sha256::of(bytes)[..16]);
-        answer.headers.extend(HeaderValue::from_str(&format!("\"{digest}\"")).ok().map(|tag| (ETAG, tag)));
-    }
-    answer.headers.push((CACHE_CONTROL, HeaderValue::from_static("private, no-cache")));
-    let tag = answer.headers.iter().find(|(name, _)| *name == ETAG).and_then(|(_, tag)| tag.to_str().ok());
-    let asked = head.headers.get(IF_NONE_MATCH).and_then(|asked| asked.to_str().ok());
-    let has = |tag: &str, asked: &str| {
-        asked.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == tag)
-    };
-    if tag.zip(asked).is_some_and(|(tag, asked)| has(tag, asked)) {
-        answer.status = StatusCode::NOT_MODIFIED;
-        answer.content = Content::Nothing;
-    }
-    answer
 }

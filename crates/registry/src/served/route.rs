@@ -106,7 +106,8 @@ mod tests {
 
     fn route(method: &str, path: &str) -> Result<Route, u16> {
         let method = method.parse().expect("a method");
-        let head = Head { method, path: path.to_owned(), query: String::new(), headers: HeaderMap::new() };
+        let head =
+            Head { method, prefix: PREFIX, path: path.to_owned(), query: String::new(), headers: HeaderMap::new() };
         Route::of(&head).map_err(|failure| failure.answer().status.as_u16())
     }
 

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::SERVED;
+use super::route::PREFIX;
 use crate::package::archive;
 use mcpkg_core::op::{Caller, Connection, Content, Context, Grant, Head, Identity};
 use mcpkg_store::Store;
@@ -33,7 +34,7 @@ fn ask(context: &Context, method: &str, path: &str, kind: &'static str, mut body
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]);
     let method = method.parse().expect("a method");
-    let head = Head { method, path: path.to_owned(), query: query.to_owned(), headers };
+    let head = Head { method, prefix: PREFIX, path: path.to_owned(), query: query.to_owned(), headers };
     let answer = match (SERVED.admit)(context, &head) {
         Ok(most) if most < body.len() as u64 => return (413, Value::Null),
         Ok(_) => (SERVED.answer)(context, &head, &mut body),

@@ -1,0 +1,102 @@
+//! Makes bare repositories from lists of files, and answers clients that read them over HTTP.
+//!
+//! The protocol is git's own: `git upload-pack` answers each request.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use super::command::Git;
+use crate::error::{Code, Error, Result};
+use crate::process::Limits;
+
+/// The branch that clients get.
+const BRANCH: &str = "refs/heads/main";
+
+/// How long clients may still fetch a commit that was replaced: they ask for it after reading what is the newest.
+const REPLACED: &str = "--expire=10.minutes.ago";
+
+/// A file of a repository.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'a> {
+    pub path: &'a str,
+    pub bytes: &'a [u8],
+    pub executable: bool,
+}
+
+/// Creates an empty bare repository in an existing folder.
+pub fn create(folder: &Path, limits: &Limits<'_>) -> Result<()> {
+    let args = ["init", "--bare", "--quiet", "--object-format=sha1", "--initial-branch=main", "--template="];
+    Git::new(folder, *limits).run(&args).map(drop)
+}
+
+/// Makes the files the only content of a bare repository: one commit without a parent. Author and time are fixed, so the
+/// same files are always the same commit.
+pub fn publish<'a>(folder: &Path, items: impl IntoIterator<Item = Item<'a>>, limits: &Limits<'_>) -> Result<()> {
+    let mut stream =
+        format!("commit {BRANCH}\ncommitter mcpkg <mcpkg@localhost> 946684800 +0000\ndata 19\nPublished by mcpkg.\n")
+            .into_bytes();
+    for Item { path, bytes, executable } in items {
+        let mode = if executable { "100755" } else { "100644" };
+        let path = path.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        stream.extend(format!("M {mode} inline \"{path}\"\ndata {}\n", bytes.len()).as_bytes());
+        stream.extend(bytes);
+        stream.push(b'\n');
+    }
+    stream.extend(b"done\n");
+    // The repository can be made again, so nothing has to survive a power loss. Unpacked objects can be pruned one by one.
+    let args = ["-c", "core.fsync=none", "-c", "fastimport.unpackLimit=1000000", "fast-import"];
+    let git = at(folder, limits);
+    git.feed(&[&args[..], &["--quiet", "--force", "--done"]].concat(), &stream)?;
+    git.run(&["prune", REPLACED]).map(drop)
+}
+
+/// Returns what the repository offers, as the body of `info/refs?service=git-upload-pack`. `protocol` is the client's header
+/// `Git-Protocol`.
+pub fn offer(folder: &Path, protocol: Option<&str>, limits: &Limits<'_>) -> Result<Vec<u8>> {
+    let offered = speaking(at(folder, limits), protocol).run(&[
+        "upload-pack",
+        "--stateless-rpc",
+        "--http-backend-info-refs",
+        "--strict",
+        ".",
+    ])?;
+    // Version 2 of the protocol has no such line.
+    let header: &[u8] =
+        if offered.starts_with(b"000eversion 2\n") { b"" } else { b"001e# service=git-upload-pack\n0000" };
+    Ok([header, &offered].concat())
+}
+
+/// Answers a client's `git-upload-pack` request. Returns the answer as a file without a name, and its size.
+pub fn upload(
+    folder: &Path,
+    protocol: Option<&str>,
+    request: Vec<u8>,
+    most: u64,
+    limits: &Limits<'_>,
+) -> Result<(File, u64)> {
+    let failed = |error| Error::file("write", folder, error);
+    let args = ["upload-pack", "--stateless-rpc", "--strict", "."];
+    speaking(at(folder, limits), protocol).stream(&args, request, |answer| {
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        let size = std::io::copy(&mut answer.take(most + 1), &mut file).map_err(failed)?;
+        if size > most {
+            return Err(Error::new(Code::GitFailed, format!("The repository is larger than {most} bytes")));
+        }
+        file.rewind().map_err(failed)?;
+        Ok((file, size))
+    })
+}
+
+/// Names the repository explicitly: a user may have told git not to look for bare ones.
+fn at<'a>(folder: &'a Path, limits: &Limits<'a>) -> Git<'a> {
+    Git::new(folder, *limits).variable("GIT_DIR", folder)
+}
+
+fn speaking<'a>(git: Git<'a>, protocol: Option<&str>) -> Git<'a> {
+    let is_version = |protocol: &&str| matches!(*protocol, "version=0" | "version=1" | "version=2");
+    match protocol.filter(is_version) {
+        Some(protocol) => git.variable("GIT_PROTOCOL", protocol),
+        None => git.variable("GIT_PROTOCOL", "version=0"),
+    }
+}
