@@ -64,7 +64,6 @@ pub enum Takes {
 
 impl Takes {
     /// Whether all files are taken.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub const fn is_all(&self) -> bool {
         matches!(self, Takes::All)
     }
