@@ -72,6 +72,8 @@ impl Operation for Import {
     const TITLE: &'static str = "Import files";
     const ABOUT: &'static str = "Import commands, skills, rules and other files into the selected project";
     const HELP: &'static str = "A file's name and folder decide what the file becomes:\n\
+        - A file that a plugin's manifest names becomes what the manifest says, wherever the file is. The manifests are \
+        .claude-plugin/plugin.json, .codex-plugin/plugin.json, .cursor-plugin/plugin.json and plugin.json.\n\
         - A folder with SKILL.md becomes a skill, wherever the folder is. The skill includes all files in the folder \
         and its subfolders.\n\
         - Commands (.claude/commands, .cursor/commands, .opencode/command, .codex/prompts, .windsurf/workflows, \
