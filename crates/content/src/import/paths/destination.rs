@@ -81,7 +81,7 @@ const GENERIC: &[&str] = &[
 ];
 
 impl Destination {
-    pub(in crate::import) fn plain(role: Role, label: String) -> Self {
+    pub(crate) fn plain(role: Role, label: String) -> Self {
         Self {
             role,
             label,
@@ -98,12 +98,7 @@ impl Destination {
     }
 
     /// Returns the destination of a file that only one agent reads.
-    pub(in crate::import) fn kept(
-        kind: agent_files::Kind,
-        agent: &'static str,
-        path: &str,
-        plugin: PluginFile,
-    ) -> Self {
+    pub(crate) fn kept(kind: agent_files::Kind, agent: &'static str, path: &str, plugin: PluginFile) -> Self {
         let (first, name) = (path.split('/').next().unwrap_or_default(), path.rsplit('/').next().unwrap_or_default());
         let is_own = first == path || agents::is_folder(first);
         let for_agent = Some(ForAgent { kind, is_own, plugin });
@@ -196,7 +191,7 @@ pub(super) fn name_in(text: &[u8]) -> Option<String> {
 }
 
 /// Parses the front matter of a text; `None` if it has none.
-pub(in crate::import) fn keys_in(text: &[u8]) -> Option<matter::Keys> {
+pub(crate) fn keys_in(text: &[u8]) -> Option<matter::Keys> {
     let (yaml, _) = matter::split(std::str::from_utf8(text).ok()?).ok()??;
     matter::keys(yaml).ok()
 }
