@@ -139,7 +139,8 @@ impl Known {
     /// Finds a rule that a deploy could have written from a file with this name, text and scope.
     pub fn rule_from(&self, items: &[Item], stem: &str, text: &[u8], applies: &Applies) -> Option<usize> {
         let is_from = |at: &usize| {
-            let is_text = self.rules.get(at).is_some_and(|rule| rule.stem == stem && rule.text == text);
+            let is_same = |rule: &Rule| rule.text == text || variants::is_inert(text, &rule.text);
+            let is_text = self.rules.get(at).is_some_and(|rule| rule.stem == stem && is_same(rule));
             is_text && variants::apply_alike(&items[*at].entry.origin.applies, applies)
         };
         self.by_stem.get(stem).into_iter().flatten().copied().find(is_from)
