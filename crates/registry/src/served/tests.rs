@@ -42,7 +42,7 @@ fn ask(context: &Context, method: &str, path: &str, kind: &'static str, mut body
     };
     let json = match answer.content {
         Content::Json(bytes) => serde_json::from_slice(&bytes).expect("JSON"),
-        Content::Nothing | Content::Stored { .. } => Value::Null,
+        Content::Nothing | Content::Bytes { .. } | Content::File { .. } | Content::Stored { .. } => Value::Null,
     };
     (answer.status.as_u16(), json)
 }
