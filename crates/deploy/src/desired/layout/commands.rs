@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
 
-use super::files::{is_longer, of_kind};
+use super::files::{as_it_came, is_longer, of_kind};
 use crate::desired::builder::Builder;
 use crate::desired::left_out::Reason;
 use crate::desired::output::{Form, part};
@@ -100,30 +99,6 @@ fn in_own_syntax(
         }
         _ => builder.copy(target, place, &file.path, module, file),
     }
-}
-
-/// Adds a command's original file if the command was imported from this target. Returns whether it did.
-pub(super) fn as_it_came(
-    builder: &mut Builder,
-    target: Target,
-    folder: &str,
-    place: &Path,
-    module: &Module,
-    file: &ModuleFile,
-    form: Form,
-) -> Result<bool> {
-    if !module.about.is_of(target) {
-        return Ok(false);
-    }
-    let path = module.about.path.as_deref().and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
-    let (path, own, form) = match (path, &file.own) {
-        (Some(path), Some(own)) => (path, own, form),
-        // The file for Claude Code is the original.
-        (Some(path), None) if path.ends_with(".md") => (path, &file.bytes, Form::Copy),
-        _ => return Ok(false),
-    };
-    builder.add(&[target], place, path, form, vec![part(module, file)], Arc::clone(own), false)?;
-    Ok(true)
 }
 
 /// Adds a command in OpenCode's format.

@@ -1,11 +1,11 @@
 //! Writes the kinds of files that the current and the original layout ([`crate::targets::Layout`]) have in common.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::commands::as_it_came;
 use crate::desired::builder::Builder;
 use crate::desired::output::{Form, part};
-use crate::module::{Kind, Module, sanitise};
+use crate::module::{Kind, Module, ModuleFile, sanitise};
 use crate::targets::Target;
 use mcpkg_agents::commands::words::Spelling;
 use mcpkg_agents::forms::{self, sections};
@@ -69,6 +69,30 @@ pub(super) fn prompt_files(
         }
     }
     Ok(())
+}
+
+/// Adds a command's original file if the command was imported from this target. Returns whether it did.
+pub(super) fn as_it_came(
+    builder: &mut Builder,
+    target: Target,
+    folder: &str,
+    place: &Path,
+    module: &Module,
+    file: &ModuleFile,
+    form: Form,
+) -> Result<bool> {
+    if !module.about.is_of(target) {
+        return Ok(false);
+    }
+    let path = module.about.path.as_deref().and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
+    let (path, own, form) = match (path, &file.own) {
+        (Some(path), Some(own)) => (path, own, form),
+        // The file for Claude Code is the original.
+        (Some(path), None) if path.ends_with(".md") => (path, &file.bytes, Form::Copy),
+        _ => return Ok(false),
+    };
+    builder.add(&[target], place, path, form, vec![part(module, file)], Arc::clone(own), false)?;
+    Ok(true)
 }
 
 /// Adds an instructions module as a Cursor rule that always applies.
