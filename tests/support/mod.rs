@@ -3,6 +3,7 @@
 mod agents;
 pub mod api;
 mod client;
+mod disk;
 mod folder;
 pub mod fuzz;
 pub mod gate;
@@ -21,6 +22,7 @@ mod upstream;
 
 pub use agents::{AgentFixture, agents};
 pub use client::{CAPABILITIES, Client, LEGACY, Wait, modern_meta};
+pub use disk::Disk;
 pub use folder::folder;
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};

@@ -1,65 +1,8 @@
 //! Power loss while files are written, and just after a command said that they are. The files are on a file system of
 //! their own, which is shut down: what was not synced is gone.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
 use super::{Big, deployed};
-use crate::support::{Ground, Mount, Scratch, Tree, finds, is_root, runs_all, set_mode, skipped};
-
-/// A disk in an image file. The image is not on the disk.
-struct Disk {
-    at: PathBuf,
-    image: PathBuf,
-    mount: Option<Mount>,
-    _outside: Scratch,
-}
-
-impl Disk {
-    /// Makes the file system and mounts it; `None` after saying why it cannot.
-    fn new(system: &str, at: &Path) -> Option<Self> {
-        if !is_root() || finds("xfs_io").is_none() {
-            skipped("power loss needs root and xfs_io (xfsprogs)");
-            return None;
-        }
-        let Some(make) = finds(&format!("mkfs.{system}")) else {
-            skipped(&format!("there is no mkfs.{system}"));
-            return None;
-        };
-        let outside = Scratch::new();
-        let image = outside.path().join("disk");
-        File::create(&image).and_then(|file| file.set_len(320 << 20)).expect("a sparse file");
-        let made = Command::new(make).arg("-q").arg(&image).stdout(Stdio::null()).status().expect("mkfs starts");
-        assert!(made.success(), "mkfs.{system}");
-        let mut disk = Self { at: at.to_owned(), image, mount: None, _outside: outside };
-        disk.mount = disk.mounted();
-        if disk.mount.is_none() {
-            skipped("this machine mounts no loop devices");
-            return None;
-        }
-        set_mode(&disk.at, 0o755);
-        Some(disk)
-    }
-
-    fn mounted(&self) -> Option<Mount> {
-        Mount::new(&["-o", "loop", &self.image.to_string_lossy()], &self.at)
-    }
-
-    /// Cuts the power, and turns it on again.
-    fn cut(&mut self) {
-        let cut = Command::new("xfs_io").args(["-x", "-c", "shutdown"]).arg(&self.at).status();
-        assert!(cut.expect("xfs_io starts").success(), "the file system could not be shut down");
-        self.mount = None;
-        self.mount = Some(self.mounted().expect("the file system mounts again"));
-    }
-
-    /// Writes everything to the disk: the test is about what comes after.
-    fn flush(&self) {
-        let flushed = Command::new("sync").arg("-f").arg(&self.at).status();
-        assert!(flushed.expect("sync starts").success());
-    }
-}
+use crate::support::{Disk, Ground, Scratch, Tree, runs_all, skipped};
 
 /// What is on the disk that loses its power.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +17,7 @@ enum Holds {
 const DISKS: [(&str, Holds); 3] = [("ext4", Holds::Files), ("xfs", Holds::Files), ("ext4", Holds::All)];
 
 /// A disk, and the ground on it.
-fn ground(system: &str, holds: Holds) -> Option<(Disk, Ground)> {
+fn ground(system: &'static str, holds: Holds) -> Option<(Disk, Ground)> {
     let scratch = match holds {
         Holds::Files => Scratch::with_project_here(),
         Holds::All => Scratch::new(),
