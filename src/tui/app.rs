@@ -12,8 +12,7 @@ use mcpkg_console::screen::{Body, Tone};
 use mcpkg_console::{Does, Invocation, Part, Screen, reply};
 use mcpkg_core::op::{Domains, Reply};
 
-use super::editing::UNSAVED;
-use super::level::{Level, Shown};
+use super::level::{Level, Shown, UNSAVED};
 use super::message::{Message, Question, Task, Ticket, failed};
 use super::question::Asking;
 

@@ -11,10 +11,8 @@ use super::app::{App, Typing};
 use super::ask;
 use super::editor::{Editor, Half, Lower, Picking};
 use super::keys::is_control;
+use super::level::UNSAVED;
 use super::message::{Task, Work};
-
-/// The message for a key that would leave an editor with unsaved text.
-pub(super) const UNSAVED: &str = "The text is not saved: s saves it, D throws it away";
 
 const READ_ONLY: &str = "read-only: the console was started with --read-only";
 

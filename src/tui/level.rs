@@ -10,6 +10,9 @@ use tokio_util::sync::CancellationToken;
 use super::editor::Editor;
 use super::message::Task;
 
+/// The message for a key that would leave an editor with unsaved text.
+pub(super) const UNSAVED: &str = "The text is not saved: s saves it, D throws it away";
+
 /// A screen that is loading, loaded, or failed to load.
 #[derive(Default)]
 pub enum Shown {
