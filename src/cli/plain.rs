@@ -238,9 +238,9 @@ impl Plain<'_> {
     /// that leaves.
     fn keys(&self, screen: &Screen, short: Option<usize>) -> Result<()> {
         let mut keys: Vec<String> =
-            screen.actions.iter().map(|action| format!("{} {}", action.key, action.label)).collect();
+            screen.actions.iter().map(|action| format!("{} {}", action.key, action.words())).collect();
         let of_row = rows(screen).and_then(|rows| rows.first().map(|row| row.actions.clone())).unwrap_or_default();
-        keys.extend(of_row.iter().map(|action| format!("{} N {}", action.key, action.label)));
+        keys.extend(of_row.iter().map(|action| format!("{} N {}", action.key, action.words())));
         if !screen.views.is_empty() {
             keys.push("v next view".to_owned());
         }

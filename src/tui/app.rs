@@ -382,6 +382,11 @@ impl App {
                 if matches!(self.level().place, Place::Answers(_)) {
                     self.stacks[self.root].pop();
                 }
+                if invocation.words == "undo" && found.data["undone"] != 0 {
+                    // The preview has nothing left to undo. The user may have gone elsewhere in the meantime.
+                    let is_preview = |level: &Level| matches!(level.place, Place::Undo(_));
+                    self.stacks.iter_mut().for_each(|stack| drop(stack.pop_if(|level| is_preview(level))));
+                }
                 // The output of a form's command may be longer than the message line, so it gets a screen.
                 let lines = reply::lines(found);
                 if matches!(&self.level().place, Place::Form(words) if *words == invocation.words) {

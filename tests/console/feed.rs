@@ -1,11 +1,14 @@
 //! What an event of the feed shows.
 
 use mcpkg_console::place::Place;
-use mcpkg_console::screen::Body;
-use mcpkg_console::{Part, load};
+use mcpkg_console::screen::{Body, Row};
+use mcpkg_console::{Action, Does, Part, load};
 use mcpkg_core::op::Context;
+use serde_json::json;
 
+use super::agent;
 use crate::support::Scratch;
+use crate::workflow::runs::{Ground, code, create, execute};
 
 fn text(place: &Place, context: &Context) -> String {
     match load(place, context, &Part::default()).expect("a screen").body {
@@ -31,4 +34,63 @@ fn an_event_shows_its_own_change_and_not_the_newest_one() {
     assert!(first.contains("One.") && first.contains("Two.") && !first.contains("Three."), "{first}");
     let second = text(&Place::Event(seq(1)), &context);
     assert!(second.contains("Two.") && second.contains("Three.") && !second.contains("One."), "{second}");
+}
+
+/// Returns the rows of a list, and the words of the key `a`.
+fn list(place: &Place, context: &Context) -> (Vec<Row>, Option<String>) {
+    let screen = load(place, context, &Part::default()).expect("a screen");
+    let undo = screen.actions.iter().find(|action| action.key == 'a').map(Action::words);
+    match screen.body {
+        Body::List(list) => (list.rows, undo),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn words(rows: &[Row]) -> Vec<String> {
+    let of = |row: &Row| row.cells.iter().map(|cell| cell.text()).collect::<Vec<_>>().join(" | ");
+    rows.iter().map(of).collect()
+}
+
+/// Returns the place that `space` or `U` leads to.
+fn other(row: &Row, key: char) -> Place {
+    match row.actions.iter().find(|action| action.key == key).map(|action| &action.does) {
+        Some(Does::Replace(place) | Does::Open(place)) => place.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_undo_of_all_of_an_agent_leaves_its_requests_open_until_space_takes_them_in() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    let mut client = agent(&ground, "codex");
+    for name in ["zero", "one", "two"] {
+        let arguments = json!({ "name": name, "content": "x" });
+        client.result("tools/call", json!({ "name": "create_prompt", "arguments": arguments }));
+    }
+    assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
+    let context = ground.scratch.context();
+    let (feed, _) = list(&Place::Feed, &context);
+    let first = feed.iter().find(|row| row.cells[2].text() == "prompt create one").expect("an event");
+    let all = other(first, 'U');
+    // The earlier event of the same second is not part of it.
+    let (rows, undo) = list(&all, &context);
+    let request = "request Run hosting:apps:create";
+    let begins = |row: &str, begin: &str| assert!(row.starts_with(begin), "{row}");
+    let shown = words(&rows);
+    assert_eq!(shown[..2], ["one", "two"].map(|name| format!("IN | prompt {name} | delete it; its history stays")));
+    begins(&shown[2], &format!("-- | {request}"));
+    assert!(shown.len() == 3 && shown[2].ends_with(" | left out"), "{shown:?}");
+    assert_eq!(undo.as_deref(), Some("undo 2 changes"));
+    // `space` takes the request in, and out again.
+    let with_request = other(&rows[2], ' ');
+    let (rows, undo) = list(&with_request, &context);
+    begins(&words(&rows)[2], &format!("IN | {request}"));
+    assert_eq!(undo.as_deref(), Some("undo 2 changes, deny 1 request"));
+    assert_eq!(other(&rows[2], ' '), all);
+    // A change is taken out, and in again.
+    let (rows, undo) = list(&other(&rows[0], ' '), &context);
+    assert_eq!(words(&rows)[0], "-- | prompt one | left out");
+    assert_eq!(undo.as_deref(), Some("undo 1 change, deny 1 request"));
+    assert_eq!(other(&rows[0], ' '), with_request);
 }

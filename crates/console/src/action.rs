@@ -13,6 +13,8 @@ pub struct Action {
     pub key: char,
     /// A verb, such as `approve`.
     pub label: &'static str,
+    /// What the key would do it to, such as `3 changes`; empty if the row or the screen says it.
+    pub what: String,
     pub does: Does,
 }
 
@@ -31,21 +33,30 @@ pub enum Does {
 }
 
 impl Action {
+    pub fn new(key: char, label: &'static str, does: Does) -> Self {
+        Self { key, label, what: String::new(), does }
+    }
+
     pub fn call(key: char, label: &'static str, invocation: Invocation) -> Self {
-        Self { key, label, does: Does::Call(Box::new(invocation)) }
+        Self::new(key, label, Does::Call(Box::new(invocation)))
     }
 
     pub fn open(key: char, label: &'static str, place: Place) -> Self {
-        Self { key, label, does: Does::Open(place) }
+        Self::new(key, label, Does::Open(place))
     }
 
     /// Returns the `space` action, which includes or excludes a row.
     pub fn switch(place: Place) -> Self {
-        Self { key: ' ', label: "in or out", does: Does::Replace(place) }
+        Self::new(' ', "in or out", Does::Replace(place))
     }
 
     pub fn note() -> Self {
-        Self { key: 'n', label: "note", does: Does::Note }
+        Self::new('n', "note", Does::Note)
+    }
+
+    /// Returns the words of the footer, such as `undo 3 changes`.
+    pub fn words(&self) -> String {
+        format!("{} {}", self.label, self.what).trim_end().to_owned()
     }
 
     /// Returns whether the action changes stored data or files, or may do so because this build does not have the

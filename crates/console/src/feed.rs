@@ -1,14 +1,16 @@
 //! The feed: a list of events, and previews of undoing them.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use mcpkg_base::error::Result;
 use mcpkg_core::op::Context;
 
-use crate::action::{Action, Invocation};
+use crate::action::{Action, Does, Invocation};
 use crate::data::{count, number, rows, text, time};
 use crate::pages;
-use crate::place::{Part, Place, Undo};
+use crate::place::{Following, Part, Place, Undo};
 use crate::reply;
 use crate::screen::{Line, List, Row, Screen, Span, Tone};
 use crate::time::exact;
@@ -95,9 +97,18 @@ fn row(event: &Value, now: i64, marked: &[String]) -> Row {
     if can_undo {
         actions.push(Action::open('u', "undo", Place::Undo(Undo::Event(seq))));
     }
-    let all =
-        Undo::By { actor: text(event, "actor").to_owned(), since: text(event, "at").to_owned(), except: Vec::new() };
-    actions.push(Action::open('U', "undo all of this agent since here", Place::Undo(all)));
+    let all = Following {
+        actor: text(event, "actor").to_owned(),
+        since: text(event, "at").to_owned(),
+        first: seq,
+        except: Vec::new(),
+        denied: Vec::new(),
+    };
+    let label = match text(event, "actor") {
+        "shell" => "undo all from the shell since here",
+        _ => "undo all of this agent since here",
+    };
+    actions.push(Action::open('U', label, Place::Undo(Undo::By(all))));
     if let Some(run) = run(event) {
         let others: Vec<String> = marked.iter().filter(|marked| *marked != run).cloned().collect();
         let more = (others.len() == marked.len()).then(|| run.to_owned());
@@ -188,62 +199,114 @@ fn change(context: &Context, event: &Value, noun: &str, name: &str) -> Option<In
     }
 }
 
-/// Shows the preview of `mcpkg undo --dry-run`. In [`Undo::By`], `space` excludes a change.
+/// Shows the preview of `mcpkg undo --dry-run`. In [`Undo::By`], `space` takes a change or a request out or in; at first,
+/// requests are out.
 pub fn undo(context: &Context, undo: &Undo) -> Result<Screen> {
     let (title, call) = match undo {
         Undo::Event(seq) => (format!("Feed > Undo event {seq}"), Invocation::new("undo").with(seq.to_string())),
-        Undo::By { actor, since, except } => (
+        Undo::By(Following { actor, since, .. }) => (
             format!("Feed > Undo what {actor} did since {since}"),
-            Invocation::new("undo")
-                .option("--by", actor)
-                .option("--since", since)
-                .options("--except", except.iter().map(ToString::to_string)),
+            Invocation::new("undo").option("--by", actor).option("--since", since),
         ),
     };
-    let found = call.preview(context)?;
-    let data = found.data.clone();
-    if rows(&data, "changes").is_empty() {
+    let whole = call.preview(context)?;
+    if rows(&whole.data, "changes").is_empty() {
         // A deploy is undone by a rollback, whose preview has no `changes`.
-        return Ok(Screen::text(title, reply::lines(&found)).with([Action::call('a', "undo", call)]));
+        return Ok(Screen::text(title, reply::lines(&whole)).with([Action::call('a', "undo", call)]));
     }
+    let out = match undo {
+        Undo::Event(_) => BTreeSet::new(),
+        Undo::By(following) => out(following, rows(&whole.data, "changes")),
+    };
+    let call = call.options("--except", out.iter().map(ToString::to_string));
+    let found = if out.is_empty() { whole.data.clone() } else { call.preview(context)?.data.clone() };
+    let is_shown = |change: &&Value| match undo {
+        Undo::Event(_) => true,
+        Undo::By(following) => event_of(change) >= following.first,
+    };
     let row = |change: &Value| {
         let (word, tone) = match text(change, "status") {
             "in" => ("IN", Tone::Good),
             "stop" => ("STOP", Tone::Warning),
             _ => ("--", Tone::Dim),
         };
-        let event = change["event"].as_i64().unwrap_or_default();
-        let switch = match undo {
-            Undo::By { actor, since, except } if word == "IN" => {
-                let except = except.iter().copied().chain([event]).collect();
-                vec![Action::switch(Place::Undo(Undo::By { actor: actor.clone(), since: since.clone(), except }))]
+        let event = event_of(change);
+        // A change that is left out has the name of its event only.
+        let named =
+            rows(&whole.data, "changes").iter().find(|change| out.contains(&event) && event_of(change) == event);
+        let other = match undo {
+            Undo::By(following) if word == "IN" || out.contains(&event) => {
+                Some(following.switched(event, &out, change))
             }
-            _ => Vec::new(),
+            _ => None,
         };
         Row {
             id: event.to_string(),
-            cells: vec![Span::new(tone, word), Span::plain(text(change, "subject")), Span::plain(text(change, "undo"))],
+            cells: vec![
+                Span::new(tone, word),
+                Span::plain(text(named.unwrap_or(change), "subject")),
+                Span::plain(text(change, "undo")),
+            ],
             look: Some(Place::Event(event)),
-            actions: switch,
+            actions: other.map(|other| Action::switch(Place::Undo(Undo::By(other)))).into_iter().collect(),
             is_heading: false,
         }
     };
     let list = List {
         columns: &["", "CHANGE", "UNDO"],
-        rows: rows(&data, "changes").iter().map(row).collect(),
+        rows: rows(&found, "changes").iter().filter(is_shown).map(row).collect(),
         empty: "There is nothing to undo.",
         is_narrow: false,
     };
-    let undone = rows(&data, "changes").iter().any(|change| text(change, "status") == "in");
-    let mut actions = Vec::new();
-    if undone {
-        actions.push(Action::call('a', "undo", call));
+    let undone = rows(&found, "changes").iter().filter(|change| text(change, "status") == "in");
+    let (requests, changes): (Vec<&Value>, Vec<&Value>) = undone.partition(|change| is_request(change));
+    let [requests, changes] =
+        [(requests, "request"), (changes, "change")].map(|(all, of)| (all.len(), count(all.len() as u64, of)));
+    let action = match (changes.0, requests.0) {
+        (0, 0) => None,
+        (0, _) => Some(Action { what: requests.1, ..Action::call('a', "deny", call) }),
+        (_, 0) => Some(Action { what: changes.1, ..Action::call('a', "undo", call) }),
+        (..) => Some(Action { what: format!("{}, deny {}", changes.1, requests.1), ..Action::call('a', "undo", call) }),
+    };
+    let again = match undo {
+        Undo::By(following) if !following.except.is_empty() => {
+            let all = Following { except: Vec::new(), ..following.clone() };
+            Some(Action::new('r', "all in again", Does::Replace(Place::Undo(Undo::By(all)))))
+        }
+        _ => None,
+    };
+    Ok(Screen::list(title, list).with(action.into_iter().chain(again)))
+}
+
+fn event_of(change: &Value) -> i64 {
+    change["event"].as_i64().unwrap_or_default()
+}
+
+/// Returns whether a change is a request for consent, which an undo denies.
+fn is_request(change: &Value) -> bool {
+    text(change, "kind") == "consent.request"
+}
+
+/// Returns the numbers of the events to leave out: those that the user chose, earlier events of the same second, and
+/// open requests that the user did not take in. `changes` are those of the undo that leaves nothing out.
+fn out(following: &Following, changes: &[Value]) -> BTreeSet<i64> {
+    let is_out = |change: &&Value| {
+        let event = event_of(change);
+        let is_open = is_request(change) && text(change, "status") == "in";
+        event < following.first || following.except.contains(&event) || (is_open && !following.denied.contains(&event))
+    };
+    changes.iter().filter(is_out).map(event_of).collect()
+}
+
+impl Following {
+    /// Returns the same undo with the event taken out or, if it is out, in again.
+    fn switched(&self, event: i64, out: &BTreeSet<i64>, change: &Value) -> Self {
+        let mut other = self.clone();
+        let chosen = if is_request(change) { &mut other.denied } else { &mut other.except };
+        match out.contains(&event) == is_request(change) {
+            true => chosen.push(event),
+            false => chosen.retain(|known| *known != event),
+        }
+        other
     }
-    if let Undo::By { actor, since, except } = undo
-        && !except.is_empty()
-    {
-        let all = Undo::By { actor: actor.clone(), since: since.clone(), except: Vec::new() };
-        actions.push(Action { key: 'r', label: "all in again", does: crate::Does::Replace(Place::Undo(all)) });
-    }
-    Ok(Screen::list(title, list).with(actions))
 }

@@ -48,7 +48,7 @@ pub fn more(of: &str) -> Row {
     Row {
         id: format!("more {of}"),
         cells: vec![Span::new(Tone::Dim, &format!("... more {of}"))],
-        actions: vec![Action { key: '\n', label: "more", does: Does::More }],
+        actions: vec![Action::new('\n', "more", Does::More)],
         ..Row::default()
     }
 }

@@ -113,12 +113,21 @@ pub enum Text {
 pub enum Undo {
     Event(i64),
     /// Everything that an actor did since a time.
-    By {
-        actor: String,
-        since: String,
-        /// The numbers of events to leave out.
-        except: Vec<i64>,
-    },
+    By(Following),
+}
+
+/// An event, and everything that its actor did after it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Following {
+    pub actor: String,
+    /// The time of the event.
+    pub since: String,
+    /// The number of the event. Earlier events of the same second are not undone.
+    pub first: i64,
+    /// The numbers of other events to leave out.
+    pub except: Vec<i64>,
+    /// The numbers of the events whose requests for consent are denied. The requests of other events stay open.
+    pub denied: Vec<i64>,
 }
 
 /// The files that a deploy includes: files that are changed on disk only if `adopted` has their path, all others unless

@@ -77,8 +77,10 @@ fn header(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
     if app.is_read_only {
         words.push("READ-ONLY".to_owned());
     }
-    if app.running > 0 {
-        words.push("RUNNING".to_owned());
+    match app.asking.is_some() {
+        true => words.push("WAITING FOR YOU".to_owned()),
+        false if app.running > 0 => words.push("RUNNING".to_owned()),
+        false => {}
     }
     words.extend(Some(app.state).filter(|state| !state.is_empty()).map(str::to_owned));
     let state = words.join(" ");
@@ -177,26 +179,26 @@ fn keys(app: &App, width: usize) -> Line<'static> {
         Typing::Nothing => {}
     }
     let level = app.level();
-    let mut keys: Vec<(String, &str)> = Vec::new();
+    let mut keys: Vec<(String, String)> = Vec::new();
     if let Some(editor) = &level.editor {
-        keys.extend(editor::keys(editor).iter().map(|(key, label)| ((*key).to_owned(), *label)));
+        keys.extend(editor::keys(editor).iter().map(|(key, label)| ((*key).to_owned(), (*label).to_owned())));
     } else if matches!(level.place, mcpkg_console::Place::Ask(_)) {
         for (key, label) in [("e", "write"), ("enter", "choose, open"), ("r", "run"), ("x", "stop"), ("c", "copy")] {
-            keys.push((key.to_owned(), label));
+            keys.push((key.to_owned(), label.to_owned()));
         }
     } else if matches!(level.shown.screen().map(|screen| &screen.body), Some(Body::Form(_))) {
         for (key, label) in [("e", "type"), ("space", "choose"), ("r", "run"), ("c", "copy")] {
-            keys.push((key.to_owned(), label));
+            keys.push((key.to_owned(), label.to_owned()));
         }
     } else {
         let takes = |row: &mcpkg_console::screen::Row| row.actions.iter().any(|action| action.key == '\n');
         if level.selected_row().is_some_and(|row| row.look.is_some() && !takes(row)) {
-            keys.push(("enter".to_owned(), "look"));
+            keys.push(("enter".to_owned(), "look".to_owned()));
         }
         let offered = level.actions().into_iter().filter(|action| !(app.is_read_only && action.changes(app.domains)));
-        keys.extend(offered.map(|action| (key_name(action.key), action.label)));
+        keys.extend(offered.map(|action| (key_name(action.key), action.words())));
         if level.shown.screen().is_some_and(|screen| !screen.views.is_empty()) {
-            keys.push(("v".to_owned(), "view"));
+            keys.push(("v".to_owned(), "view".to_owned()));
         }
     }
     keys.truncate(5);

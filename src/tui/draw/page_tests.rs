@@ -20,7 +20,7 @@ fn screen(rows: usize, has_more: bool) -> Box<Screen> {
     rows.extend(has_more.then(|| Row {
         id: "more".to_owned(),
         cells: vec![Span::new(Tone::Dim, "... more prompts")],
-        actions: vec![Action { key: '\n', label: "more", does: Does::More }],
+        actions: vec![Action::new('\n', "more", Does::More)],
         ..Row::default()
     }));
     let list = List { columns: &[], rows, empty: "", is_narrow: true };

@@ -156,7 +156,7 @@ pub fn digest(unified: &str) -> String {
 
 /// Returns the action that marks a diff as reviewed, or takes the mark back. An empty diff has none.
 pub fn review(unified: &str) -> Option<Action> {
-    (!unified.is_empty()).then(|| Action { key: 'm', label: "reviewed", does: Does::Review(digest(unified)) })
+    (!unified.is_empty()).then(|| Action::new('m', "reviewed", Does::Review(digest(unified))))
 }
 
 /// Adds `reviewed` to the title of a diff that has the mark.

@@ -10,7 +10,6 @@ use crate::database::events::{project, since};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 use mcpkg_base::clock::rfc3339;
 use mcpkg_base::error::Result;
-use mcpkg_base::plural;
 use mcpkg_store::events;
 
 /// Undo changes
@@ -87,7 +86,7 @@ impl Operation for Undo {
         if self.dry_run || shown.count(Status::In) == 0 {
             return Ok(reply(&shown, &asked, None));
         }
-        let question = format!("Undo {}?", plural::count(shown.count(Status::In), "change"));
+        let question = format!("{}?", upper(&shown.counted("undo", "deny")));
         (context.ask)(Body::Table(table(&shown)), &question)?;
         // Undo only the events that were shown: the agent may have made more changes while the question was open.
         let seqs: Vec<i64> = shown.changes.iter().map(|line| line.event).collect();
@@ -120,10 +119,10 @@ impl Undo {
 fn reply(preview: &Preview, asked: &EventFilter, seq: Option<i64>) -> Reply {
     let [undone, stopped, out] = [Status::In, Status::Stop, Status::Out].map(|status| preview.count(status));
     let mut sentence = match (seq, undone, stopped + out) {
-        (Some(_), ..) => format!("Undid {}", plural::count(undone, "change")),
+        (Some(_), ..) => upper(&preview.counted("undid", "denied")),
         (None, 0, 0) => "No changes to undo".to_owned(),
         (None, 0, _) => "Nothing was undone".to_owned(),
-        (None, ..) => format!("Would undo {}", plural::count(undone, "change")),
+        (None, ..) => format!("Would {}", preview.counted("undo", "deny")),
     };
     if stopped > 0 {
         sentence.push_str(&format!("; left {stopped} because somebody changed the item later"));
@@ -149,6 +148,11 @@ fn reply(preview: &Preview, asked: &EventFilter, seq: Option<i64>) -> Reply {
         Some(seq) => reply.hint(format!("`mcpkg undo {seq}` undoes this undo")),
         None => reply,
     }
+}
+
+fn upper(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    rest.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(rest).collect()
 }
 
 fn table(preview: &Preview) -> Table {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::op::{Context, Undoable};
 use mcpkg_base::clock::{self, Millis, rfc3339};
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::plural;
 use mcpkg_store::events::{self, Event, Filter};
 use mcpkg_store::{Change, Db};
 
@@ -159,7 +160,7 @@ impl Planner<'_, '_> {
             (line(event, name.to_owned(), Status::Out, why), None)
         };
         if asked.except.contains(&event.seq) {
-            self.lines.push(out("left out by --except".to_owned()));
+            self.lines.push(out("left out".to_owned()));
             return Ok(());
         }
         if event.outcome != "ok" {
@@ -239,7 +240,7 @@ impl Planner<'_, '_> {
         let is_after = item.state == *after || (item.content.is_some() && how.content(db, id, after)? == item.content);
         if !is_after {
             if item.content.as_ref() == Some(&content) {
-                return Ok((made(Status::Out, "it is already back as it was".to_owned()), None));
+                return Ok((made(Status::Out, "already back".to_owned()), None));
             }
             let later = events::last_about(db, event.seq, kind, id, &self.mine)?;
             let later = later.map(|event| Later { event: event.seq, at: event.at, actor: event.actor });
@@ -306,6 +307,19 @@ fn no_history(kind: &str) -> String {
 impl Preview {
     pub fn count(&self, status: Status) -> usize {
         self.changes.iter().filter(|line| line.status == status).count()
+    }
+
+    /// Counts what is undone, with these verbs: `undo 3 changes, deny 1 request`.
+    pub(super) fn counted(&self, undo: &str, deny: &str) -> String {
+        let requests = |line: &&Line| line.status == Status::In && line.kind == "consent.request";
+        let denied = self.changes.iter().filter(requests).count();
+        match (self.count(Status::In) - denied, denied) {
+            (undone, 0) => format!("{undo} {}", plural::count(undone, "change")),
+            (0, denied) => format!("{deny} {}", plural::count(denied, "request")),
+            (undone, denied) => {
+                format!("{undo} {}, {deny} {}", plural::count(undone, "change"), plural::count(denied, "request"))
+            }
+        }
     }
 
     /// Applies the plan in an open write transaction, and records one event. Returns the number of that event.
