@@ -42,6 +42,8 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
     context.ask = output.asker(false, &context.cancelled);
     context.line = output.line_reader(&context.cancelled);
     context.confirmation = Confirmation::Ask;
+    // The console shows the texts of answers, so that an operation may ask for what is missing, such as inputs.
+    context.shows_data = false;
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if matches.get_flag("plain") || is_dumb || std::env::var_os("MCPKG_PLAIN").is_some_and(|value| value == "1") {
         context.progress = output.progress();

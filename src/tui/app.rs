@@ -378,7 +378,8 @@ impl App {
             Ok(found) if is_ask => self.say(Tone::Good, &reply::sentence(found)),
             Ok(found) if invocation.words == "draft infer" => self.inferred(found, tasks),
             Ok(found) => {
-                self.say(Tone::Good, &reply::sentence(found));
+                let decided = mcpkg_console::decided(invocation, &found.data);
+                self.say(Tone::Good, &decided.unwrap_or_else(|| reply::sentence(found)));
                 if matches!(self.level().place, Place::Answers(_)) {
                     self.stacks[self.root].pop();
                 }

@@ -1,7 +1,7 @@
 //! Handles the keys of the editor.
 
 use mcpkg_console::fields::Kind;
-use mcpkg_console::picker::{Does, Spot};
+use mcpkg_console::picker::{self, Does, Spot};
 use mcpkg_console::place::{Place, Text};
 use mcpkg_console::screen::Tone;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -27,6 +27,7 @@ impl App {
         let Some(editor) = self.open_editor() else { return false };
         let scrolls = matches!(editor.lower, Lower::Difference(_) | Lower::Lost(_) | Lower::Meanwhile(_));
         if scrolls && scrolled(editor, key, page) {
+            self.put_question();
             return true;
         }
         match &editor.lower {
@@ -114,8 +115,14 @@ impl App {
         }
         editor.lower = Lower::Lost(mcpkg_console::editor::lost(&editor.document, &editor.text()));
         editor.scroll = 0;
-        let question = format!("Throw away the changes of {}?   y yes, other keys no", editor.document.name);
-        self.say(Tone::Warning, &question);
+        self.put_question();
+    }
+
+    /// Shows the question of the lower pane, if it asks one.
+    fn put_question(&mut self) {
+        if let Some(question) = self.open_editor().and_then(|editor| editor.question()) {
+            self.say(Tone::Warning, &question);
+        }
     }
 
     /// Switches between the text and the form.
@@ -218,20 +225,21 @@ impl App {
         let Lower::Picker(picking) = &mut editor.lower else { return };
         change(&mut picking.words);
         picking.marked = 0;
+        let field = editor.fields.get(picking.pointer()).filter(|field| field.kind == Kind::Argument);
+        picking.literal = field.and_then(|field| picker::literal(&picking.words, &field.takes));
         if let Some(spot) = picking.spot.clone().filter(|_| picking.is_search()) {
             self.pick(spot, false, tasks);
         }
     }
 
-    /// Closes the picker. Returns whether typing the text goes on: the picker was opened while typing it.
+    /// Closes the picker. Returns whether there was one.
     pub(super) fn close_picker(&mut self) -> bool {
-        let is_typing = self.typing == Typing::Editor;
         let Some(editor) = self.open_editor() else { return false };
-        if !matches!(editor.lower, Lower::Picker(_)) {
-            return false;
+        let is_open = matches!(editor.lower, Lower::Picker(_));
+        if is_open {
+            editor.lower = Lower::Findings;
         }
-        editor.lower = Lower::Findings;
-        is_typing
+        is_open
     }
 
     fn picker_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) -> bool {
@@ -247,6 +255,10 @@ impl App {
             KeyCode::Char('G') | KeyCode::End => picking.step(isize::MAX / 2),
             KeyCode::Enter => self.take_pick(tasks),
             KeyCode::Char('/') => self.typing = Typing::Pick,
+            KeyCode::Char('e') if !picking.is_search() => {
+                (editor.lower, editor.half) = (Lower::Findings, Half::Form);
+                self.edit_row();
+            }
             KeyCode::Esc => editor.lower = Lower::Findings,
             _ => {
                 editor.lower = Lower::Findings;
@@ -433,8 +445,7 @@ impl App {
         tasks.push(Task::Work(editor.version(), text.clone(), Work::Mean(Box::new(document.clone()))));
         editor.lower = Lower::Difference(mcpkg_console::editor::difference(document, &text));
         editor.scroll = 0;
-        let name = editor.document.name.clone();
-        self.say(Tone::Plain, &format!("Save {name}?   y yes, other keys no"));
+        self.put_question();
     }
 
     fn save(&mut self, tasks: &mut Vec<Task>) {

@@ -36,6 +36,8 @@ pub struct Picking {
     pub picker: Option<Picker>,
     /// Words that narrow the list.
     pub words: String,
+    /// The row for the words themselves, if the argument takes them as its value.
+    pub literal: Option<Pick>,
     /// The index of the marked row.
     pub marked: usize,
     /// The number of the latest request. Answers to earlier ones are dropped.
@@ -53,13 +55,22 @@ impl Picking {
         let all = picker.rows.iter();
         match self.is_search() {
             true => all.collect(),
-            false => all.filter(|pick| pick.matches(&self.words)).collect(),
+            false => all.filter(|pick| pick.matches(&self.words)).chain(&self.literal).collect(),
         }
     }
 
     /// Returns whether the words are sent to `workflow suggest`, which searches the commands.
     pub fn is_search(&self) -> bool {
         matches!(&self.spot, Some(Spot::Pointer(pointer)) if picker::takes_command(pointer))
+    }
+
+    /// Returns the pointer of the value that is picked.
+    pub fn pointer(&self) -> &str {
+        match (&self.picker, &self.spot) {
+            (Some(picker), _) => &picker.pointer,
+            (None, Some(Spot::Pointer(pointer))) => pointer,
+            (None, _) => "",
+        }
     }
 
     pub fn step(&mut self, by: isize) {
@@ -224,6 +235,25 @@ impl Editor {
             self.lower = Lower::Findings;
         }
         self.follow();
+    }
+
+    /// Returns the name that the text gives the workflow.
+    pub fn name(&self) -> &str {
+        let lines = self.buffer.lines().iter().map(String::as_str);
+        mcpkg_console::document::named(lines).unwrap_or(&self.document.name)
+    }
+
+    /// Returns the question that the lower pane asks.
+    pub fn question(&self) -> Option<String> {
+        let name = self.name();
+        let is_new = self.document.revision == 0 || name != self.document.name;
+        let what = match &self.lower {
+            Lower::Difference(_) if is_new => format!("Save as new workflow {name}?"),
+            Lower::Difference(_) => format!("Save {name}?"),
+            Lower::Lost(_) => format!("Throw away the changes of {name}?"),
+            _ => return None,
+        };
+        Some(format!("{what}   y yes, other keys no"))
     }
 
     /// Returns the line and column of the cursor, counted from 1.

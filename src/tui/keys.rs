@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use mcpkg_console::place::Place;
 use mcpkg_console::screen::{Body, Screen, Tone};
-use mcpkg_console::{Does, Invocation};
+use mcpkg_console::{Does, Invocation, keys};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{App, Typing};
+use super::draw::offered;
 use super::level::{Level, Shown};
 use super::message::Task;
 
@@ -102,7 +103,9 @@ impl App {
     /// Handles a key that is typed as text, into the target that `typing` names. Esc stops typing.
     fn type_key(&mut self, key: KeyEvent, tasks: &mut Vec<Task>) {
         if key.code == KeyCode::Esc {
-            if self.close_picker() {
+            // While the text is typed, the first esc closes the picker, and typing goes on. While the words of a picker are
+            // typed, it ends the typing, as in every list.
+            if self.typing == Typing::Editor && self.close_picker() {
                 return;
             }
             self.typing = Typing::Nothing;
@@ -243,7 +246,7 @@ impl App {
             KeyCode::Char(',' | '[') => self.level_mut().next_stop(false),
             KeyCode::Char(':') => self.open(Place::Palette, tasks),
             KeyCode::Char('/') => self.typing = Typing::Filter,
-            KeyCode::Char('?') => self.open(Place::Help, tasks),
+            KeyCode::Char('?') => self.help(),
             KeyCode::Char('M') => {
                 self.toggle_mouse();
                 tasks.push(Task::Redraw);
@@ -263,9 +266,23 @@ impl App {
                 }
             }
             KeyCode::Char(c) if self.form().is_some() && self.form_char(c, tasks) => {}
-            KeyCode::Char(c) => drop(self.act(c, tasks)),
+            KeyCode::Char(c) if self.act(c, tasks) => {}
+            KeyCode::Char(c) if keys::is_known(c) => {
+                let key = if c == ' ' { "space".to_owned() } else { c.to_string() };
+                self.say(Tone::Plain, &format!("{key} does nothing here; ? shows the keys of this place"));
+            }
             _ => {}
         }
+    }
+
+    /// Opens the help, which begins with the keys of the top screen.
+    fn help(&mut self) {
+        if self.level().place == Place::Help {
+            return;
+        }
+        let mut level = Level::new(Place::Help);
+        level.shown = Shown::Screen(Box::new(keys::screen(&offered(self))));
+        self.stacks[self.root].push(level);
     }
 
     fn form_char(&mut self, c: char, tasks: &mut Vec<Task>) -> bool {
@@ -351,6 +368,8 @@ impl App {
                 let last = match level.shown_diff() {
                     // The cursor goes to the last row, and the screen follows it.
                     Some(diff) => diff.rows(&level.diff).len().saturating_sub(1),
+                    // The lines of the help may be longer than a row, so that fewer of them fit.
+                    None if level.place == Place::Help => level.lines().len().saturating_sub(1),
                     None => level.lines().len().saturating_sub(page),
                 };
                 level.scroll = level.scroll.saturating_add_signed(by).min(last);

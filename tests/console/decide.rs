@@ -30,7 +30,7 @@ fn a_request_is_read_approved_and_used() {
     screen.keys("a");
     screen.wait("y yes, other keys no");
     screen.keys("y");
-    screen.wait("Approved: Run hosting:apps:create");
+    screen.wait(": Run hosting:apps:create. It runs when mcp:codex goes on");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
     assert_eq!(ground.changes(), 1);
 }
@@ -43,8 +43,8 @@ fn a_denial_reaches_the_agent() {
     let asked = execute(&mut client, create());
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("Run hosting:apps:create");
-    screen.keys("d");
-    screen.wait("Denied: Run hosting:apps:create");
+    screen.keys("nuse another name\rd");
+    screen.wait("Denied, with your note: Run hosting:apps:create");
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "E_CONSENT_DENIED");
     assert_eq!(ground.changes(), 0);
 }

@@ -50,6 +50,11 @@ fn a_workflow_is_written_with_the_form_alone() {
     screen.wait("workflow: new_workflow");
     screen.keys("v");
     screen.wait("+ adds a step");
+    // The first row is the name.
+    screen.keys("e");
+    screen.wait("new_workflow_");
+    screen.keys(&format!("{}blog_setup\r", "\u{7f}".repeat("new_workflow".len())));
+    screen.wait("Workflows > blog_setup");
     // A step, from the list of commands.
     screen.keys("+apps create");
     screen.wait("> hosting:apps:create");
@@ -89,10 +94,34 @@ fn a_workflow_is_written_with_the_form_alone() {
     screen.keys("p");
     screen.wait("2 writes on 127.0.0.1");
     screen.keys("s");
-    screen.wait("Save new_workflow?");
+    screen.wait("Save as new workflow blog_setup?");
     screen.keys("y");
-    screen.wait("Saved new_workflow as revision 1");
-    assert_eq!(ground.scratch.ok(&["workflow", "show", "new_workflow"]), WRITTEN);
+    screen.wait("Saved blog_setup as revision 1");
+    let written = WRITTEN.replace("new_workflow", "blog_setup");
+    assert_eq!(ground.scratch.ok(&["workflow", "show", "blog_setup"]), written);
+}
+
+#[test]
+fn a_run_asks_for_the_inputs_that_it_needs_and_p_plans_it() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    ground.scratch.file("w.yaml", WRITTEN);
+    ground.scratch.ok(&["workflow", "import", "w.yaml"]);
+    let Some(mut screen) = console(&ground.scratch, &[]) else { return };
+    screen.wait("nothing waits for you");
+    screen.keys("5");
+    screen.wait("> new_workflow");
+    screen.keys("p");
+    screen.wait("new_workflow: what it would do");
+    screen.wait("2 writes on 127.0.0.1");
+    screen.keys("r");
+    screen.wait("Value of 'region'");
+    screen.keys("eu\r");
+    let text = screen.wait("y yes, other keys no");
+    assert!(text.contains("eu"), "{text}");
+    screen.keys("n");
+    screen.wait("Not confirmed; nothing was changed");
+    assert_eq!(ground.changes(), 0);
 }
 
 #[test]

@@ -30,14 +30,14 @@ fn equal_reads_are_one_row_and_their_answer_is_once_or_for_hours() {
     let text = screen.wait("Consent to it?");
     assert!(!text.contains("for 4h"), "{text}");
     screen.keys("y");
-    screen.wait("Approved: Run hosting:apps:info");
+    screen.wait(": Run hosting:apps:info. It runs when mcp:codex goes on");
     screen.wait("ASK x2");
     screen.keys("a");
     screen.wait("reads of hosting until");
     screen.keys("j\r");
     screen.wait("for 4h, to everything that every agent without an access key");
     screen.keys("y");
-    screen.wait("Approved: Run hosting:apps:info");
+    screen.wait(": all reads of hosting, and once: Run hosting:apps:info");
     assert_ne!(code(&execute(&mut client, info("app-4"))), "E_CONSENT_REQUIRED");
 }
 

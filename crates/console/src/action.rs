@@ -115,6 +115,11 @@ impl Invocation {
         self
     }
 
+    /// Returns whether the call has this option.
+    pub fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|given| given.split('=').next() == Some(option))
+    }
+
     /// Makes [`Invocation::run`] ask this question first.
     #[must_use]
     pub fn asking(self, question: impl Into<String>) -> Self {

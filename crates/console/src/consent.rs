@@ -54,6 +54,24 @@ pub fn screen(context: &Context, id: &str) -> Result<Screen> {
     Ok(Screen::text(format!("Inbox > {what}"), lines).with(actions(&data)))
 }
 
+/// Returns the message after a decision, with the time limit first; `None` for the calls of other operations.
+pub fn decided(call: &Invocation, data: &Value) -> Option<String> {
+    let (what, _) = summary(data);
+    let at = |data| time(data, "expires_at").map(|at| until(at, at)).unwrap_or_default();
+    match call.words.as_str() {
+        "consent approve" if data["reads"]["catalog"].is_string() => {
+            let reads = &data["reads"];
+            Some(format!("Approved until {}: all reads of {}, and once: {what}", at(reads), text(reads, "catalog")))
+        }
+        "consent approve" => {
+            let agent = text(data, "asked_by");
+            Some(format!("Approved once, until {}: {what}. It runs when {agent} goes on", at(data)))
+        }
+        "consent deny" if call.has("--note") => Some(format!("Denied, with your note: {what}")),
+        _ => None,
+    }
+}
+
 /// Returns the call that approves a request.
 pub fn approval(id: &str) -> Invocation {
     Invocation::new("consent approve").with(id)

@@ -69,6 +69,13 @@ pub fn set(context: &Context, written: &str, pointer: &str, value: Option<&str>,
     Ok(text(&action::read(context, "workflow set", arguments)?, "yaml").to_owned())
 }
 
+/// Returns the name that the lines of a text give the workflow. Returns `None` if no line begins with `workflow:`.
+pub fn named<'t>(mut lines: impl Iterator<Item = &'t str>) -> Option<&'t str> {
+    let value = lines.find_map(|line| line.strip_prefix("workflow:"))?;
+    let name = value.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+    (!name.is_empty()).then_some(name)
+}
+
 impl Document {
     pub fn open(context: &Context, origin: &Text) -> Result<Self> {
         let (name, by, text, draft) = match origin {

@@ -10,7 +10,7 @@ use crate::action;
 use crate::consent::effect;
 use crate::data::{rows, text, texts};
 use crate::diff;
-use crate::document::{Document, Versions};
+use crate::document::{self, Document, Versions};
 use crate::finding::{self, Finding};
 use crate::place::Text;
 use crate::reply;
@@ -99,12 +99,17 @@ fn words(value: &Value) -> String {
 
 /// Returns the diff between the saved text and `written`.
 pub fn difference(document: &Document, written: &str) -> Vec<Line> {
-    unified(&document.saved, written, &format!("{} (saved)", document.name), "edited")
+    let before = match document.saved.is_empty() {
+        true => "(new)".to_owned(),
+        false => format!("{} (saved)", document.name),
+    };
+    unified(&document.saved, written, &before, "edited")
 }
 
 /// Returns what you changed since the editor opened or saved the text.
 pub fn lost(document: &Document, written: &str) -> Vec<Line> {
-    unified(&document.text, written, &document.name, "edited")
+    let name = document::named(written.lines()).unwrap_or(&document.name);
+    unified(&document.text, written, name, "edited")
 }
 
 fn unified(before: &str, after: &str, name: &str, side: &str) -> Vec<Line> {
@@ -156,11 +161,16 @@ pub fn meanwhile(name: &str, versions: &Versions, written: &str) -> Vec<Line> {
     lines
 }
 
+/// Returns the title of an editor for a text that has this name now.
+pub fn title(document: &Document, name: &str) -> String {
+    match document.by.as_str() {
+        "" => format!("Workflows > {name}"),
+        by => format!("Workflows > {name} (draft of {by})"),
+    }
+}
+
 pub fn screen(context: &Context, origin: &Text) -> Result<Screen> {
     let document = Document::open(context, origin)?;
-    let title = match document.by.as_str() {
-        "" => format!("Workflows > {}", document.name),
-        by => format!("Workflows > {} (draft of {by})", document.name),
-    };
+    let title = title(&document, &document.name);
     Ok(Screen { title, body: Body::Editor(Box::new(document)), actions: Vec::new(), views: &[] })
 }

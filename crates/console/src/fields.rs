@@ -60,6 +60,16 @@ impl Fields {
     /// Makes the rows from the data of `workflow describe`.
     pub fn of(data: &Value) -> Self {
         let mut all = Vec::new();
+        let name = text(data, "workflow");
+        if !name.is_empty() {
+            all.push(Field {
+                kind: Kind::Other,
+                pointer: "/workflow".to_owned(),
+                value: name.to_owned(),
+                about: "the name of the workflow".to_owned(),
+                ..Field::heading("name")
+            });
+        }
         let inputs = rows(data, "inputs");
         if !inputs.is_empty() {
             all.push(Field::heading("INPUTS"));
@@ -263,6 +273,14 @@ mod tests {
                 "env | object | ",
             ]
         );
+    }
+
+    #[test]
+    fn the_first_row_is_the_name_of_the_workflow() {
+        let fields = Fields::of(&json!({ "workflow": "app_with_db", "inputs": [], "steps": [], "fields": [] }));
+        let name = fields.get("/workflow").expect("a row");
+        assert_eq!((name.name.as_str(), name.value.as_str(), fields.rows.len()), ("name", "app_with_db", 1));
+        assert_eq!(fields.step("", 0), Some(name));
     }
 
     #[test]

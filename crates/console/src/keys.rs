@@ -9,6 +9,9 @@ pub struct Meaning {
     pub meaning: &'static str,
 }
 
+/// The number of keys, at the beginning of [`KEYS`], that work on every screen.
+const EVERYWHERE: usize = 15;
+
 /// All keys, in the order of the help screen.
 pub const KEYS: &[Meaning] = &[
     Meaning { keys: "arrows, h j k l, PgUp PgDn, g G", meaning: "move" },
@@ -23,10 +26,12 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: ". ,", meaning: "next, previous stop: hunk, finding, hidden character" },
     Meaning { keys: "v", meaning: "next view; in the editor, text or form" },
     Meaning { keys: "c", meaning: "copy the shell command" },
+    Meaning { keys: "y", meaning: "yes to the question line" },
+    Meaning { keys: "M", meaning: "mouse on or off" },
+    Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
     Meaning { keys: "a", meaning: "yes: approve, accept, apply" },
     Meaning { keys: "d", meaning: "no: deny, reject" },
     Meaning { keys: "n", meaning: "a note to whoever asked; a or d sends it" },
-    Meaning { keys: "y", meaning: "yes to the question line" },
     Meaning { keys: "u", meaning: "undo this change; in the editor, the last edit" },
     Meaning { keys: "U", meaning: "undo all changes of this agent, or of the shell, since here" },
     Meaning { keys: "b", meaning: "bring back an older state" },
@@ -45,9 +50,7 @@ pub const KEYS: &[Meaning] = &[
     Meaning { keys: "+", meaning: "new; in the editor, a step or an input" },
     Meaning { keys: "@", meaning: "ask your agent" },
     Meaning { keys: "D", meaning: "delete; asks for the name. In the editor, throw the text away" },
-    Meaning { keys: "M", meaning: "mouse on or off" },
     Meaning { keys: "F2, F4, F6, Ctrl-S, Ctrl-R", meaning: "while typing a workflow: form, fix, pick, save, redo" },
-    Meaning { keys: "Ctrl-C, Ctrl-Z", meaning: "leave, suspend" },
 ];
 
 /// The words that the footer may show for the key of an action, so that a key means much the same on every screen.
@@ -67,6 +70,7 @@ pub const WORDS: &[(char, &[&str])] = &[
     ('f', &["find changes"]),
     ('m', &["reviewed"]),
     ('n', &["note"]),
+    ('p', &["plan"]),
     ('r', &["run", "retry", "all in again"]),
     ('s', &["sync", "skip"]),
     ('t', &["trail", "what changes"]),
@@ -75,8 +79,43 @@ pub const WORDS: &[(char, &[&str])] = &[
     ('z', &["pause", "resume", "retry"]),
 ];
 
-/// The help screen.
-pub fn screen() -> Screen {
-    let line = |key: &Meaning| Line::of(Tone::Name, &format!("{:<32}", key.keys)).then(Tone::Plain, key.meaning);
-    Screen::text("Keys", KEYS.iter().map(line).collect())
+/// Returns whether a key is in the table.
+pub fn is_known(key: char) -> bool {
+    let name = if key == ' ' { "space".to_owned() } else { key.to_string() };
+    KEYS.iter().any(|row| row.keys.split([' ', ',']).any(|known| known == name))
+}
+
+/// The help screen: the keys of the place where the user is, with their words, then those of all places.
+pub fn screen(here: &[(String, String)]) -> Screen {
+    let line = |keys: &str, meaning: &str| Line::of(Tone::Name, &format!("{keys:<32}")).then(Tone::Plain, meaning);
+    let of = |key: &Meaning| line(key.keys, key.meaning);
+    let heading = |text: &str| Line::of(Tone::Strong, text);
+    let mut lines = Vec::new();
+    if !here.is_empty() {
+        lines.push(heading("Here"));
+        lines.extend(here.iter().map(|(key, words)| line(key, words)));
+        lines.push(Line::blank());
+    }
+    let (everywhere, elsewhere) = KEYS.split_at(EVERYWHERE);
+    lines.push(heading("Everywhere"));
+    lines.extend(everywhere.iter().map(of));
+    lines.extend([Line::blank(), heading("Where the last row shows them")]);
+    lines.extend(elsewhere.iter().map(of));
+    Screen::text("Keys", lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_begins_with_the_keys_of_the_place() {
+        let here = [("u".to_owned(), "undo".to_owned())];
+        let crate::screen::Body::Text(lines) = screen(&here).body else { panic!("a text") };
+        let texts: Vec<String> = lines.iter().map(Line::text).collect();
+        let at = |begin: &str| texts.iter().position(|text| text.starts_with(begin)).expect(begin);
+        assert_eq!((at("Here"), at("u "), at("Everywhere")), (0, 1, 3));
+        assert!(at("Ctrl-C") < at("Where the last row") && at("Where the last row") < at("a  "));
+        assert!(is_known('p') && is_known(' ') && !is_known('w'));
+    }
 }

@@ -42,7 +42,7 @@ mod waiting;
 mod workflows;
 
 pub use action::{Action, Does, Invocation};
-pub use consent::effect;
+pub use consent::{decided, effect};
 pub use load::load;
 pub use place::{Part, Place};
 pub use screen::Screen;

@@ -42,6 +42,7 @@ pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
         Place::Snapshots => snapshots::screen(context),
         Place::Snapshot(id) => snapshots::snapshot(context, id),
         Place::Workflow(name) => workflows::workflow(context, name),
+        Place::Plan(name) => workflows::plan(context, name),
         Place::Run(id) => run::screen(context, id),
         Place::List(words) => lists::list(context, words, part),
         Place::Shown(noun, name) => lists::shown(context, noun, name),
@@ -50,7 +51,7 @@ pub fn load(place: &Place, context: &Context, part: &Part) -> Result<Screen> {
         Place::Form(words) => form(context, words),
         Place::Undo(undo) => feed::undo(context, undo),
         Place::Palette => palette::screen(context, part),
-        Place::Help => Ok(keys::screen()),
+        Place::Help => Ok(keys::screen(&[])),
         Place::Printed => Ok(Screen::text("", Vec::new())),
     }
 }

@@ -192,6 +192,27 @@ impl Pick {
     }
 }
 
+/// Returns the row that sets the typed words themselves, such as `"small"  this text`. `takes` says what the argument
+/// takes, as its row in the form does. Returns `None` if it does not take the words.
+pub fn literal(words: &str, takes: &str) -> Option<Pick> {
+    let words = words.trim();
+    let kind = takes.split(", ").next().unwrap_or_default();
+    let quoted = || match serde_json::from_str::<String>(words) {
+        Ok(_) => words.to_owned(),
+        Err(_) => Value::from(words).to_string(),
+    };
+    let (value, remark) = match kind {
+        _ if words.is_empty() => return None,
+        "integer" => (words.parse::<i64>().ok()?.to_string(), "this number"),
+        "number" => (serde_json::from_str::<serde_json::Number>(words).ok()?.to_string(), "this number"),
+        "boolean" => (words.parse::<bool>().ok()?.to_string(), "this value"),
+        "object" | "array" => return None,
+        kind if kind.contains(" | ") => (kind.split(" | ").find(|value| *value == words)?.to_owned(), "this value"),
+        _ => (quoted(), "this text"),
+    };
+    Some(Pick::plain(&value, remark, Does::Set))
+}
+
 /// Returns whether a pointer is that of a step's command, or of a step to add.
 pub fn takes_command(pointer: &str) -> bool {
     let parts: Vec<&str> = pointer.split('/').collect();
@@ -255,6 +276,23 @@ mod tests {
         let found = of(&typed, &Spot::Cursor(3, 12), "");
         assert!(matches!(&found.rows[0].does, Does::Write(fix) if fix.column == 8 && fix.text.starts_with("${{")));
         assert_eq!(found.rows.len(), 3);
+    }
+
+    #[test]
+    fn typed_words_are_a_value_if_the_argument_takes_them() {
+        let of = |words: &str, takes: &str| literal(words, takes).map(|pick| pick.value);
+        assert_eq!(of("small", "text, needed").as_deref(), Some("\"small\""));
+        assert_eq!(of("\"small\"", "text").as_deref(), Some("\"small\""));
+        assert_eq!(of("inputs.name", "text").as_deref(), Some("\"inputs.name\""), "text, and not the input");
+        assert_eq!(of("5", "text").as_deref(), Some("\"5\""));
+        assert_eq!(of("5", "integer, default 1").as_deref(), Some("5"));
+        assert_eq!(of("0.5", "number").as_deref(), Some("0.5"));
+        assert_eq!(of("true", "boolean").as_deref(), Some("true"));
+        assert_eq!(of("eu", "eu | us, needed").as_deref(), Some("eu"));
+        for (words, takes) in [(" ", "text"), ("x", "integer"), ("x", "boolean"), ("asia", "eu | us"), ("x", "object")]
+        {
+            assert_eq!(of(words, takes), None, "{words} {takes}");
+        }
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub enum Place {
     Snapshot(String),
     /// The saved workflow with this name.
     Workflow(String),
+    /// What a run of the saved workflow with this name would do.
+    Plan(String),
     /// The run with this id.
     Run(String),
     /// The output of a command without arguments, such as `tool list` or `doctor`.

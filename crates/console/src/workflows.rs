@@ -99,6 +99,7 @@ fn actions(name: &str) -> Vec<Action> {
         Action::open('e', "edit", Place::Editor(Text::Workflow(name.to_owned()))),
         Action::call('E', "edit", Invocation::new("workflow edit").with(name)),
         Action::call('r', "run", Invocation::new("workflow run").with(name)),
+        Action::open('p', "plan", Place::Plan(name.to_owned())),
         Action::open('t', "trail", Place::History("workflow".to_owned(), name.to_owned())),
         Action::call(
             'D',
@@ -119,4 +120,11 @@ pub fn workflow(context: &Context, name: &str) -> Result<Screen> {
     let title = format!("Workflows > {name}, revision {}", number(&data, "revision"));
     let ask = Action::open('@', "ask your agent", Place::Ask(Some(Text::Workflow(name.to_owned()))));
     Ok(Screen::text(title, lines).with(actions(name)).with([ask]))
+}
+
+/// Shows the plan of a saved workflow.
+pub fn plan(context: &Context, name: &str) -> Result<Screen> {
+    let data = Invocation::new("workflow show").with(name).read(context)?;
+    let lines = editor::plan(context, text(&data, "yaml"));
+    Ok(Screen::text(format!("Workflows > {name}: what it would do"), lines).with(actions(name)))
 }

@@ -68,11 +68,20 @@ pub fn draw(frame: &mut Frame<'_>, level: &mut Level, area: Rect, typing: &Typin
 /// Returns the keys of the footer.
 pub fn keys(editor: &Editor) -> &'static [(&'static str, &'static str)] {
     match (&editor.lower, editor.half) {
-        (Lower::Picker(_), _) => &[("enter", "pick"), ("/", "search"), ("esc", "close")],
+        (Lower::Picker(picking), _) if picking.is_search() => &[("enter", "pick"), ("/", "search"), ("esc", "close")],
+        (Lower::Picker(_), _) => &[("enter", "pick"), ("e", "type a value"), ("/", "search"), ("esc", "close")],
         (Lower::Lost(_), _) => &[("y", "throw away"), ("PgDn", "more"), ("esc", "keep")],
         (Lower::Difference(_), _) => &[("y", "save"), ("PgDn", "more"), ("esc", "back")],
         (Lower::Meanwhile(_), _) => &[("a", "take in theirs"), ("s", "save over"), ("PgDn", "more"), ("esc", "edit")],
-        (_, Half::Form) => &[("enter", "pick"), ("e", "edit"), ("f", "fix"), ("+", "step"), ("v", "yaml")],
+        (_, Half::Form) => &[
+            ("enter", "pick"),
+            ("e", "type a value"),
+            ("+", "step"),
+            ("f", "fix"),
+            ("p", "plan"),
+            ("s", "save"),
+            ("v", "yaml"),
+        ],
         (_, Half::Yaml) => &[("e", "edit"), ("f", "fix"), ("p", "plan"), ("s", "save"), ("v", "form")],
     }
 }

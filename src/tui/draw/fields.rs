@@ -15,13 +15,15 @@ use crate::tui::editor::{Editor, Half, Picking};
 /// Below this width, the form leaves out what an argument takes.
 const NARROW: usize = 56;
 
+/// The text of a form without steps and inputs.
+const NOTHING: &str = " Nothing yet. + adds a step or an input.";
+
 /// Draws the rows of the form, scrolled so that the selected one is visible.
 pub fn draw(frame: &mut Frame<'_>, editor: &Editor, area: Rect, is_typing: bool, is_ascii: bool) {
     let rows = &editor.fields.rows;
     let height = usize::from(area.height).max(1);
     if rows.is_empty() {
-        let text = " Nothing yet. + adds a step or an input.";
-        return frame.render_widget(Paragraph::new(text).wrap(ratatui::widgets::Wrap { trim: false }), area);
+        return frame.render_widget(Paragraph::new(NOTHING).wrap(ratatui::widgets::Wrap { trim: false }), area);
     }
     let at = rows.iter().position(|field| field.kind != Kind::Heading && field.pointer == editor.chosen);
     let first = at.unwrap_or(0).saturating_sub(height / 2).min(rows.len().saturating_sub(height));
@@ -38,6 +40,10 @@ pub fn draw(frame: &mut Frame<'_>, editor: &Editor, area: Rect, is_typing: bool,
         let mark = if at == Some(index) { ">" } else { " " };
         let typed = (is_marked && is_typing).then_some(editor.words.as_str());
         lines.push(row(editor, field, mark, is_marked, typed, [names, takes, width], is_ascii));
+    }
+    if rows.len() == 1 {
+        // A new workflow has a name and nothing else.
+        lines.extend([Line::default(), Line::raw(cut(NOTHING, width, is_ascii))]);
     }
     frame.render_widget(Paragraph::new(lines), area);
 }
@@ -85,7 +91,7 @@ fn row(
         let is_missing = field.value.is_empty() && field.kind == Kind::Argument;
         match typed {
             Some(words) => push(format!("{}_", mcpkg_base::marks::line(words)), look),
-            None if is_missing && field.takes.contains("needed") => push("(needed)".to_owned(), look),
+            None if is_missing && takes == 0 && field.takes.contains("needed") => push("(needed)".to_owned(), look),
             None if is_missing => push("-".to_owned(), style(Tone::Dim).patch(look)),
             None => push(mcpkg_base::marks::line(&field.value).into_owned(), look),
         }

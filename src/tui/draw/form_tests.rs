@@ -39,7 +39,7 @@ fn what_somebody_saved_meanwhile_at_four_widths() {
     }
 }
 
-fn open(app: &App) -> &Editor {
+pub(super) fn open(app: &App) -> &Editor {
     app.level().editor.as_deref().expect("an editor")
 }
 
@@ -62,7 +62,7 @@ pub(super) fn planned() -> App {
 }
 
 /// Opens the picker for the argument `region`, and sends it rows.
-fn picks(app: &mut App) {
+pub(super) fn picks(app: &mut App) {
     press(app, KeyCode::Char('v'));
     let tasks = press(app, KeyCode::Enter);
     let [Task::Work(_, _, Work::Suggest { spot, number, .. })] = &tasks[..] else { panic!("a picker was asked for") };

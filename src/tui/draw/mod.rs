@@ -69,6 +69,10 @@ fn header(app: &App, is_small: bool, width: u16) -> Vec<Line<'static>> {
         Some(Body::Diff(diff)) if diff.hunks() > 0 => format!("{title}   hunk {} of {}", level.hunk(), diff.hunks()),
         _ => title,
     };
+    let title = match &level.editor {
+        Some(editor) => mcpkg_console::editor::title(&editor.document, editor.name()),
+        None => title,
+    };
     let title = match level.filter.is_empty() || matches!(level.place, mcpkg_console::Place::Palette) {
         true => title,
         false => format!("{title}   / {}", level.filter),
@@ -171,13 +175,40 @@ fn keys(app: &App, width: usize) -> Line<'static> {
             return typing(&format!(": {}_   enter open  esc stop", app.level().filter));
         }
         Typing::Filter => return typing(&format!("/ {}_   enter keep  esc stop", app.level().filter)),
-        Typing::Note => return typing(&format!("note: {}_   enter keep  esc stop", app.note)),
+        Typing::Note => {
+            // A long note shows its end, where the cursor is.
+            let room = width.saturating_sub(" TYPING  note: _   enter keep  esc stop".width());
+            let note = mcpkg_base::marks::line(&app.note);
+            let mut end = note.as_ref();
+            while end.width() > room {
+                end = &end[end.chars().next().map_or(0, char::len_utf8)..];
+            }
+            return typing(&format!("note: {end}_   enter keep  esc stop"));
+        }
         Typing::Field => return typing("enter next field  esc stop"),
         Typing::Editor => return typing("esc stop  Tab complete  F6 pick  F4 fix  F2 form  Ctrl-S save"),
         Typing::Value => return typing("enter set  esc stop  F6 pick"),
         Typing::Pick => return typing("enter pick  esc stop"),
         Typing::Nothing => {}
     }
+    let is_editor = app.level().editor.is_some();
+    let mut keys = offered(app);
+    keys.truncate(if is_editor { 7 } else { 5 });
+    let shown: Vec<String> = keys.iter().map(|(key, label)| format!("{key} {label}")).collect();
+    let left = format!(" {}", shown.join("  "));
+    let right =
+        ["/ filter  ? keys  : palette ", "? keys "].into_iter().find(|right| left.width() + right.width() < width);
+    match right {
+        None => Line::raw(cut(&left, width, app.is_ascii)),
+        Some(right) => {
+            let gap = width.saturating_sub(left.width() + right.width());
+            Line::raw(format!("{left}{}{right}", " ".repeat(gap)))
+        }
+    }
+}
+
+/// Returns the keys of the top screen, and what each does there.
+pub fn offered(app: &App) -> Vec<(String, String)> {
     let level = app.level();
     let mut keys: Vec<(String, String)> = Vec::new();
     if let Some(editor) = &level.editor {
@@ -201,15 +232,7 @@ fn keys(app: &App, width: usize) -> Line<'static> {
             keys.push(("v".to_owned(), "view".to_owned()));
         }
     }
-    keys.truncate(5);
-    let shown: Vec<String> = keys.iter().map(|(key, label)| format!("{key} {label}")).collect();
-    let left = format!(" {}", shown.join("  "));
-    let right = "/ filter  ? keys  : palette ";
-    let gap = width.saturating_sub(left.width() + right.width());
-    match gap {
-        0 => Line::raw(cut(&left, width, app.is_ascii)),
-        gap => Line::raw(format!("{left}{}{right}", " ".repeat(gap))),
-    }
+    keys
 }
 
 fn key_name(key: char) -> String {
@@ -232,11 +255,19 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
     if level.has_columns() {
         level.split(level.is_split.unwrap_or(area.width >= BESIDE));
     }
+    if let (mcpkg_console::Place::Help, Some(Body::Text(lines))) =
+        (&level.place, level.shown.screen().map(|screen| &screen.body))
+    {
+        level.scroll = level.scroll.min(last_page(lines, area, is_ascii));
+    }
     let level = &*level;
     let page = match &level.shown {
         Shown::Loading => rows,
         Shown::Failed(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
         Shown::Screen(screen) => match &screen.body {
+            Body::Text(lines) if level.place == mcpkg_console::Place::Help => {
+                help(frame, lines, level.scroll, area, is_ascii)
+            }
             Body::Text(lines) => text::draw(frame, lines, level.scroll, area, is_ascii),
             Body::Form(form) if matches!(level.place, mcpkg_console::Place::Ask(_)) => {
                 ask::draw(frame, level, form, is_filling, area, is_ascii)
@@ -248,6 +279,34 @@ fn screen(frame: &mut Frame<'_>, app: &mut App, area: Rect, is_small: bool) {
         },
     };
     app.page = page.max(1);
+}
+
+/// Returns the first line of the last page: from there on, all lines fit.
+fn last_page(lines: &[mcpkg_console::screen::Line], area: Rect, is_ascii: bool) -> usize {
+    let mut room = usize::from(area.height);
+    let fits = lines.iter().rev().take_while(|line| {
+        let rest = room.checked_sub(text::wrapped(line, area.width, is_ascii).len());
+        room = rest.unwrap_or_default();
+        rest.is_some()
+    });
+    lines.len() - fits.count()
+}
+
+/// Draws the help. If it is cut, the last row says so.
+fn help(
+    frame: &mut Frame<'_>,
+    lines: &[mcpkg_console::screen::Line],
+    scroll: usize,
+    area: Rect,
+    is_ascii: bool,
+) -> usize {
+    let rest = text::height(&lines[scroll.min(lines.len())..], area.width, is_ascii);
+    if rest <= usize::from(area.height) {
+        return text::draw(frame, lines, scroll, area, is_ascii);
+    }
+    let [upper, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(area);
+    frame.render_widget(Paragraph::new(" more: PgDn").style(style(Tone::Strong)), last);
+    text::draw(frame, lines, scroll, upper, is_ascii)
 }
 
 /// Draws a list with its preview beside or below it. On a small terminal, draws only the focused pane.
@@ -336,3 +395,5 @@ mod leave_tests;
 mod page_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod words_tests;

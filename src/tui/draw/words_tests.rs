@@ -1,0 +1,174 @@
+//! What the console says: the keys of a place, the name that a text has now, and what a key would do.
+
+use std::sync::mpsc;
+
+use mcpkg_console::place::{Following, Place, Text, Undo};
+use mcpkg_console::screen::{List, Row, Screen};
+use mcpkg_console::{Action, Invocation};
+use mcpkg_core::op::Reply;
+use ratatui::crossterm::event::KeyCode;
+use serde_json::json;
+
+use super::form_tests::{open, picks, planned};
+use super::tests::{app, editor, frame, press};
+use crate::tui::app::{App, Typing};
+use crate::tui::editor::Lower;
+use crate::tui::level::Shown;
+use crate::tui::message::{Message, Question, Task, Work};
+
+fn types(app: &mut App, text: &str) {
+    text.chars().for_each(|c| drop(press(app, KeyCode::Char(c))));
+}
+
+#[test]
+fn typed_words_are_the_last_row_of_a_picker() {
+    let mut app = planned();
+    picks(&mut app);
+    let text = frame(&mut app, 80, 24);
+    assert!(text.contains("enter pick  e type a value  / search  esc close"), "{text}");
+    // `region` takes `eu | us` here.
+    press(&mut app, KeyCode::Char('/'));
+    types(&mut app, "asia");
+    assert!(frame(&mut app, 80, 24).contains("Nothing fits here."));
+    (0..4).for_each(|_| drop(press(&mut app, KeyCode::Backspace)));
+    types(&mut app, "us");
+    press(&mut app, KeyCode::Down);
+    let text = frame(&mut app, 80, 24);
+    assert!(text.lines().any(|line| line.starts_with("> us ") && line.contains("this value")), "{text}");
+    // The first esc ends the typing, the second one closes the picker.
+    press(&mut app, KeyCode::Esc);
+    assert!(app.typing == Typing::Nothing && matches!(open(&app).lower, Lower::Picker(_)));
+    let tasks = press(&mut app, KeyCode::Enter);
+    let [Task::Work(_, _, Work::Set { pointer, value, .. })] = &tasks[..] else { panic!("a value is set") };
+    assert_eq!((pointer.as_str(), value.as_deref()), ("/steps/0/with/region", Some("us")));
+    let mut app = planned();
+    picks(&mut app);
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(open(&app).lower, Lower::Findings);
+    // `e` closes the picker and types the value into the form.
+    picks(&mut app);
+    press(&mut app, KeyCode::Char('e'));
+    assert!(app.typing == Typing::Value && frame(&mut app, 80, 24).contains("inputs.regoin_"));
+}
+
+#[test]
+fn the_console_shows_the_name_that_the_text_has_now() {
+    let mut app = editor();
+    app.level_mut().place = Place::Editor(Text::Empty);
+    let editor = app.level_mut().editor.as_mut().expect("an editor");
+    let text = editor.text().replace("workflow: app_with_db", "workflow: \"blog_setup\" # new");
+    editor.replace(&text);
+    press(&mut app, KeyCode::Char('s'));
+    for key in [None, Some(KeyCode::PageDown)] {
+        key.map(|key| press(&mut app, key));
+        let text = frame(&mut app, 80, 40);
+        assert!(text.contains("Workflows > blog_setup"), "{text}");
+        assert!(text.contains("Save as new workflow blog_setup?   y yes, other keys no"), "{text}");
+        assert!(!text.contains("app_with_db"), "{text}");
+    }
+    press(&mut app, KeyCode::PageUp);
+    assert!(frame(&mut app, 80, 40).contains("--- (new)"));
+    assert!(press(&mut app, KeyCode::Char('y')).iter().any(|task| matches!(task, Task::Save(..))));
+}
+
+/// Returns the feed with a preview of an undo on top.
+fn undo() -> App {
+    let mut app = app();
+    press(&mut app, KeyCode::Char('2'));
+    let all = Following {
+        actor: "mcp:codex".to_owned(),
+        since: "2026-11-28T12:48:20Z".to_owned(),
+        first: 3,
+        except: Vec::new(),
+        denied: Vec::new(),
+    };
+    app.open(Place::Undo(Undo::By(all)), &mut Vec::new());
+    let action = Action { what: "3 changes".to_owned(), ..Action::call('a', "undo", Invocation::new("undo")) };
+    let list = List { rows: vec![Row::default()], ..List::default() };
+    app.level_mut().shown = Shown::Screen(Box::new(Screen::list("Feed > Undo", list).with([action])));
+    app
+}
+
+#[test]
+fn an_undo_that_was_done_leads_back_to_the_feed() {
+    let mut app = undo();
+    assert!(frame(&mut app, 80, 24).contains(" a undo 3 changes "));
+    press(&mut app, KeyCode::Char('a'));
+    let (answer, _answered) = mpsc::channel();
+    let text = "Undo 3 changes?".to_owned();
+    app.update(Message::Asked(Question { lines: Vec::new(), text, is_line: false, name: None, answer }));
+    let text = frame(&mut app, 80, 24);
+    assert!(text.contains("WAITING FOR YOU") && !text.contains("RUNNING"), "{text}");
+    press(&mut app, KeyCode::Char('y'));
+    assert!(frame(&mut app, 80, 24).contains("RUNNING"));
+    let done = |undone: u64| {
+        let reply = Reply::sentence(format!("Undid {undone} changes"), json!({ "undone": undone }));
+        Message::Done(Invocation::new("undo"), Ok(Box::new(reply)))
+    };
+    // The user may look at something else meanwhile.
+    press(&mut app, KeyCode::Char('1'));
+    app.update(done(0));
+    assert_eq!(app.stacks[1].len(), 2, "nothing was undone, so the preview stays");
+    app.update(done(3));
+    assert!(frame(&mut app, 80, 24).contains("Undid 3 changes"));
+    press(&mut app, KeyCode::Char('2'));
+    assert_eq!(app.level().place, Place::Feed);
+}
+
+#[test]
+fn the_help_begins_with_the_keys_of_the_place_and_says_that_it_goes_on() {
+    let mut app = undo();
+    press(&mut app, KeyCode::Char('?'));
+    let text = frame(&mut app, 80, 24);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(at("Here") < at("undo 3 changes") && at("undo 3 changes") < at("Everywhere"));
+    assert!(text.contains("more: PgDn"), "{text}");
+    (0..4).for_each(|_| {
+        press(&mut app, KeyCode::PageDown);
+        frame(&mut app, 80, 24);
+    });
+    let text = frame(&mut app, 80, 24);
+    assert!(text.contains("throw the text away") && !text.contains("more: PgDn"), "{text}");
+    press(&mut app, KeyCode::Char('?'));
+    press(&mut app, KeyCode::Esc);
+    assert!(matches!(app.level().place, Place::Undo(_)));
+}
+
+#[test]
+fn a_key_of_the_table_that_does_nothing_says_so() {
+    let mut app = undo();
+    for (key, name) in [('p', "p"), (' ', "space"), ('z', "z")] {
+        assert!(press(&mut app, KeyCode::Char(key)).is_empty());
+        let text = frame(&mut app, 80, 24);
+        assert!(text.contains(&format!("{name} does nothing here; ? shows the keys of this place")), "{text}");
+    }
+    press(&mut app, KeyCode::Char('w'));
+    assert!(!frame(&mut app, 80, 24).contains("does nothing here"));
+}
+
+#[test]
+fn a_decision_is_reported_with_its_limit_and_its_note_first() {
+    let mut app = app();
+    let request = json!({
+        "summary": "Run shop:apps:create (writes: POST http://127.0.0.1/apps)", "asked_by": "mcp:codex",
+        "expires_at": "2026-11-28T12:48:20Z",
+    });
+    let mut done = |call: Invocation| {
+        let reply = Reply::sentence("Approved: a long sentence", request.clone());
+        app.update(Message::Done(call, Ok(Box::new(reply))));
+        frame(&mut app, 80, 24)
+    };
+    let text = done(Invocation::new("consent approve").with("1"));
+    assert!(text.contains(" Approved once, until ") && text.contains(": Run shop:apps:create. It runs when"), "{text}");
+    let text = done(Invocation::new("consent deny").option("--note", "no").with("1"));
+    assert!(text.contains(" Denied, with your note: Run shop:apps:create"), "{text}");
+}
+
+#[test]
+fn a_long_note_shows_its_end_and_the_keys() {
+    let mut app = app();
+    app.typing = Typing::Note;
+    types(&mut app, &format!("{}the end", "x".repeat(90)));
+    let text = frame(&mut app, 80, 24);
+    assert!(text.contains("xthe end_   enter keep  esc stop"), "{text}");
+}
