@@ -69,6 +69,9 @@ fn an_undo_of_all_of_an_agent_leaves_its_requests_open_until_space_takes_them_in
         client.result("tools/call", json!({ "name": "create_prompt", "arguments": arguments }));
     }
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
+    // The shell counts requests apart too.
+    let shell = ground.scratch.ok(&["undo", "--by", "mcp:codex", "--since", "1h", "--dry-run"]);
+    assert!(shell.contains("Would undo 3 changes, deny 1 request"), "{shell}");
     let context = ground.scratch.context();
     let (feed, _) = list(&Place::Feed, &context);
     let first = feed.iter().find(|row| row.cells[2].text() == "prompt create one").expect("an event");

@@ -30,7 +30,7 @@ steps:
 fn select(screen: &mut Screen, row: &str) {
     let marked = |text: &str| text.lines().find(|line| line.starts_with('>')).map(str::to_owned);
     screen.keys("g");
-    let text = screen.wait_until(|text| text.lines().take(4).any(|line| line.starts_with('>')), "the first row");
+    let text = screen.wait_until(|text| text.lines().take(3).any(|line| line.starts_with('>')), "the name");
     let mut now = marked(&text);
     while !now.as_ref().is_some_and(|now| now.contains(row)) {
         screen.keys("j");
