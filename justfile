@@ -56,6 +56,10 @@ plugin:
 sources:
     bash tests/e2e/sources.sh
 
+# The story of moving in by one command with five agents, from `mcpkg up` to the way back, and of a repository with 158 subagents
+movein:
+    bash tests/e2e/movein.sh
+
 # The story of a database on PostgreSQL: three servers, a standby, kills under load, a file that moves there and back; `--seconds N` is of the load
 engines *OPTIONS:
     bash tests/e2e/engines.sh {{OPTIONS}}

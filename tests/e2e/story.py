@@ -16,10 +16,15 @@ PASSED, FAILED = [], []
 # How many lines are shown of what a command printed.
 SHOWN = 14
 
+# Whether a story ends at the first check that fails.
+STOPS = False
+
 
 def check(what, holds, found=""):
     (PASSED if holds else FAILED).append(what)
     print(f"ok {what}" if holds else f"FAILED {what}: {found}", flush=True)
+    if STOPS and not holds:
+        end()
 
 
 def show(text):
