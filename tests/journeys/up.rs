@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Ground, Ran, Scratch, Tree, Upstream, at_a_terminal, screen_at, skill, skipped, typed_on};
 
@@ -105,6 +105,12 @@ fn five_agents_read_the_same_and_everything_goes_back_to_the_byte() {
     }
     let again = ok(&ground, &["--agents", AGENTS, "--yes"]);
     assert_eq!(again.stdout, "Nothing changed: 5 agents read project 'root'\n", "{again}");
+    // Without a target, other commands are about the same agents.
+    assert_eq!(ground.data(&["plan"])["changes"], json!([]));
+    assert_eq!(ground.data(&["status"])["drift"], json!([]));
+    let targets = ground.scratch.json(&["target", "list"]);
+    let targets = targets["targets"].as_array().expect("a list");
+    assert_eq!(targets.iter().filter(|target| target["enabled"] == true).count(), 5, "{targets:?}");
     let said = asked(&ground, &["--undo"], "y").expect("a terminal");
     assert!(said.contains("disconnected 5 agents"), "{said}");
     ground.tree().assert_is(&first, "after --undo");

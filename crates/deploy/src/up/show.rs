@@ -382,13 +382,16 @@ pub(super) fn dry_run(screen: Body, mut data: Value) -> Reply {
 pub(super) fn done(wish: &Wish, found: &Found, done: Done, is_by_person: bool, mut data: Value) -> Reply {
     data["snapshot_id"] = json!(done.snapshot.map(|id| id.to_string()));
     data["connected"] = done.connected.iter().map(|agent| agent.name).collect();
-    let files = plural::count(done.written, "file");
+    let wrote = match done.written {
+        0 => "no file had to be written".to_owned(),
+        count => format!("wrote {}", plural::count(count, "file")),
+    };
     let connected = match done.connected.len() {
         0 => String::new(),
         count if count > NAMED => format!("; connected {}", plural::count(count, "agent")),
         _ => format!("; connected {}", titles(done.connected.iter().copied())),
     };
-    let sentence = format!("Set up project '{}': wrote {files}{connected}", wish.project);
+    let sentence = format!("Set up project '{}': {wrote}{connected}", wish.project);
     let failed = done.connected.len() < found.to_connect().count();
     let mut reply = with_left_alone(Reply::sentence(sentence, data), found);
     reply.warnings.extend(done.warnings);

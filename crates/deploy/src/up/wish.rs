@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::source::{Choice, is_an_agents_own};
-use crate::targets::bases;
+use crate::source::{self, Choice, is_an_agents_own};
+use crate::targets::{Target, bases};
 use mcpkg_agents::agents::{self, Agent};
 use mcpkg_agents::client::connections;
 use mcpkg_base::error::{Code, Error, Result};
@@ -12,6 +12,7 @@ use mcpkg_core::names::{self, is_name_byte};
 use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::projects::{self, Selection};
+use mcpkg_store::targets::{self, Of};
 
 pub(super) struct Wish {
     /// The folder to set up, with links resolved.
@@ -73,7 +74,7 @@ impl Wish {
         self.agents.iter().copied().filter(|agent| !agent.servers_only)
     }
 
-    /// Creates the project if it is new, and binds the folder to it.
+    /// Creates the project if it is new, binds the folder to it, and makes the agents its targets.
     pub(super) fn make_project(&self, context: &Context) -> Result<()> {
         let name = &self.project;
         if self.is_new {
@@ -84,7 +85,25 @@ impl Wish {
             let folder = stored(&self.folder)?;
             context.write_project("project.select", name, |db| projects::bind(db, name, &folder))?;
         }
-        Ok(())
+        self.add_targets(context)
+    }
+
+    /// Adds the agents to the project's targets, and makes them the only ones of a new project: `mcpkg plan`, `status` and
+    /// `deploy` are then about the same agents.
+    fn add_targets(&self, context: &Context) -> Result<()> {
+        let wanted: Vec<&str> = self.deployed().map(|agent| agent.id).collect();
+        let (of, now) = context.store.read(|db| {
+            let project = projects::get(db, &self.project)?;
+            let now = if self.is_new { Vec::new() } else { source::chosen::of(db, &project)? };
+            Ok((Of::Project(project.uuid), now))
+        })?;
+        let is_new = |name: &&str| !now.iter().any(|target| target.name() == *name);
+        if !wanted.iter().any(is_new) {
+            return Ok(());
+        }
+        let names = Target::all().iter().filter(|target| now.contains(target) || wanted.contains(&target.name()));
+        let names: Vec<&str> = names.map(|target| target.name()).collect();
+        context.write_project("target.enable", &self.project, |db| targets::choose(db, of, &names))
     }
 }
 
