@@ -121,6 +121,21 @@ fn five_agents_read_the_same_and_everything_goes_back_to_the_byte() {
 }
 
 #[test]
+fn a_text_stays_where_it_is_if_the_file_that_all_read_is_a_link() {
+    let ground = Ground::below(Scratch::new());
+    ground.put("docs/agents.md", "For all.\n", 0o644);
+    std::os::unix::fs::symlink("docs/agents.md", ground.root().join("AGENTS.md")).expect("a link");
+    ground.put("GEMINI.md", "Only Gemini reads this.\n", 0o644);
+    let first = ground.tree();
+    ok(&ground, &["--agents", "claude-code,codex,gemini", "--no-connect", "--yes"]);
+    let text = ground.read("GEMINI.md");
+    assert!(text.contains("Only Gemini reads this.") && text.contains("@AGENTS.md"), "{text}");
+    assert_eq!(ground.read("docs/agents.md"), "For all.\n");
+    ok(&ground, &["--undo", "--yes"]);
+    ground.tree().assert_is(&first, "after --undo");
+}
+
+#[test]
 fn the_screen_fits_and_no_writes_nothing() {
     let ground = ground();
     with_server(&ground);

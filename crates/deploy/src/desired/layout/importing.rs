@@ -46,6 +46,8 @@ pub(super) fn import(
             return if is_link { Ok(()) } else { builder.block(targets, folder, file, own) };
         }
     }
+    // mcpkg does not write through a link, so a text that the user wrote into this file stays in it.
+    let imported = if folder.join(AGENTS_MD).is_symlink() { &[][..] } else { imported };
     let titles = targets.iter().map(|target| target.facts().title).collect::<Vec<_>>().join(", ");
     builder.note(targets, format!("{titles} reads AGENTS.md through the line `@AGENTS.md` in {file}"));
     builder.import(targets, folder, file, imported, own)
