@@ -109,9 +109,13 @@ fn chosen_plugins_are_taken_alone_and_an_update_stays_with_them() {
 
 #[test]
 fn a_folder_that_only_the_marketplace_calls_a_plugin_is_one() {
-    for file in
-        [".claude-plugin/marketplace.json", ".agents/plugins/marketplace.json", ".cursor-plugin/marketplace.json"]
-    {
+    for file in [
+        ".claude-plugin/marketplace.json",
+        ".agents/plugins/marketplace.json",
+        ".cursor-plugin/marketplace.json",
+        ".plugin/marketplace.json",
+        ".github/plugin/marketplace.json",
+    ] {
         let listed = json!({
             "metadata": { "pluginRoot": "./tools" },
             "plugins": [{ "name": "a", "source": "a" }, { "name": "b", "source": { "source": "local", "path": "./b" } }],

@@ -20,8 +20,13 @@ use mcpkg_base::shell::quote;
 use mcpkg_core::names;
 
 /// The files in which agents look for a marketplace. If several list the same plugin, the first one counts.
-pub const FILES: [&str; 3] =
-    [".claude-plugin/marketplace.json", ".agents/plugins/marketplace.json", ".cursor-plugin/marketplace.json"];
+pub const FILES: [&str; 5] = [
+    ".claude-plugin/marketplace.json",
+    ".agents/plugins/marketplace.json",
+    ".cursor-plugin/marketplace.json",
+    ".plugin/marketplace.json",
+    ".github/plugin/marketplace.json",
+];
 
 /// The maximum size of a marketplace's file in bytes.
 const MAX: u64 = 8 << 20;
