@@ -91,6 +91,7 @@ fn write_beside(
         let name = change.path.file_name().unwrap_or_default();
         let content = (&bytes[..], *mode, attributes.as_ref());
         folder.write_beside_with(name, &journal.beside(seq).0, content, &mut syncs)?;
+        (context.progress)("Preparing", seq as u64 + 1, changes.len() as u64);
     }
     syncs.finish()
 }
