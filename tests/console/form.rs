@@ -38,6 +38,15 @@ fn select(screen: &mut Screen, row: &str) {
     }
 }
 
+/// A project with the saved workflow `new_workflow`.
+fn with_workflow() -> Ground {
+    let ground = Ground::new();
+    ground.scratch.ok(&["project", "select", "p"]);
+    ground.scratch.file("w.yaml", WRITTEN);
+    ground.scratch.ok(&["workflow", "import", "w.yaml"]);
+    ground
+}
+
 #[test]
 fn a_workflow_is_written_with_the_form_alone() {
     let ground = Ground::new();
@@ -103,10 +112,7 @@ fn a_workflow_is_written_with_the_form_alone() {
 
 #[test]
 fn a_run_asks_for_the_inputs_that_it_needs_and_p_plans_it() {
-    let ground = Ground::new();
-    ground.scratch.ok(&["project", "select", "p"]);
-    ground.scratch.file("w.yaml", WRITTEN);
-    ground.scratch.ok(&["workflow", "import", "w.yaml"]);
+    let ground = with_workflow();
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("nothing waits for you");
     screen.keys("5");
@@ -126,10 +132,7 @@ fn a_run_asks_for_the_inputs_that_it_needs_and_p_plans_it() {
 
 #[test]
 fn two_who_save_at_once_lose_nothing() {
-    let ground = Ground::new();
-    ground.scratch.ok(&["project", "select", "p"]);
-    ground.scratch.file("w.yaml", WRITTEN);
-    ground.scratch.ok(&["workflow", "import", "w.yaml"]);
+    let ground = with_workflow();
     let Some(mut screen) = console(&ground.scratch, &[]) else { return };
     screen.wait("nothing waits for you");
     screen.keys("5");
@@ -161,10 +164,7 @@ fn two_who_save_at_once_lose_nothing() {
 
 #[test]
 fn a_stale_draft_shows_both_sides_and_is_saved_on_top() {
-    let ground = Ground::new();
-    ground.scratch.ok(&["project", "select", "p"]);
-    ground.scratch.file("w.yaml", WRITTEN);
-    ground.scratch.ok(&["workflow", "import", "w.yaml"]);
+    let ground = with_workflow();
     let mut client = agent(&ground, "claude-code");
     let draft = WRITTEN.replace("plan: small", "plan: large");
     let arguments = json!({ "yaml": draft, "replaces": "new_workflow" });

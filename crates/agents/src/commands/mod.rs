@@ -206,7 +206,7 @@ pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String
     let mut front = front_of(attributes, text);
     let is_toml = || attributes.front_matter.as_deref().is_some_and(toml_file::is_frame);
     if front.is_empty() && is_toml() && matches!(matter::split(text), Ok(Some(_))) {
-        // The text is no front matter in a TOML file, so an empty one comes before it.
+        // A TOML file has no front matter. An empty one comes first, so that Claude Code does not read the text's own `---` as one.
         front = "---\n---\n".to_owned();
     }
     let names = names_of(&front);

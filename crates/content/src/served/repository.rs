@@ -141,7 +141,7 @@ fn make(context: &Context, route: &Route, folder: &Path, limits: &Limits<'_>) ->
         for project in &chosen {
             let (plugin, made) = laid_out(db, project, &before, &plugins, trail)?;
             state.plugins.insert(project.uuid.to_string(), made);
-            // An empty project is no plugin, unless somebody asks for this one.
+            // Leave out empty projects, but not the one that a client asks for by name.
             if route.project.is_some() || !plugin.holds.is_empty() {
                 plugins.push(plugin);
             }

@@ -341,7 +341,7 @@ fn hook() -> impl Strategy<Value = (Entry, NewContent)> {
     )
 }
 
-/// Returns a project's things by their words and names. What a plugin makes anew is not among them.
+/// Returns a project's items by kind and name, without what a plugin generates.
 fn things(content: Content) -> BTreeMap<(&'static str, String), Vec<String>> {
     let mut things: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
     for (entry, content) in content.items {

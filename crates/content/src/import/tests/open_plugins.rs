@@ -136,7 +136,7 @@ fn any_other_violation_rejects_the_plugin() {
 fn skills_lie_in_their_fixed_place_and_follow_their_specification() {
     for (rule, path, text, why) in [
         ("a child with a SKILL.md is a skill", "p/skills/s/SKILL.md", SKILL.to_owned(), None),
-        ("a skill deeper in the folder is none", "p/skills/grp/s/SKILL.md", SKILL.to_owned(), Some("")),
+        ("a skill deeper in the folder is skipped", "p/skills/grp/s/SKILL.md", SKILL.to_owned(), Some("")),
         (
             "its name is its folder's",
             "p/skills/t/SKILL.md",
