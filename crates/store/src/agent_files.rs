@@ -16,7 +16,7 @@ pub enum Kind {
     Hook,
     /// Permissions: what the agent may do without asking.
     Permission,
-    /// Which files the agent must ignore.
+    /// Ignore files: the files that the agent must not read.
     Ignore,
     /// The manifest of a plugin or of a marketplace.
     Plugin,

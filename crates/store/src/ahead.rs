@@ -12,12 +12,12 @@ use super::engine::BETWEEN_WRITES;
 use super::{Store, blobs};
 use mcpkg_base::error::Result;
 
-/// How many contents and bytes one transaction may store. A write that stays within these limits stores nothing
-/// ahead.
+/// How many contents and bytes one transaction may store. A smaller write stores its content in the transaction that
+/// refers to it.
 const AT_ONCE: (usize, u64) = (1000, 16 << 20);
 
-/// Contents that were stored ahead. Dropping this removes the contents that nothing refers to, unless [`Ahead::keep`]
-/// was called.
+/// Contents that were stored ahead of the transaction that refers to them. Dropping this removes the contents that
+/// nothing refers to, unless [`Ahead::keep`] was called.
 #[must_use = "dropping it takes back what was stored"]
 pub struct Ahead<'s> {
     store: &'s Store,
@@ -31,7 +31,7 @@ impl Ahead<'_> {
     /// `E_FILE_FAILED` if a file cannot be read or has changed.
     pub fn store(&mut self, content: &NewContent) -> Result<()> {
         let stored = self.store.write(|db| match blobs::find(db, content)? {
-            // Somebody else stored it, so it must not be removed on drop.
+            // Another process stored this content, so it must not be removed on drop.
             Some(_) => Ok(None),
             None => blobs::put_source(db, content).map(Some),
         })?;
@@ -62,8 +62,9 @@ impl Store {
         Ahead { store: self, stored: Vec::new() }
     }
 
-    /// Stores ahead those of `contents` that are not stored yet, if they are too many for one short transaction.
-    /// Calls `between` before each transaction, with the number of contents stored so far and the total.
+    /// Stores `contents` ahead of the transaction that will refer to them, unless they fit into one short transaction. Skips
+    /// contents that are already stored. Calls `between` before each transaction, with the number of contents stored so
+    /// far and the total.
     ///
     /// # Errors
     /// Errors of `between`, after which the stored contents are removed. `E_FILE_FAILED` if a file cannot be read or

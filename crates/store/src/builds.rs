@@ -17,7 +17,7 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// How long a build without an end counts as running. After that, mcpkg assumes that its process was killed.
+/// How long a build without an end time counts as running. After that, mcpkg assumes that its process was killed.
 const LONGEST: Millis = 24 * 60 * 60 * 1_000;
 
 /// A build that is starting.
@@ -80,7 +80,7 @@ pub struct Last {
 }
 
 /// The builds to delete: those that started before `?1`, and those beyond the newest `?2` of their workspace. A build
-/// without an end that started at `?3` or later is still running, and stays.
+/// without an end time that started at `?3` or later is still running, and stays.
 macro_rules! beyond {
     () => {
         "SELECT id FROM (SELECT id, started_at, ended_at,

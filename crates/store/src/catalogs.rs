@@ -21,7 +21,7 @@ pub struct Facts {
     pub version: String,
     /// The OpenAPI version of the document.
     pub openapi: String,
-    /// Where the document came from: a file's path, or a URL.
+    /// The source of the document: a file's path, or a URL.
     pub source: String,
     pub sha256: [u8; 32],
     /// The base URL of its paths, if known.

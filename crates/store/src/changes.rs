@@ -1,4 +1,4 @@
-//! What an event changed, so that it can be undone: the states of each item before and after.
+//! The changes that an event records, so that it can be undone: the states of each item before and after.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

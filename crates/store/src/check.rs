@@ -19,7 +19,7 @@ use mcpkg_base::error::{Code, Result};
 pub struct Findings {
     /// Faults in the file's structure.
     pub broken: Vec<String>,
-    /// Content, rows and words that are not as they were stored.
+    /// Content, rows and index entries that differ from what was stored.
     pub damaged: Vec<String>,
     /// How many further damaged rows there are that `damaged` does not list.
     pub more: usize,
@@ -244,7 +244,8 @@ pub fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }
 
-/// Checks columns that hold lists, and that each image is either a content with its mode, a link, or empty.
+/// Checks that columns with lists contain lists. Checks that each recorded state of a deployed file is either a content with
+/// its mode, a link, or empty.
 fn lists(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     for (table, columns, sql) in [
         ("module", &["tags", "targets"][..], sql!("SELECT tags, targets FROM module")),

@@ -21,13 +21,13 @@ pub struct Db<'c> {
 }
 
 impl<'c> Db<'c> {
-    /// Returns a `Db` in which each statement is its own transaction. `watch` is the watch of `connection`.
+    /// Returns a `Db` in which each statement is its own transaction. `watch` holds the deadline of reads on `connection`.
     pub(super) fn new(connection: Link<'c>, watch: Option<&'c Watch>) -> Self {
         Self { connection, watch, intent: Intent::Read, seen: RefCell::default(), changes: RefCell::default() }
     }
 
-    /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing. `watch` is the watch of
-    /// `connection`.
+    /// Runs `f` in one transaction. Commits if `f` returns `Ok`, and otherwise changes nothing. `watch` holds the deadline of
+    /// reads on `connection`.
     pub(super) fn in_transaction<T>(
         connection: Link<'c>,
         watch: Option<&'c Watch>,

@@ -25,7 +25,7 @@ pub const GROWING: Growing = Growing {
 pub enum State {
     /// The steps are in progress. After a crash they are undone.
     Applying,
-    /// Everything important is done. After a crash the remaining steps are completed.
+    /// All steps except the cleanup steps are done. After a crash the cleanup steps are completed.
     Landed,
     Done,
     /// Everything is as it was before the run.
@@ -169,7 +169,8 @@ pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
     db.one(sql, params![workspace], from_row)
 }
 
-/// Returns the run that `undo` undid: of the runs before it that its subject names, the newest one that is undone.
+/// Returns the run that the run `undo` undid: the newest undone run before it whose operation and subject are the subject
+/// of `undo`.
 pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<FlowRun>> {
     let sql = sql!(
         runs!(),

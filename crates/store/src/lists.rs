@@ -39,7 +39,7 @@ impl Difference {
 pub struct List(Option<(Uuid, i64)>);
 
 impl List {
-    /// The version of an empty list, and of the list without a project.
+    /// The version of an empty list, also used if no project is selected.
     pub const EMPTY: Self = Self(None);
 }
 

@@ -17,8 +17,8 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Records in the old database that it was moved while this kept servers away. A server that was not connected in
-    /// the meantime can then no longer write to the old database.
+    /// Records in the old database that it was moved while this guard kept servers away. A server that was disconnected
+    /// during the move can then no longer write to the old database.
     ///
     /// # Errors
     /// `E_DB_IN_USE` if the connection with the lock was lost.

@@ -1,4 +1,4 @@
-//! Names: those in the audit trail (`events`), those in damaged rows, and those of skills.
+//! Cleans up names for the audit trail (`events`), for reports of damaged rows, and for skills.
 
 use super::engine::{Row, Value};
 

@@ -49,16 +49,16 @@ pub struct Choice {
     pub takes: Takes,
 }
 
-/// Which files of a source become items.
+/// The choice of a source's files that become items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Takes {
-    /// All files, as with sources that were added before there was a choice.
+    /// All files. Sources that were added before this setting existed have this value.
     #[default]
     All,
     /// The files that an agent of the project would read.
     Agents,
-    /// The same, and files that no agent reads, as documents.
+    /// Like `Agents`, plus the files that no agent reads, which become documents.
     Documents,
 }
 
@@ -148,7 +148,7 @@ pub fn name_taken(project: &Project, name: &str) -> Error {
     ))
 }
 
-/// Records that a source's items were read again, and from which commit, with which digest, and which plugins.
+/// Records that a source's items were read again, with the commit, the digest and the plugins that were found.
 pub fn set_read(
     db: &Db<'_>,
     id: i64,

@@ -261,7 +261,7 @@ impl Store {
     }
 
     /// Returns a text that is unique to this database and reveals nothing about it: the SHA-256, in hex, of its location and
-    /// generation. By it, a program recognizes that the other end of a connection uses its own database.
+    /// generation. Two programs compare their texts to find out whether they use the same database.
     pub fn mark(&self) -> Result<String> {
         let sql = sql!("SELECT value FROM setting WHERE key = 'generation'");
         let generation: String = self.read(|db| db.single(sql, params![], |row| row.get(0)))?;

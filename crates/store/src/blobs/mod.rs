@@ -271,7 +271,7 @@ pub fn put_source(db: &Db<'_>, content: &NewContent) -> Result<i64> {
     }
 }
 
-/// Stores content that was not stored a moment ago.
+/// Inserts content that was not stored at the last check. If another process stored it since, returns the key of that row.
 fn insert<'p>(
     db: &Db<'_>,
     sha256: &[u8],
@@ -379,8 +379,8 @@ macro_rules! unreferenced {
 #[cfg(test)]
 pub(super) const UNREFERENCED: &str = unreferenced!();
 
-/// Removes the blobs that nothing refers to. Does nothing in a transaction that other writers may run alongside,
-/// because they may be about to refer to such a blob. `mcpkg compact` or a later call then removes it.
+/// Removes the blobs that nothing refers to. Does nothing if other processes may write during this transaction, because
+/// they may be about to refer to such a blob. `mcpkg compact` or a later call then removes it.
 pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     if db.is_beside_writers() {
         return Ok(());
@@ -388,7 +388,7 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     db.run(sql!("DELETE FROM blob WHERE ", unreferenced!()), params![]).map(drop)
 }
 
-/// Removes the blob with key `id` if nothing refers to it. Like [`sweep`], does nothing alongside other writers.
+/// Removes the blob with key `id` if nothing refers to it. Like [`sweep`], does nothing if other processes may write.
 pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
     if db.is_beside_writers() {
         return Ok(());

@@ -7,7 +7,7 @@ use crate::engine::{Row, Sql, params, sql};
 use crate::names::legible;
 use mcpkg_base::error::Result;
 
-/// A kind of user of stored content: the columns that refer to the content, and how to name the user.
+/// One kind of row that refers to stored content: the columns with the reference, and how to name the row in a report.
 struct Use {
     /// Pairs of table and column. All uses together list the same columns as the condition in `blobs/mod.rs` that finds
     /// unreferenced content.
@@ -15,11 +15,11 @@ struct Use {
     of: &'static [(&'static str, &'static str)],
     /// The query for the rows that refer to a content.
     rows: Sql,
-    /// Returns the name of what such a row describes.
+    /// Returns the name to report for such a row.
     name: fn(&Row<'_>) -> Result<String>,
 }
 
-/// Every column that refers to a content.
+/// All kinds of rows that refer to stored content.
 const USES: &[Use] = &[
     Use {
         of: &[("revision", "blob_id")],

@@ -22,7 +22,7 @@ pub(crate) enum Pooled {
     Postgres(Box<postgres::Pooled>),
 }
 
-/// A borrowed connection of either kind: what [`Db`](crate::Db) uses.
+/// A borrowed connection to either engine, on which [`Db`](crate::Db) runs its statements.
 #[derive(Clone, Copy)]
 pub(crate) enum Link<'c> {
     Sqlite(&'c sqlite::Connection),

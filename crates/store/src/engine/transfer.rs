@@ -75,7 +75,7 @@ fn digest(link: Link<'_>, table: &Table) -> Result<i64> {
     Ok(sum)
 }
 
-/// Indexes the items of `from` in `to`: those with a text for which `wanted` returns true.
+/// Adds the items of `from` to the search index of `to`, if `wanted` returns true for one of their texts.
 pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     let items = [
         (Kind::Prompt, sql!("SELECT id, project_id, name, description, blob_id FROM prompt")),
@@ -99,7 +99,7 @@ pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -
     Ok(())
 }
 
-/// Indexes the tools that `from` lists in `to`: those with a text for which `wanted` returns true.
+/// Adds the tools that `from` lists to the search index of `to`, if `wanted` returns true for one of their texts.
 pub(super) fn tool_words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     from.each(sql!("SELECT id, name, description, tags FROM tool_listing"), params![], |row| {
         // Tags that are not a list are not indexed. Reading them reports the damage.

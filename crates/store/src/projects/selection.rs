@@ -11,7 +11,7 @@ use mcpkg_base::error::Result;
 pub struct Selection {
     /// The name from `--project` or `MCPKG_PROJECT`.
     pub named: Option<String>,
-    /// Where the name came from: `--project` or `MCPKG_PROJECT`.
+    /// The source of the name: `--project` or `MCPKG_PROJECT`.
     pub named_by: &'static str,
     /// The folder in which the command or server was started, with `/` as separator and no trailing `/`; empty for
     /// none.

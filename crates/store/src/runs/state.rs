@@ -86,7 +86,7 @@ words! {
 words! {
     /// A request to a run that has not ended.
     Wanted {
-        /// To stop, so that it can be resumed later.
+        /// The run should stop, so that it can be resumed later.
         Pause "pause",
         Cancel "cancel",
     }

@@ -16,7 +16,7 @@ use crate::revisions::Kind;
 use crate::{Db, Store};
 use mcpkg_base::error::Result;
 
-/// How many items and bytes one transaction may index. Writes that stay within these limits index nothing ahead.
+/// How many items and bytes one transaction may index. A smaller write indexes its items in its own transaction.
 const AT_ONCE: (usize, u64) = (1000, 4 << 20);
 
 /// An item whose words are indexed before it is written.
@@ -29,7 +29,7 @@ pub struct Words<'w> {
     pub content: &'w NewContent,
 }
 
-/// Words that were indexed ahead. Dropping this removes the words of items that were not written.
+/// Words that were indexed before their items are written. Dropping this removes the words of items that were not written.
 #[must_use = "dropping it takes the words out of the index"]
 pub struct IndexedAhead<'s> {
     store: &'s Store,

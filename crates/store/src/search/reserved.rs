@@ -21,7 +21,7 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    /// Whether the reservation still exists: nobody has ended it or swept it away.
+    /// Whether the reservation still exists: it was not ended, and [`sweep`] has not removed it.
     pub(super) fn stands(&self, db: &Db<'_>) -> Result<bool> {
         Ok(db.one(sql!("SELECT 1 FROM setting WHERE key = ?1"), params![self.key], |_| Ok(()))?.is_some())
     }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use mcpkg_base::clock::Millis;
 
-/// How a server is spoken to.
+/// The transport of an MCP server: how a client connects to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {

@@ -27,7 +27,7 @@ pub fn state_at(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
 }
 
 /// Returns the files of a location that snapshot `id` or a later one changed. `after` is the state of each file just
-/// before, including the user's own changes.
+/// before snapshot `id`, including the user's own changes.
 pub fn state_before(db: &Db<'_>, place: i64, id: i64) -> Result<Vec<File>> {
     changed_since(db, place, id, false, |last, first| match (last, first) {
         (Some(last), Some(first)) => Some(File { after: first.before, attributes: first.attributes, ..last }),

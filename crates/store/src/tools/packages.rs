@@ -1,7 +1,7 @@
 //! Versions of tools: published in this database, stored from another registry, or only reported by one.
 //!
-//! What a registry once reported about a version is never forgotten: its digest cannot change, and once yanked it
-//! stays yanked until somebody reverts the yank in this database.
+//! Nothing that a registry reported about a version is ever forgotten. The digest of a version cannot change. A yanked
+//! version stays yanked until somebody reverts the yank in this database.
 
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use crate::engine::{Row, Unique, params, sql};
 use mcpkg_base::clock::Millis;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The setting that names the toolset of servers that run in place of Enact (`mcpkg serve --as enact`).
+/// The setting with the name of the toolset for servers that replace Enact (`mcpkg serve --as enact`).
 const FOLLOWED: &str = "toolset.followed";
 
 const NAME: Unique = Unique::new("toolset", &["name"]);
@@ -83,12 +83,12 @@ pub fn active(db: &Db<'_>) -> Result<Option<Toolset>> {
     db.one(sql!(select!(), "WHERE active = 1"), params![], from_row)
 }
 
-/// Returns the name of the toolset of servers that run in place of Enact. It applies while no toolset is active.
+/// Returns the name of the toolset for servers that replace Enact. It applies while no toolset is active.
 pub fn followed(db: &Db<'_>) -> Result<Option<String>> {
     settings::get(db, FOLLOWED)
 }
 
-/// Sets or removes the name of the toolset of servers that run in place of Enact.
+/// Sets or removes the name of the toolset for servers that replace Enact.
 pub fn follow(db: &Db<'_>, name: Option<&str>) -> Result<()> {
     match name {
         Some(name) => settings::set(db, FOLLOWED, name),

@@ -11,7 +11,7 @@ use mcpkg_base::error::Result;
 /// The exposure of a workflow as a tool, and the facts that were shown to the person who exposed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposure {
-    /// The SHA-256 of the model of the text that was shown.
+    /// The SHA-256 of the parsed text that was shown. It does not depend on formatting and comments.
     pub model_hash: [u8; 32],
     /// The strongest effect of the workflow's commands: `read`, `write` or `destroy`.
     pub effect: String,
@@ -26,7 +26,7 @@ pub struct Exposed {
     pub name: String,
     pub blob: i64,
     pub sha256: [u8; 32],
-    /// The SHA-256 of the workflow's current model.
+    /// The SHA-256 of the workflow's current text after parsing. It does not depend on formatting and comments.
     pub model_hash: [u8; 32],
     pub exposure: Exposure,
 }

@@ -9,8 +9,8 @@ use mcpkg_base::error::{Code, Error};
 pub(super) const LONGEST: i32 = 256 << 20;
 
 /// Whether an error for which SQLite has no code of its own comes from the content of rows, and not from the
-/// statement. It does so if a function rejects a value, or if the search index, which is read when a statement is
-/// prepared, is damaged.
+/// statement. This happens if a function rejects a value. It also happens if the search index is damaged, because SQLite
+/// reads the index when it prepares a statement.
 fn is_of_rows(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(..) => true,

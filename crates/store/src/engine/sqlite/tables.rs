@@ -56,7 +56,7 @@ pub(in crate::engine) fn each(
     Ok(())
 }
 
-/// Writes the rows from `rows`.
+/// Writes the rows from `rows` into a table.
 pub(in crate::engine) fn fill(
     connection: &Connection,
     table: &Table,

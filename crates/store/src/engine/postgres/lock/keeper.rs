@@ -82,7 +82,7 @@ impl SessionLock {
         self.kept.state().stamps += 1;
     }
 
-    /// Records that the database was moved to another place. Servers that were not connected in the meantime must no
+    /// Records that the database was moved to another place. Servers that were disconnected during the move can then no
     /// longer write to the old database.
     ///
     /// # Errors
