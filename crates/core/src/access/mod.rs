@@ -12,7 +12,7 @@ pub use verify::{Refused, holds, required, verify};
 
 use crate::op::{Domain, Entry};
 
-/// The group of these operations, which are not offered to agents.
+/// The group of the operations on access keys, which are not offered to agents.
 pub const GROUP: &str = "access";
 
 pub const DOMAIN: Domain = Domain {

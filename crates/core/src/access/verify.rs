@@ -11,7 +11,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::access::Key;
 use mcpkg_store::{Db, access, projects};
 
-/// Why a request is refused. The answer reveals nothing about a key to a caller without its secret.
+/// The reason why a request is refused. The answer reveals nothing about a key to a caller without its secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There is no key.

@@ -26,7 +26,7 @@ use mcpkg_base::clock::Millis;
 use mcpkg_base::error::Result;
 use mcpkg_store::{Db, consents};
 
-/// The group of these operations, which are not offered to agents.
+/// The group of the operations on consent requests, which are not offered to agents.
 pub const GROUP: &str = "consent";
 
 pub const DOMAIN: Domain = Domain {

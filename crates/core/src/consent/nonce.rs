@@ -32,7 +32,7 @@ const KEY: &str = "consent";
 /// The end of hints for callers with a nonce.
 const AGAIN: &str = "call again with `nonce` from the details; the nonce is valid once, and only for the same plan";
 
-/// What the caller sends along when it asks for consent.
+/// The nonce that a caller sends when it asks for consent, if it already has one.
 #[derive(Clone, Copy, Debug)]
 pub enum CallerNonce<'a> {
     Nothing,
@@ -40,8 +40,8 @@ pub enum CallerNonce<'a> {
     Nonce(&'a str, Duration),
 }
 
-/// Returns a person's consent if there is one. Asks for it at the caller's own terminal. Without a terminal, a caller that
-/// holds nothing gets an error with a request and its nonce.
+/// Returns a person's consent if there is one. Asks for it at the caller's own terminal. Without a terminal, a caller
+/// without a nonce gets an error with a request and a new nonce.
 ///
 /// # Errors
 /// `E_CONSENT_REQUIRED` with the stored request and its nonce; `E_CONSENT_PENDING` or `E_CONSENT_DENIED` for the

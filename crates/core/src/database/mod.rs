@@ -22,7 +22,7 @@ use etcetera::BaseStrategy;
 use crate::op::{Domain, Entry};
 use mcpkg_store::{events as events_table, holders, tasks};
 
-/// The group of these operations, which are not offered to agents.
+/// The group of the operations on the database, which are not offered to agents.
 pub const GROUP: &str = "database";
 
 pub const DOMAIN: Domain = Domain {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::Namespace;
 use mcpkg_base::clock::Millis;
 
-/// Who calls an operation.
+/// The caller of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// This user, or a program of theirs, at a shell on this machine.
@@ -17,7 +17,7 @@ pub enum Caller {
 /// A client of a server that speaks MCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// What the access key of the request allows; `None` without a key.
+    /// The rights that the access key of the request grants; `None` without a key.
     pub key: Option<Grant>,
     pub connection: Connection,
     /// The program that the server presents itself as (`serve --as`).
@@ -25,7 +25,7 @@ pub struct Client {
     actor: String,
 }
 
-/// How a client is connected.
+/// The kind of connection between a client and the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Connection {
     /// Over a network: anyone who can reach the port, or has a key, may send anything.
@@ -52,7 +52,7 @@ pub enum Identity {
     Assistant,
 }
 
-/// Who can use what a client installs (`serve --install-scope`).
+/// The clients that can use the tools that a client installs (`serve --install-scope`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallScope {
     /// Only clients with the same access key.
@@ -75,7 +75,7 @@ impl InstallScope {
     }
 }
 
-/// What an access key allows.
+/// The rights that an access key grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub key: String,

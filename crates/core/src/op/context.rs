@@ -28,7 +28,7 @@ pub type Say = dyn Fn(&str) + Send + Sync;
 /// Shows a part of an answer that continues, as in `events --follow`. Returning an error ends the answer.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
 
-/// Who confirms what a shell command is about to write.
+/// The way in which the changes of a shell command are confirmed before they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
     /// The user confirmed in the command itself (`--yes`).
@@ -67,7 +67,7 @@ pub struct Context {
     pub connection: Arc<str>,
     /// The tools that the session installed for itself, if any.
     pub session: Option<Arc<SessionInstalls>>,
-    /// Who can use what this client installs, if the server restricts that.
+    /// The clients that can use the tools that this client installs, if the server restricts that.
     pub install_scope: Option<InstallScope>,
     /// Whether a person must consent to each call of a destructive tool (`serve --confirm destructive`).
     pub asks_before_destructive: bool,
@@ -86,7 +86,7 @@ pub struct Context {
     /// Asks a person for a line of text. Fails if there is nobody to ask.
     pub line: Arc<Line>,
     pub confirmation: Confirmation,
-    /// What this user approved on this machine. It is stored outside the database.
+    /// The approvals that this user gave on this machine. They are stored outside the database.
     pub approved: Approved,
     /// Cancelled when the user gives up. Long work checks this token, and every wait ends when it is cancelled.
     pub cancelled: CancellationToken,

@@ -56,7 +56,7 @@ pub struct Domain {
     pub watch: Option<Watch>,
     /// Lists and finds the domain's projected tools.
     pub tools: Option<Projections>,
-    /// What the domain serves over HTTP in addition to MCP.
+    /// The service that the domain offers over HTTP in addition to MCP.
     pub served: Option<&'static Served>,
     /// The growing tables, to which `mcpkg limit` and `mcpkg prune` apply.
     pub growing: &'static [Growing],

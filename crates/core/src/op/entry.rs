@@ -389,8 +389,8 @@ impl Call {
         self.missing_database
     }
 
-    /// Runs an operation that was told to change nothing, such as a dry run, on a handle that cannot write. A refusal
-    /// is not recorded: nobody wanted to change anything.
+    /// Runs an operation that was told to change nothing, such as a dry run, on a handle that cannot write. A failure is not
+    /// recorded in the audit trail, because the caller wanted no change.
     pub fn preview(self, context: &Context) -> Result<Reply> {
         self.operation.run(&context.reading())
     }

@@ -28,7 +28,7 @@ impl Finding {
         Self { area, health, what: what.into(), action: None }
     }
 
-    /// Adds what to do about it.
+    /// Adds the action that the user can take.
     #[must_use]
     pub fn action(mut self, action: impl Into<String>) -> Self {
         self.action = Some(action.into());

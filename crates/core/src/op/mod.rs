@@ -57,7 +57,7 @@ pub use watching::{Ring, Watch, Watching};
 /// plugin that is a server of the same database refuses the connection, because mcpkg would be its own plugin.
 pub const PLUGIN_OF: &str = "mcpkg/pluginOf";
 
-/// Where an operation is offered.
+/// The places where an operation is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Faces {
     /// In the shell and as an MCP tool.
@@ -87,7 +87,7 @@ impl Faces {
     }
 }
 
-/// What an operation does to the database.
+/// The effect of an operation on the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Reads only. The operation runs on a handle that cannot write.
@@ -174,7 +174,7 @@ impl Rate {
     }
 }
 
-/// What the shell does if the database file does not exist.
+/// The shell's reaction if the database file does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingDatabase {
     Create,
@@ -373,7 +373,7 @@ pub struct Table {
     pub columns: &'static [&'static str],
     /// The rows, each with one cell per column.
     pub rows: Vec<Vec<String>>,
-    /// What a terminal prints if there are no rows.
+    /// The text that a terminal prints if there are no rows.
     pub empty: String,
 }
 

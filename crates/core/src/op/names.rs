@@ -6,7 +6,7 @@ use mcpkg_store::Db;
 use mcpkg_store::page::Page;
 use mcpkg_store::projects::{self, Project, Selection};
 
-/// Where the completions of an argument come from. A field declares it with `#[arg(add = NAMES)]`.
+/// The source of an argument's completions. A field declares it with `#[arg(add = NAMES)]`.
 #[derive(Clone, Copy, Debug)]
 pub enum Names {
     /// Names in the database.

@@ -25,7 +25,7 @@ pub struct Resource {
     pub shown: ListedIn,
     /// How to read a resource that is not stored in rows. `read`, `validator` and `complete` are not used then.
     pub live: Option<Live>,
-    /// Hands over the contents. Returns whether the resource exists.
+    /// Passes the contents to the given [`Contents`]. Returns whether the resource exists.
     pub read: fn(&ResourceRequest<'_>, &mut dyn Contents) -> Result<bool>,
     /// Returns a validator that changes exactly when the contents change; `None` if the resource does not exist.
     pub validator: fn(&ResourceRequest<'_>) -> Result<Option<Validator>>,
@@ -50,7 +50,7 @@ pub struct Live {
 /// Returns the current values of a template's variable, in order.
 pub type Named = fn(&Context) -> Result<Vec<String>>;
 
-/// Which list of a client shows a resource.
+/// The list in which a client shows a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListedIn {
     Template,

@@ -19,7 +19,7 @@ use mcpkg_base::sha256;
 use mcpkg_store::Store;
 use mcpkg_store::pieces::Pieces;
 
-/// What a domain serves over HTTP, if a flag of `mcpkg serve` asks for it.
+/// A service that a domain offers over HTTP, if a flag of `mcpkg serve` asks for it.
 #[derive(Debug)]
 pub struct Served {
     /// The flag of `mcpkg serve` that enables this service, without the dashes.

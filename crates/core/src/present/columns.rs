@@ -26,7 +26,7 @@ enum Rank {
     Name,
 }
 
-/// Which end of a cell is kept when it is cut.
+/// The end of a cell that is kept when the cell is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeptEnd {
     Start,

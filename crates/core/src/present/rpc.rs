@@ -8,7 +8,7 @@ use mcpkg_base::error::Error;
 #[derive(Debug)]
 pub struct Rpc {
     pub code: i32,
-    /// What failed, and what to do about it.
+    /// The error's message, usually followed by its first hint.
     pub message: String,
     /// The details, plus `code` (the error's name), `category` and, if there are hints, `hints` and `suggestion`.
     pub data: Value,

@@ -44,7 +44,7 @@ pub struct Line {
     /// The name of the changed item, such as `prompt review`.
     pub subject: String,
     pub status: Status,
-    /// What the undo does with the item, or the reason why it skips it.
+    /// The undo's action for the item, or the reason why the undo skips the item.
     pub undo: String,
     /// The latest change of the same item that the undo does not cover.
     #[serde(skip_serializing_if = "Option::is_none")]
