@@ -10,7 +10,7 @@ use crate::redact::redacted;
 /// A result whose error is [`Error`] unless another type is given.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Who caused a failure. Decides how much of its message users and agents see.
+/// The cause of a failure. It decides how much of the error's message users and agents see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The caller. Users and agents see the same message.
@@ -262,7 +262,7 @@ impl Error {
         }))
     }
 
-    /// Creates an internal error. `what` says what happened that should never happen: `row 7 has no blob`.
+    /// Creates an internal error. `what` describes what should never happen, such as `row 7 has no blob`.
     pub fn internal(what: impl Into<String>) -> Self {
         Self::new(Code::Internal, what)
     }
@@ -274,13 +274,13 @@ impl Error {
             std::io::ErrorKind::NotFound => Code::NotFound,
             _ => Code::FileFailed,
         };
-        // tempfile appends the name of its temporary file to the reason.
+        // Drop the name of the temporary file, which tempfile appends to the reason.
         let said = source.to_string();
         let why = said.split_once(" at path \"").map_or(&*said, |(why, _)| why);
         Self::new(code, format!("Cannot {verb} `{}`: {why}", path.display())).with_source(source)
     }
 
-    /// Adds a line that says what to do.
+    /// Adds a line that says what the user can do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hints.push(safe(hint.into()));

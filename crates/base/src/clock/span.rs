@@ -24,7 +24,7 @@ pub struct Notation {
     pub is_compound: bool,
 }
 
-/// Why a text is not a duration, with the part that is wrong.
+/// The reason why a text is not a duration, with the part that is wrong.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Fault<'t> {
     Empty,

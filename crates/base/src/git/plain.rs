@@ -23,8 +23,8 @@ const UNSIGNED: [&str; 2] = ["-c", "commit.gpgsign=false"];
 /// The most output that is read from a git command in the top folder of a repository.
 const WHOLE: Capture = Capture { head: 64 << 20, tail: 64 << 10 };
 
-/// Returns git in a folder. If `is_repository`, the folder is the top of a repository: git then ignores repositories
-/// around it, and signs if the configuration says so.
+/// Returns the program `git`, prepared to run in a folder. With `is_repository`, the folder is the top of a repository: git
+/// then ignores repositories around it, and signs if the configuration says so.
 pub(super) fn plain<A: AsRef<OsStr>>(folder: &Path, is_repository: bool, runs_hooks: bool, args: &[A]) -> Program {
     let mut git = Program::new("git").folder(folder).environment(Environment::Inherited).args(QUIET);
     if !runs_hooks {

@@ -13,7 +13,7 @@ use crate::process::Limits;
 /// The branch that clients get.
 const BRANCH: &str = "refs/heads/main";
 
-/// How long clients may still fetch a commit that was replaced: they ask for it after reading what is the newest.
+/// How long clients may still fetch a replaced commit. A client first asks which commit is the newest, and then fetches it.
 const REPLACED: &str = "--expire=10.minutes.ago";
 
 /// A file of a repository.

@@ -64,7 +64,7 @@ impl Status {
     }
 }
 
-/// Which kinds of untracked files to list.
+/// The kinds of untracked files to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
     /// Untracked files; a folder with only untracked files is one entry.

@@ -26,7 +26,7 @@ pub struct Worktree {
     pub prunable: Option<String>,
 }
 
-/// What a new work tree checks out.
+/// The branch or commit that a new work tree checks out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkout<'a> {
     /// An existing branch, without `refs/heads/`.

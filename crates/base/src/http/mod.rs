@@ -45,7 +45,7 @@ pub struct Limits {
     pub size: u64,
 }
 
-/// Why an answer is missing or incomplete.
+/// The reason why an answer is missing or incomplete.
 #[derive(Debug)]
 pub enum Failure {
     /// This machine cannot make requests at all.

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How long to wait for output after a program has exited. A process that it left running may keep the pipe open.
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 
-/// How much of an output is kept.
+/// The amount of an output that is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Capture {
     /// The number of bytes kept from the beginning.

@@ -12,7 +12,7 @@ use super::group::{self, End};
 use super::limits::Limits;
 use super::output::{Capture, Printed, Reading, Tell};
 
-/// Why a program did not run to its end.
+/// The reason why a program did not run to its end.
 #[derive(Debug)]
 pub enum Failure {
     NotStarted(io::Error),

@@ -96,8 +96,8 @@ fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     wait(&command.spawn()?)
 }
 
-/// Waits for a child and meanwhile collects orphans. In a sandbox this process may be the first one, so nobody else collects
-/// them.
+/// Waits for a child, and reaps orphaned processes in the meantime. In a sandbox this process may be the first one, so
+/// nobody else reaps them.
 fn wait(child: &Child) -> io::Result<ExitStatus> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {

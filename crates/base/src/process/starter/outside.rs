@@ -38,7 +38,7 @@ pub enum Left {
     },
 }
 
-/// How the two sides connect.
+/// The way in which this process and the starter inside the sandbox connect.
 #[derive(Debug)]
 pub enum Meeting {
     /// Through standard input. The started program's last argument must be the path of mcpkg's own program inside.
@@ -121,7 +121,7 @@ fn end(met: &Receiver<UnixStream>) {
     }
 }
 
-/// The connection to the other side, which may not exist yet.
+/// The connection to the starter inside the sandbox, which may not exist yet.
 struct Met {
     /// The other side's end, if it is passed as standard input.
     stdin: Option<UnixStream>,

@@ -49,19 +49,19 @@ pub struct Request {
     pub output: Option<Output>,
     /// A folder to copy before the program starts.
     pub copied: Option<Copied>,
-    /// What the starter itself runs in.
+    /// The environment in which the starter runs.
     pub within: Within,
 }
 
-/// What the starter runs in. This decides who ends the processes that the program leaves running.
+/// The environment in which the starter runs. It decides who ends the processes that the program leaves running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Within {
     /// A sandbox that ends with the process that started it. A request to end reaches its whole process group.
     Sandbox,
-    /// A container whose first process is the starter. The starter passes on a request to end, and exits when nobody
-    /// listens to it. Everything else in the container ends with the starter.
+    /// A container whose first process is the starter. The starter passes on a request to end, and exits when the process
+    /// outside closes the connection. Everything else in the container ends with the starter.
     Container,
-    /// Nothing. The starter exits when nobody listens to it, and first kills all processes below it.
+    /// No sandbox. When the process outside closes the connection, the starter kills all processes below it and exits.
     Nothing,
 }
 
@@ -132,8 +132,8 @@ pub(super) enum Frame {
     Ended(Ended),
 }
 
-/// How much may still be reported. Both sides count: the inner side to stop in time, and the outer side because a tool may have
-/// taken over the socket.
+/// The amounts that the program may still report. The side inside the sandbox counts to stop in time. The side outside
+/// counts because a tool may have taken over the socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowance {
     pub files: usize,
