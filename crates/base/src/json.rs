@@ -202,7 +202,7 @@ pub fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
     out.push(b'"');
 }
 
-/// Appends a member of an object if there is a text. `head` is what precedes the text: `,"key":`.
+/// Appends a member of an object if there is a text. `head` is the part before the text: `,"key":`.
 pub fn push_member(out: &mut Vec<u8>, head: &str, text: Option<impl AsRef<[u8]>>) {
     if let Some(text) = text {
         out.extend_from_slice(head.as_bytes());

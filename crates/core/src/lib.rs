@@ -1,5 +1,5 @@
-//! The framework of operations, and what every domain shares: the context and its caller, consent, access keys, the database's
-//! own commands, and how replies are presented.
+//! The framework of operations, and the parts that every domain shares: the context and its caller, consent, access keys, the
+//! database's own commands, and the format of replies.
 
 pub mod access;
 pub mod consent;

@@ -26,7 +26,7 @@ impl Store {
     /// running servers see the result. Keeps the old content in a file at `kept`.
     ///
     /// 1. Check that the backup is a file of mcpkg, copy it into a scratch folder, migrate the copy, and check all of it.
-    /// 2. Call `carry` to write into the copy what must survive from the replaced database.
+    /// 2. Call `carry`, which writes into the copy the data of the replaced database that a restore must not lose.
     /// 3. Wait for the writers of the open database, keep a copy of it, and replace its content.
     pub fn restore(
         &self,

@@ -1,4 +1,4 @@
-//! Runs of flows: what flows did to the repositories of workspaces, step by step, and what was pushed.
+//! Runs of flows: the steps that flows took in the repositories of workspaces, and the refs that they pushed.
 //!
 //! A row alone changes nothing: `workspace::journal` also checks the user's records outside of the database.
 
@@ -30,8 +30,8 @@ pub enum State {
     Done,
     /// Everything is as it was before the run.
     Undone,
-    /// Like `Undone`, except that mcpkg left unchanged what somebody else had changed since the run, such as moved
-    /// refs.
+    /// Like `Undone`, except for changes that somebody else made since the run, such as moved refs. mcpkg left these
+    /// unchanged.
     Kept,
 }
 

@@ -32,7 +32,7 @@ pub struct Base {
     /// The key of the item, such as `prompt:<uuid>`. For a link, `link:` and its text. For a duplicate, `form:`, its
     /// SHA-256, `:` and the path of the item's file.
     pub item: String,
-    /// The name and attributes as JSON, and the key of the content; `None` if the two sides were never equal.
+    /// The name and attributes as JSON, and the key of the content; `None` if project and folder never had the same version.
     pub version: Option<(String, i64)>,
     /// Whether the folder's manifest lists the file.
     pub listed: bool,
@@ -117,12 +117,12 @@ pub struct Duplicate {
 pub struct Known {
     /// The common state of each item, by path.
     pub bases: Vec<Base>,
-    /// The links that both sides had.
+    /// The links that project and folder had in common.
     pub links: Texts,
     /// Copies of items' files in the folder, and files with the same meaning for other agents.
     pub duplicates: Duplicates,
-    /// The proposed name and attributes as JSON, by path, for items with an open proposal. They are what the files
-    /// contained when the proposals were made.
+    /// The proposed name and attributes as JSON, by path, for items with an open proposal. The files contained these values
+    /// when the proposals were made.
     pub proposed: Texts,
 }
 
@@ -166,7 +166,7 @@ pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
     Ok(known)
 }
 
-/// Stores a link that both sides have, with its text.
+/// Stores a link that project and folder have in common, with its text.
 pub fn put_link(db: &Db<'_>, id: i64, path: &str, text: &str) -> Result<()> {
     let (path, item) = (path.to_owned(), format!("{LINK}{text}"));
     put_base(db, id, &Base { path, item, version: None, listed: false, proposal: None })
@@ -197,7 +197,7 @@ pub fn put_base(db: &Db<'_>, id: i64, base: &Base) -> Result<()> {
     db.run(sql, params![id, base.path, base.item, entry, blob, base.listed, base.proposal]).map(drop)
 }
 
-/// Removes the state of an item that was removed on both sides.
+/// Removes the state of an item that was removed both from the project and from the folder.
 pub fn delete_base(db: &Db<'_>, id: i64, path: &str) -> Result<()> {
     db.run(sql!("DELETE FROM sync_item WHERE sync_id = ?1 AND path = ?2"), params![id, path]).map(drop)
 }

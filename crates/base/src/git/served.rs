@@ -51,8 +51,8 @@ pub fn publish<'a>(folder: &Path, items: impl IntoIterator<Item = Item<'a>>, lim
     git.run(&["prune", REPLACED]).map(drop)
 }
 
-/// Returns what the repository offers, as the body of `info/refs?service=git-upload-pack`. `protocol` is the client's header
-/// `Git-Protocol`.
+/// Returns the refs that the repository offers, as the body of `info/refs?service=git-upload-pack`. `protocol` is the client's
+/// header `Git-Protocol`.
 pub fn offer(folder: &Path, protocol: Option<&str>, limits: &Limits<'_>) -> Result<Vec<u8>> {
     let offered = speaking(at(folder, limits), protocol).run(&[
         "upload-pack",

@@ -29,7 +29,7 @@ pub(super) fn parse(key: &str) -> Option<Parts<'_>> {
     (good(id, ID) && good(secret, SECRET)).then_some(Parts { id, secret })
 }
 
-/// Returns the hash of a secret, which is what mcpkg stores.
+/// Returns the hash of a secret. mcpkg stores only the hash.
 pub(super) fn hash(secret: &str) -> [u8; 32] {
     sha256::of(secret.as_bytes())
 }

@@ -15,7 +15,7 @@ pub trait Approvable {
     /// Returns the bytes that the approval covers. If they change, the user has to approve again.
     fn covers(&self) -> Vec<u8>;
 
-    /// Returns what the record contains for people to read.
+    /// Returns the content of the record, for people to read.
     fn note(&self) -> Value;
 
     fn key(&self) -> String {

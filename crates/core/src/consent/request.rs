@@ -1,12 +1,12 @@
 //! Requests for a person's consent.
 //!
-//! An operation that needs consent calls [`ask`] with what it is going to do. [`ask`] returns a [`Consent`], which the
+//! An operation that needs consent calls [`ask`] with the planned change. [`ask`] returns a [`Consent`], which the
 //! operation uses up in the transaction that makes the change. If nobody has consented yet, mcpkg stores the request,
 //! and the operation fails with `E_CONSENT_REQUIRED`. Once a person has approved the request ([`approve`]), the same
 //! call with the same plan succeeds, once.
 //!
-//! The row says what was asked. An approval counts only with a record outside the database ([`mcpkg_base::approved`]), which
-//! only [`approve`] writes. So a database from somebody else cannot contain its own consent.
+//! The row only describes the request. An approval counts only with a record outside the database ([`mcpkg_base::approved`]),
+//! which only [`approve`] writes. So a database from somebody else cannot contain its own consent.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -98,7 +98,7 @@ pub struct Grant {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// The right to change what the database holds. Without this right, a caller gets no confirm token either.
+    /// The right to change the content of the database. Without this right, a caller gets no confirm token either.
     pub write: bool,
     /// The right to reach beyond a project: agents' folders, config repos, other projects.
     pub deploy: bool,

@@ -369,7 +369,7 @@ impl Call {
         self.operation.look(&context.reading())
     }
 
-    /// Returns what the call is going to do, for a person who is asked to consent; see [`Operation::foresee`].
+    /// Returns the effects of the call, for a person who is asked to consent; see [`Operation::foresee`].
     pub fn foresee(&self, context: &Context) -> Result<Vec<String>> {
         self.operation.foresee(&context.reading())
     }
@@ -384,7 +384,7 @@ impl Call {
         self.hot
     }
 
-    /// Returns what the shell does if the database file does not exist.
+    /// Returns the shell's reaction if the database file does not exist.
     pub fn missing_database(&self) -> MissingDatabase {
         self.missing_database
     }

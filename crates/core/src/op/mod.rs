@@ -278,12 +278,12 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         Ok(())
     }
 
-    /// Returns what the call is going to do, one line per effect, for a person who is asked to consent to it as a command.
-    /// Needed if the arguments alone do not say it. The consent covers only these lines: if they have changed by the time the
+    /// Returns the effects of the call, one per line, for a person who is asked to consent to the call as a command. Needed if
+    /// the arguments alone do not show the effects. The consent covers only these lines: if they have changed by the time the
     /// call runs, the person is asked again.
     ///
     /// # Errors
-    /// The reason why the call cannot do that.
+    /// The reason why the call cannot have these effects.
     fn foresee(&self, _context: &Context) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -296,7 +296,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
         false
     }
 
-    /// Returns what the shell does if the database file does not exist.
+    /// Returns the shell's reaction if the database file does not exist.
     fn missing_database(&self) -> MissingDatabase {
         match (Self::EFFECT.reads(), Self::SHAPE) {
             (false, _) => MissingDatabase::Create,

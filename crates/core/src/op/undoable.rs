@@ -17,7 +17,7 @@ pub struct Undo {
     pub lasting: &'static [(&'static str, &'static str)],
 }
 
-/// Undoes one event. If the flag is `true`, only returns what would change.
+/// Undoes one event. If the flag is `true`, changes nothing and only describes the changes.
 pub type Alone = fn(&Context, &Event, bool) -> Result<Reply>;
 
 impl Undo {

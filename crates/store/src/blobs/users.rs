@@ -1,4 +1,4 @@
-//! Finds what uses a stored content, so that reports of damage can name it.
+//! Finds the rows that use a stored content, so that reports of damage can name them.
 
 use uuid::Uuid;
 

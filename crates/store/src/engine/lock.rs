@@ -1,8 +1,8 @@
-//! Locks: those of transactions, and those that end with the process that holds them, even if it is killed.
+//! Defines the locks of transactions, and the locks that last until their process ends, even if it is killed.
 
 use uuid::Uuid;
 
-/// The purpose of a transaction, which decides whom it locks out.
+/// The purpose of a transaction, which decides which other transactions have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
     Read,

@@ -1,4 +1,4 @@
-//! Projects: the selected one, and those bound to folders.
+//! Stores the projects, the selection of a project, and the folders that projects are bound to.
 
 use uuid::Uuid;
 

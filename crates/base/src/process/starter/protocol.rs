@@ -30,7 +30,7 @@ pub(super) const PIECE: u32 = 64 << 10;
 /// The largest description of an ending, in bytes.
 const END: u32 = 16 << 10;
 
-/// The most bytes of all paths together that a program may leave.
+/// The maximum total length, in bytes, of the paths that a program may leave.
 const NAMES: usize = 8 << 20;
 
 /// The most entries that are reported as not collected.

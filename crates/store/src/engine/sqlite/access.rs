@@ -8,7 +8,7 @@ pub enum Access {
     ReadOnly,
     /// Read-only and treated as unchanging, because the folder cannot hold the files that readers share.
     Immutable,
-    /// Like [`Access::Immutable`], because the disk is too full for those files.
+    /// Like [`Access::Immutable`], because the disk is too full for the files that readers share.
     Full,
 }
 

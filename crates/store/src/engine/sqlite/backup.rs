@@ -134,8 +134,8 @@ pub(in crate::engine) struct Staged {
 }
 
 impl Staged {
-    /// Stages the backup at `from`. `carry` writes into the copy what must survive from the replaced database. The
-    /// scratch folder is made and recorded next to `database`.
+    /// Stages the backup at `from`. `carry` writes into the copy the data of the replaced database that a restore must not
+    /// lose. The scratch folder is made and recorded next to `database`.
     pub(in crate::engine) fn of(
         database: &Path,
         from: &Path,

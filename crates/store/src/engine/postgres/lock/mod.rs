@@ -21,8 +21,8 @@ pub(super) use claim::holding;
 pub(crate) use keeper::SessionLock;
 pub(super) use keeper::take;
 
-/// The lock for writers. Those that write to a single project share it. Each of these numbers consists of "mcpkg" and
-/// a counter.
+/// The lock for writers. Writers to a single project share it. Each lock number in this file consists of "mcpkg" and a
+/// counter.
 pub(super) const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
 /// The lock for creating or migrating the schema.
