@@ -131,7 +131,6 @@ pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
     db.insert(sql, params).map_err(|error| if NAME.is_violated_by(&error) { name_taken(name) } else { error })
 }
 
-/// Returns the error for a name that is taken.
 pub fn name_taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Catalog '{name}' already exists")).hint(format!(
         "`mcpkg catalog refresh {name}` reads its document again; to import the document as a second catalog, give \
@@ -217,7 +216,6 @@ pub fn replace(db: &Db<'_>, catalog: i64, rows: &[CommandRow]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the error for a command's id that is taken.
 pub fn id_taken(id: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Command '{id}' already exists"))
 }

@@ -140,7 +140,6 @@ pub fn insert(db: &Db<'_>, project: &Project, origin: &Origin, plugins: Option<&
     )
 }
 
-/// Returns the error for a name that is taken.
 pub fn name_taken(project: &Project, name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Project '{}' already has a source '{name}'", project.name)).hint(format!(
         "`mcpkg source update {name}` updates the source; to add another source, give it a different \
@@ -180,7 +179,6 @@ pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<SourceRow>> {
     db.all(sql, params![project], from_row)
 }
 
-/// Returns the source of a project with this name.
 pub fn get(db: &Db<'_>, project: &Project, name: &str) -> Result<SourceRow> {
     let sql = sql!("SELECT ", source_columns!(), " FROM source WHERE project_id = ?1 AND name = ?2");
     if let Some(found) = db.one(sql, params![project.id, name], from_row)? {

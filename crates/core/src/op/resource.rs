@@ -60,7 +60,6 @@ pub enum ListedIn {
     Elsewhere,
 }
 
-/// A request for a resource.
 pub struct ResourceRequest<'a> {
     pub db: &'a Db<'a>,
     /// How the request selects its project.

@@ -83,7 +83,7 @@ pub enum Content {
         /// The range of bytes to send.
         range: Range<u64>,
         content_type: HeaderValue,
-        /// What to do after the last byte was sent.
+        /// Runs after the last byte was sent.
         sent: Option<Sent>,
     },
 }

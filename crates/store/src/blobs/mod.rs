@@ -379,7 +379,7 @@ macro_rules! unreferenced {
 #[cfg(test)]
 pub(super) const UNREFERENCED: &str = unreferenced!();
 
-/// Removes the blobs that nothing refers to. Does nothing if other processes may write during this transaction, because
+/// Removes the blobs that nothing refers to. Does nothing if other writers may be active during this transaction, because
 /// they may be about to refer to such a blob. `mcpkg compact` or a later call then removes it.
 pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     if db.is_beside_writers() {
@@ -388,7 +388,7 @@ pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
     db.run(sql!("DELETE FROM blob WHERE ", unreferenced!()), params![]).map(drop)
 }
 
-/// Removes the blob with key `id` if nothing refers to it. Like [`sweep`], does nothing if other processes may write.
+/// Removes the blob with key `id` if nothing refers to it. Like [`sweep`], does nothing if other writers may be active.
 pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
     if db.is_beside_writers() {
         return Ok(());

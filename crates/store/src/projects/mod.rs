@@ -93,7 +93,6 @@ pub fn insert(db: &Db<'_>, uuid: Uuid, name: &str, now: Millis) -> Result<(Proje
     Ok((Project { id, uuid, name: name.to_owned(), created_at: now }, first == 1))
 }
 
-/// Returns the project with this name.
 pub fn get(db: &Db<'_>, name: &str) -> Result<Project> {
     let sql = sql!("SELECT ", project_columns!(), " FROM project WHERE name = ?1");
     match db.one(sql, params![name], from_row)? {

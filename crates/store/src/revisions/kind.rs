@@ -73,7 +73,6 @@ impl Kind {
             ))
     }
 
-    /// Returns the error for a name that is taken.
     pub fn name_taken(self, project: &Project, name: &str) -> Error {
         Error::new(
             Code::AlreadyExists,

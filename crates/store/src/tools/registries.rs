@@ -71,7 +71,6 @@ pub fn insert(db: &Db<'_>, place: &Place, now: Millis) -> Result<i64> {
         .map_err(|error| if NAME.is_violated_by(&error) { name_taken(name) } else { error })
 }
 
-/// Returns the error for a name that is taken.
 pub fn name_taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("Registry '{name}' already exists"))
         .hint(format!("choose another name; `mcpkg registry show {name}` shows the existing registry"))

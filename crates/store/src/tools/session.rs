@@ -97,7 +97,6 @@ impl SessionInstalls {
         })
     }
 
-    /// Removes an install.
     pub(super) fn remove(&self, id: i64) {
         self.edit(|kept| kept.retain(|one| one.id != id));
     }

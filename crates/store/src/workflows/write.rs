@@ -167,7 +167,7 @@ fn size(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX)
 }
 
-/// Returns the error for a name that is taken.
+/// Turns the violation of a unique name into the error for a name that is taken. Passes on other errors.
 fn name_taken(error: Error, project: &Project, name: &str) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;
