@@ -13,7 +13,7 @@ use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::{attestations, packages};
 
 /// Returns the archive of a version from this database, or from its registry if it is not stored here. Also stores the
-/// registry's attestations, so that a failed audit is not lost if the registry removes it.
+/// registry's attestations: if the registry later removes a failed audit, mcpkg still knows it.
 pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     let sha256 = resolved.version.sha256;
     let kept = context.store.read(|db| match packages::with_digest(db, &sha256)? {
@@ -22,7 +22,7 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     })?;
     let open = || Known::named(context, &resolved.registry)?.open(context);
     let (archive, registry) = match kept {
-        // The archive is stored here, so its registry may be missing.
+        // The archive is stored here, so a registry that is missing is not an error.
         Some(archive) => (archive, open()),
         None => {
             let registry = open()?;
@@ -34,12 +34,12 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<NewContent> {
     Ok(archive)
 }
 
-/// Fetches and stores a registry's attestations of a version. If the registry cannot be used, only logs this.
+/// Fetches a registry's attestations of a version, and stores them. If the registry cannot be used, this is only logged.
 pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<()> {
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // Attestations are optional here: one that could not be fetched counts for nothing.
+        // Attestations are optional here: if they cannot be fetched, none of them counts.
         Err(error) => {
             tracing::warn!(registry = resolved.registry, %error, "could not fetch attestations");
             Vec::new()
@@ -70,8 +70,8 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
         .hint("mcpkg discarded the archive; report this to the registry's maintainers"))
 }
 
-/// Stores the attestations that are not known yet. Skips those that are too large, contain a NUL, or exceed the number
-/// that a version may have. Stores nothing in a read-only database.
+/// Stores the attestations that are not known yet. Skips attestations that are too large, contain a NUL, or exceed the
+/// number that a version may have. Stores nothing in a read-only database.
 fn keep(context: &Context, sha256: &sha256::Sha, offered: Vec<String>) -> Result<()> {
     let fits = |bundle: &String| bundle.len() as u64 <= MAX_ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(MAX_ATTESTATIONS).collect();

@@ -12,7 +12,7 @@ const TAG: usize = 64;
 /// The facts about a tool that a list shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// A description in one line.
+    /// The description, as one line.
     pub description: String,
     pub tags: Vec<String>,
     pub license: Option<String>,

@@ -30,8 +30,8 @@ impl Query {
             .filter(|word| word.contains(char::is_alphanumeric))
     }
 
-    /// Searches the tools of a registry that the database lists: those of this database itself and of folder
-    /// registries. Returns the hits and their total number.
+    /// Searches the tools that this database lists for a registry: its own tools, or those of a folder registry.
+    /// Returns the hits and their total number.
     pub fn in_database(&self, db: &Db<'_>, registry: &str) -> Result<(Vec<Hit>, u64)> {
         let words: Vec<&str> = self.words().collect();
         let (listings, total) = listings::find(db, registry, &words, &self.tags, self.limit)?;
@@ -49,7 +49,7 @@ impl Query {
 pub struct Hit {
     pub name: String,
     pub version: String,
-    /// A description in one line of untrusted text.
+    /// The description, as one line of untrusted text.
     pub description: String,
     pub tags: Vec<String>,
 }

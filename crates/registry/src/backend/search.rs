@@ -85,14 +85,14 @@ pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Resul
     Ok(Everything { hits: merged(lists, query.limit as usize), total, asked })
 }
 
-/// Returns whether an error concerns the whole search instead of one registry.
+/// Returns whether an error must end the whole search. Any other error concerns a single registry.
 fn costs_the_answer(error: &Error) -> bool {
     use Code::{Busy, Cancelled, Damaged, Internal, NotDatabase, Replaced, Storage, Timeout};
     matches!(error.code(), Busy | Cancelled | Damaged | Internal | NotDatabase | Replaced | Storage | Timeout)
 }
 
-/// Merges several result lists by rank; at the same rank, the order of the lists decides. If several registries
-/// have a tool, the first one wins, just as it does when the tool is resolved by name.
+/// Merges several result lists by rank; at the same rank, the order of the lists decides. If several registries have a
+/// tool, the first registry wins, as when a tool is resolved by name.
 fn merged(lists: Vec<(String, Vec<Hit>)>, limit: usize) -> Vec<(String, Hit)> {
     let longest = lists.iter().map(|(_, hits)| hits.len()).max().unwrap_or(0);
     let mut of_first: HashSet<&str> = HashSet::new();

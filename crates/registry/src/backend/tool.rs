@@ -13,7 +13,7 @@ use mcpkg_store::tools::packages::{Visibility, Yank};
 #[derive(Clone, Debug)]
 pub struct ToolInfo {
     pub name: Name,
-    /// A description in one line of untrusted text.
+    /// The description, as one line of untrusted text.
     pub description: String,
     pub tags: Vec<String>,
     pub license: Option<String>,

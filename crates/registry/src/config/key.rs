@@ -56,7 +56,7 @@ impl Key {
         }
     }
 
-    /// The default value.
+    /// Returns the default value.
     pub const fn usual(self) -> &'static str {
         match self {
             Self::AllowUnsandboxed => FALSE,

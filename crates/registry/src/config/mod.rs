@@ -25,7 +25,7 @@ use mcpkg_base::sha256;
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Config>()];
 
-/// Returns the value of a setting: the stored one if it counts ([`counts`]), otherwise the default.
+/// Returns the value of a setting: the stored value if it takes effect on this machine ([`counts`]), otherwise the default.
 ///
 /// # Errors
 /// `E_DAMAGED` if the stored text is not a valid value.
@@ -37,7 +37,7 @@ pub fn get(db: &Db<'_>, approved: &Approved, key: Key) -> Result<String> {
     }
 }
 
-/// Returns the stored value of a setting, whether it counts or not.
+/// Returns the stored value of a setting, even if it has no effect on this machine.
 ///
 /// # Errors
 /// `E_DAMAGED` if the stored text is not a valid value.
@@ -47,18 +47,18 @@ pub fn stored(db: &Db<'_>, key: Key) -> Result<Option<String>> {
     key.check(&text).map(Some).map_err(damaged)
 }
 
-/// Stores the value of a setting. Call [`approve`] first if the value loosens the setting.
+/// Stores the value of a setting. If the value lets tools do more than the default, call [`approve`] first.
 pub fn set(db: &Db<'_>, key: Key, text: &str) -> Result<()> {
     settings::set(db, key.name(), &key.check(text)?)
 }
 
-/// Records the user's approval. Without it, a value that loosens a rule has no effect.
+/// Records on this machine that the user approved a value. Without the record, a value that lets tools do more has no effect.
 pub fn approve(approved: &Approved, key: Key, text: &str) -> Result<()> {
     let (name, note) = record(key, text);
     approved.put(Kind::ToolSetting, &name, &note)
 }
 
-/// Deletes the record of the user's approval.
+/// Deletes the record that the user approved a value.
 pub fn withdraw(approved: &Approved, key: Key, text: &str) -> Result<()> {
     approved.withdraw(Kind::ToolSetting, &record(key, text).0)
 }
@@ -103,7 +103,7 @@ pub fn answers_hold(db: &Db<'_>) -> Result<Millis> {
     Ok(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX))
 }
 
-/// Returns the value of a setting that cannot be loosened, so it needs no approval.
+/// Returns the value of a setting that needs no approval, because none of its values lets tools do more.
 fn text(db: &Db<'_>, key: Key) -> Result<String> {
     Ok(stored(db, key)?.unwrap_or_else(|| key.usual().to_owned()))
 }

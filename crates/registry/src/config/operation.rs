@@ -133,10 +133,11 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
         }
         let text = format!("{}: {}", key.name(), key.about());
         (context.ask)(Body::lines([text]), &format!("Set {} to {value}?", key.name()))?;
-        // Write the record first: the row has no effect without it, and the record alone has no effect either.
+        // Record the approval before the value is stored. If storing the value then fails, the approval alone has no effect.
         approve(&context.approved, key, value)?;
     } else if let Some(stored) = before.stored.as_deref().filter(|stored| key.loosens(stored)) {
-        // Remove the record before the row, so that the value has no effect any more if something fails in between.
+        // Delete the approval of the old value before the value changes. If the change then fails, the old value has no
+        // effect without its approval.
         withdraw(&context.approved, key, stored)?;
     }
     context.store.write(|db| {

@@ -5,7 +5,6 @@ use mcpkg_base::error::Result;
 use mcpkg_core::op::{Context, Finding, Health};
 use mcpkg_store::tools::installs as installed;
 
-/// Checks an area.
 type Check = fn(&Context, Depth) -> Result<Vec<Finding>>;
 
 /// The areas in report order, each with the function that checks it.
@@ -18,8 +17,8 @@ pub(super) const AREAS: [(&str, Check); 6] = [
     (cache::AREA, cache::check),
 ];
 
-/// Returns the findings that `mcpkg doctor` reports: those that are not [`Health::Ok`], and, if tools are installed,
-/// all findings about runners.
+/// Returns the findings that `mcpkg doctor` reports: all that are not [`Health::Ok`]. If tools are installed, it also
+/// reports the findings about runners that are [`Health::Ok`].
 pub fn health(context: &Context) -> Vec<Finding> {
     // If the database cannot be read, the finding of `mcpkg doctor` itself reports it.
     let is_used = context.store.read(installed::any).unwrap_or(false);

@@ -1,4 +1,5 @@
-//! Makes the plan of an import from Enact's files: what is imported, and what is left out.
+//! Makes the plan of an import from the files of Enact, the program that contract 002 describes: what is imported, and
+//! what is left out.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -75,14 +76,14 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
     Ok(plan)
 }
 
-/// Returns the plan for a server that runs in place of Enact, and the error of each file that cannot be read. An
-/// unreadable file does not affect the other one.
+/// Returns the plan for a server that runs in place of Enact (`mcpkg serve --as enact`), and the error of each file
+/// that cannot be read. An unreadable file does not affect the other one.
 pub fn of_server(context: &Context, home: &Home) -> Result<(Plan, Vec<Error>)> {
     let (mut plan, mut failed) = (Plan::default(), Vec::new());
     let served = home.own_text("mcp.json").and_then(|text| read(text, &mut plan.left));
     if let Some(served) = served.unwrap_or_else(|error| note(&mut failed, error)) {
         toolsets::take(context, served, &mut plan)?;
-        // The file narrows only this server, not what other agents see.
+        // The active toolset in the file limits only this server. Other agents keep their toolset.
         plan.active = None;
     }
     let read = settings(home, &mut plan.left).and_then(|read| match read {

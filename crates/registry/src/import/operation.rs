@@ -1,4 +1,4 @@
-//! `mcpkg tool import`: runs an import from Enact, or shows what it would do.
+//! `mcpkg tool import`: imports from Enact, the program that contract 002 describes, or shows what an import would do.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Packs the tools in Enact's folders, or reports why a tool cannot be packed.
+//! Packs the tools in the folders of Enact, the program that contract 002 describes, or reports why a tool cannot be packed.
 
 use std::path::{Path, PathBuf};
 
@@ -137,7 +137,7 @@ fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Re
     })
 }
 
-/// Where the folder of a package was found.
+/// The result of looking for a package's folder.
 enum PackageFolder {
     At(PathBuf),
     Outside(PathBuf),

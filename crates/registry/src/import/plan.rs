@@ -1,4 +1,4 @@
-//! The plan of an import: what is imported, and what is left out.
+//! The plan of an import from Enact, the program that contract 002 describes: what is imported, and what is left out.
 
 use std::collections::BTreeMap;
 
@@ -48,10 +48,10 @@ impl Package {
     }
 }
 
-/// A change of the toolset that limits the servers running in place of Enact.
+/// A change of the toolset that limits the servers running in place of Enact (`mcpkg serve --as enact`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Follow {
-    /// The current toolset; `None` if such servers show every tool.
+    /// The current toolset; `None` if these servers show every tool.
     pub before: Option<String>,
     /// The toolset that the file names.
     pub wanted: Option<String>,
@@ -68,11 +68,11 @@ pub struct Plan {
     pub toolsets: BTreeMap<String, Vec<String>>,
     /// Tools that the file adds to existing toolsets.
     pub added: BTreeMap<String, Vec<String>>,
-    /// Tools in existing toolsets that the file no longer lists there.
+    /// Tools to remove from existing toolsets, because the file no longer lists them.
     pub taken_out: BTreeMap<String, Vec<String>>,
     /// The toolset to activate for all agents.
     pub active: Option<String>,
-    /// The new toolset for the servers running in place of Enact.
+    /// The new toolset for the servers running in place of Enact (`mcpkg serve --as enact`).
     pub follow: Option<Follow>,
     pub registry: Option<Place>,
     pub settings: Vec<(Key, String)>,
@@ -92,7 +92,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns whether the plan changes anything for a server that runs in place of Enact.
+    /// Returns whether the plan changes anything for a server that runs in place of Enact (`mcpkg serve --as enact`).
     pub fn changes_a_server(&self) -> bool {
         let toolsets = [&self.toolsets, &self.added, &self.taken_out].iter().any(|sets| !sets.is_empty());
         let trusted = [&self.trusted, &self.reduced, &self.withdrawn].iter().any(|rows| !rows.is_empty());

@@ -1,6 +1,6 @@
-//! Applies Enact's files to a server that runs in place of Enact (`mcpkg serve --as enact`), at its start and
-//! whenever the files change. An agent can write these files. So a stricter rule applies at once, and a looser one
-//! waits for a person at a terminal.
+//! Applies the files of Enact, the program that contract 002 describes, to a server that runs in place of Enact
+//! (`mcpkg serve --as enact`). The server does this at its start and whenever the files change. An agent can write
+//! these files. Therefore a stricter rule applies at once, and a looser rule waits for a person at a terminal.
 
 use super::home::Home;
 use super::plan::Plan;
@@ -23,7 +23,7 @@ const FILES: [&str; 2] = ["mcp.json", "config.yaml"];
 fn look() -> Option<Vec<Option<Stat>>> {
     let Ok(home) = disk::home() else { return Some(Vec::new()) };
     let now = Clock::system().now();
-    // Follows links, just as reading the files does.
+    // Follow links, because reading the files follows them too.
     let stat = |name: &str| match std::fs::metadata(home.join(".enact").join(name)) {
         Ok(metadata) => disk::stat(&metadata).filter(|stat| disk::tells_changes(stat, now)).map(Some),
         Err(_) => Some(None),

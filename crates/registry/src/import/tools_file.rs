@@ -1,4 +1,5 @@
-//! Reads Enact's `tools.json`, `skills.json` and `mcp.json`: the installed tools, their aliases, and toolsets.
+//! Reads `tools.json`, `skills.json` and `mcp.json` of Enact, the program that contract 002 describes: the installed
+//! tools, their aliases, and toolsets.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use super::home::Text;
 use super::plan::LeftOut;
 use mcpkg_base::error::Result;
 
-/// The contents of one of these files.
+/// The contents of `tools.json`, `skills.json` or `mcp.json`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolsFile {
@@ -27,7 +28,7 @@ pub struct ToolsFile {
 pub type File = (ToolsFile, String);
 
 impl ToolsFile {
-    /// Reads one of these files, and reports unknown keys.
+    /// Reads `tools.json`, `skills.json` or `mcp.json`, and reports unknown keys.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` with the line and column if it is malformed. Defaults never replace a file that cannot

@@ -1,4 +1,4 @@
-//! Plans the import of the toolsets in `mcp.json`, and of the active toolset.
+//! Plans the import of toolsets from Enact's `mcp.json`, and of the active toolset.
 
 use super::plan::{Follow, LeftOut, Plan};
 use super::tools_file::File;
@@ -88,7 +88,7 @@ pub(super) fn take(context: &Context, (file, from): File, plan: &mut Plan) -> Re
     Ok(())
 }
 
-/// Returns the new toolset for the servers that run in place of Enact, if it changes.
+/// Returns the new toolset for the servers that run in place of Enact (`mcpkg serve --as enact`), if it changes.
 fn follow(stored: &Stored, wanted: Option<&str>, plan: &Plan) -> Option<Follow> {
     let before = stored.followed.clone();
     if before.as_deref() == wanted {

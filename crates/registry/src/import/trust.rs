@@ -1,4 +1,4 @@
-//! Plans the import of the section `trust` of `config.yaml`: trusted identities, and the policy.
+//! Plans the import of the section `trust` of Enact's `config.yaml`: trusted identities, and the policy.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

@@ -12,7 +12,7 @@ use mcpkg_store::tools::registries::Place;
 const WHY: &str = "only a person at a terminal can approve a setting that loosens the current rules: run the import again at a terminal, \
     without --yes";
 
-/// How many changes the question lists. Of further changes, it shows only the number.
+/// The maximum number of changes that the question lists. It only gives the number of the others.
 const NAMED: usize = 3;
 
 /// Asks a person to approve the parts that allow more than `now`. Without a terminal, these parts are removed from

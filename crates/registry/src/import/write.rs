@@ -12,8 +12,8 @@ use mcpkg_core::op::Context;
 use mcpkg_store::Db;
 use mcpkg_store::tools::{aliases, env, registries, toolsets, trust};
 
-/// Writes a plan in one transaction. The user's approvals are recorded outside of the database first, and all but that
-/// of the registry are withdrawn again if the transaction fails. On an error, nothing is imported.
+/// Writes a plan in one transaction. Before that, it records the user's approvals outside of the database. If the
+/// transaction fails, it withdraws them again, except the approval of the registry. On an error, nothing is imported.
 pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     let mut kept: Vec<Record<'_>> = Vec::new();
     let recorded = keep(context, plan, &mut kept);
@@ -46,7 +46,7 @@ fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Re
         record.keep(context)?;
         kept.push(record);
     }
-    // This record may stay if the transaction fails: without its row, the registry is never contacted.
+    // If the transaction fails, this approval may stay: without the registry's row, mcpkg never contacts the registry.
     plan.registry.as_ref().map_or(Ok(()), |place| Use(place).approve(context))
 }
 
@@ -122,8 +122,8 @@ fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
     place(db, &package.scope, &arrival, author).map(drop)
 }
 
-/// Withdraws the approvals that the plan ends, before it is written: if a later step fails, they no longer allow
-/// anything.
+/// Withdraws the approvals that the plan ends. Call it before the plan is written: if writing fails, these approvals no
+/// longer allow anything.
 pub fn tighten(context: &Context, plan: &Plan) -> Result<()> {
     for row in &plan.withdrawn {
         Record::Identity(row).end_from(context, &plan.config)?;

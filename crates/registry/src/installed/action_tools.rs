@@ -64,7 +64,8 @@ fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> Act
     }
 }
 
-/// Returns the input schema of an action. Without one, each parameter of the command is a required string.
+/// Returns the input schema of an action. An action without one gets a schema in which each parameter of its command is
+/// a required string.
 pub fn input(action: Option<&Action>) -> Map<String, Value> {
     if let Some(Value::Object(schema)) = action.and_then(|action| action.input_schema.as_ref()) {
         return schema.clone();

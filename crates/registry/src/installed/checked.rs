@@ -14,8 +14,8 @@ use mcpkg_store::blobs::NewContent;
 use mcpkg_store::tools::installs::Install;
 use mcpkg_store::tools::{names, packages};
 
-/// Manifests by the SHA-256 of their archive. An unusable manifest is cached too, so that it is not parsed again for
-/// every list.
+/// Manifests by the SHA-256 of their archive. An unusable manifest is cached as well, so that lists do not parse it
+/// again and again.
 static READ: Cache<Sha, Read> = Cache::new(2_048);
 
 /// A manifest, or the reason why it cannot be used.
@@ -76,7 +76,8 @@ pub fn subject_of(resolved: &Resolved, manifest: &Manifest, sha256: [u8; 32]) ->
     Ok(Subject { name: name.to_string(), version: version.to_string(), sha256 })
 }
 
-/// Returns the actions that become MCP tools; `None` stands for a main action, an only action, or a document.
+/// Returns the actions that become MCP tools. `None` stands for the main action, for the only action of a package, or
+/// for a document.
 pub fn projected_actions(manifest: &Manifest) -> Vec<Option<&str>> {
     manifest.projected().into_iter().map(|(name, _)| name).collect()
 }

@@ -70,7 +70,8 @@ struct Listed {
 }
 
 impl Listed {
-    /// Reads an install. If its package cannot be used, the entry says so, and the rest of the list is unaffected.
+    /// Reads an install. If its package cannot be used, the entry contains the reason, and the rest of the list is
+    /// unaffected.
     fn of(db: &Db<'_>, context: &Context, rules: &Rules, install: Install, exposed: bool) -> Result<Self> {
         let manifest = checked::manifest(db, &install);
         let (description, mcp_tools) = match &manifest {

@@ -44,7 +44,7 @@ struct Ready {
     active: bool,
 }
 
-/// Installs the tools of a lock file for a scope, in one transaction.
+/// Installs the tools of a lock file for a scope, all of them in one transaction.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock file; `E_DIGEST_MISMATCH` if
@@ -195,8 +195,8 @@ fn from_registries(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Res
     }
 }
 
-/// Explains why a registry may have a different archive; `is_known` says whether the lock file's registry exists
-/// here.
+/// Returns a hint why a registry may have a different archive. `is_known` says whether this database has the registry
+/// that the lock file names.
 fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     let from = &locked.registry;
     match is_known {
@@ -215,9 +215,9 @@ fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     }
 }
 
-/// Fails if an identity in the lock file does not vouch for the archive here.
+/// Fails if an identity in the lock file does not vouch for the archive on this machine.
 fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> Result<()> {
-    // A refused archive is reported with its verdict, so the identities do not matter.
+    // Report a refused archive with its verdict. Its identities do not matter.
     if verdict.status == Status::Refused {
         return Ok(());
     }

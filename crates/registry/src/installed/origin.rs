@@ -27,8 +27,8 @@ impl<'c> Origins<'c> {
     /// the registry's versions, and news about the installed version: a yank, or new attestations.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` if the registry was removed; `E_DIGEST_CHANGED` if it now has a different archive for the
-    /// installed version; `E_VERSION_NOT_FOUND` if no version matches.
+    /// `E_NOT_FOUND` if the registry was removed; `E_DIGEST_CHANGED` if the registry now has a different archive for
+    /// the installed version; `E_VERSION_NOT_FOUND` if no version matches.
     pub fn ask(&mut self, install: &Install, wanted: &Wanted, pre: bool) -> Result<Option<Resolved>> {
         if let Some(why) = self.down.get(&install.registry) {
             return Err(Error::new(Code::RegistryUnreachable, why.clone()));

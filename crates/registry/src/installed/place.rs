@@ -51,7 +51,7 @@ pub fn place(db: &Db<'_>, scope: &Scope, arrival: &Arrival<'_>, author: Author<'
     let is_new = installs::install(db, scope, (id, name, version), arrival.publisher, (author.actor, author.now))?;
     let mut mcp_tools = Vec::new();
     for action in checked::projected_actions(arrival.manifest) {
-        // Once given, a name never changes its meaning.
+        // Once an action has an MCP name, the name never stands for another action.
         let tool = &arrival.manifest.name;
         let wanted = [mcp_name(tool, action), longer_mcp_name(tool, action)];
         mcp_tools.extend(names::give(db, tool.as_str(), action.unwrap_or_default(), &wanted)?);

@@ -25,7 +25,7 @@ pub fn require(
     accept: bool,
 ) -> Result<Verdict> {
     let verdict = context.store.read(|db| trust::judge(db, context, subject))?;
-    // A refused tool fails with its own error first, so nobody is asked to accept a publisher for it.
+    // An archive that is refused anyway fails with that error below. Nobody is asked to accept its publisher.
     let is_refused = match verdict.status {
         Status::Refused => true,
         Status::Unverified => verdict.policy == Policy::RequireAttestation,
@@ -51,8 +51,8 @@ fn remembered(context: &Context, name: &str) -> Result<Option<String>> {
     Ok(note.as_ref().and_then(|note| note["publisher"].as_str()).map(str::to_owned))
 }
 
-/// Records the publisher of a tool that is about to be installed. `None` means that a person accepted a version
-/// without a publisher. Installs of a session are not recorded, since they end with it.
+/// Records the publisher of a tool that is about to be installed. `None` means that a person accepted a version without
+/// a publisher. Installs for a session are not recorded, since they end with the session.
 ///
 /// # Errors
 /// `E_UNAPPROVED` if the user has no home folder.

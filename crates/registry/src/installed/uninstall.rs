@@ -106,7 +106,7 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
             .hint("`mcpkg tool list` lists the installed tools")
             .with_details(json!({ "next_step": "enact__list" })));
     };
-    // Only installs in the caller's scope are removed.
+    // Only installs in the caller's scope can be removed, so name the scope of the version that was found.
     let whose = Scope::word(&found.scope);
     let what = format!(
         "This version of tool '{name}' is not installed in this scope; {} is installed (scope: {whose})",

@@ -1,4 +1,4 @@
-//! Marks tools that are allowed without verification, so that clients can show it.
+//! Marks tools that the policy allows although they are unverified, so that clients can show which tools these are.
 
 use crate::trust::{self, Policy, Rules, Status, Subject};
 use mcpkg_base::approved::Approved;
@@ -11,7 +11,7 @@ pub struct Unverified(Option<(Rules, Approved)>);
 impl Unverified {
     /// Reads the policy.
     pub fn of(db: &Db<'_>) -> Result<Self> {
-        // Only a policy that this user set can allow such tools, so without one there is nothing more to read.
+        // Only a policy that this user set can allow unverified tools. Without a policy, nothing more has to be read.
         if !trust::names_a_policy(db)? {
             return Ok(Self(None));
         }

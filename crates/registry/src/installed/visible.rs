@@ -30,7 +30,7 @@ pub fn active(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option
 /// Returns the version of a tool that an audience sees, ignoring toolsets.
 ///
 /// # Errors
-/// `E_TOOL_NOT_FOUND` if it sees none.
+/// `E_TOOL_NOT_FOUND` if the audience sees no version of the tool.
 pub fn require(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Install> {
     if let Some(found) = active(db, audience, name)? {
         return Ok(found);
@@ -65,7 +65,7 @@ pub enum Border {
 
 impl Border {
     /// Finds the toolset for an audience: the server's, else the active one. A server that runs in place of Enact
-    /// uses the toolset that `~/.enact/mcp.json` names.
+    /// (`mcpkg serve --as enact`) uses the toolset that `~/.enact/mcp.json` names.
     pub fn of(db: &Db<'_>, audience: &Audience<'_>) -> Result<Self> {
         let named = match audience.toolset {
             Some(name) => Some(name.to_owned()),

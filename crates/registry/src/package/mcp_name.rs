@@ -3,7 +3,7 @@
 use super::name::Name;
 use mcpkg_base::sha256;
 
-/// The maximum length of a name in bytes: clients prefix it with `mcp__mcpkg__` and accept at most 64.
+/// The maximum length of a name in bytes: clients prefix it with `mcp__mcpkg__`, and accept at most 64 bytes.
 pub const MAX_MCP_NAME: usize = 52;
 
 /// Hex digits of the hash in a shortened name.
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(of(&long, None).len(), MAX_MCP_NAME);
         let name = Name::parse(&long).unwrap();
         assert_eq!(longer_mcp_name(&name, None).len(), MAX_MCP_NAME);
-        // Names a tool exactly like another tool's shortened name.
+        // Name a tool exactly like another tool's shortened name.
         let shortened = of("a/b__c", None);
         let copy = shortened.replacen("__", "/", 1);
         assert_ne!(of(&copy, None), shortened);

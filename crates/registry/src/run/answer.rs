@@ -57,7 +57,7 @@ pub fn reached(tool: &Tool, limit: &str, stderr: &str) -> Error {
         .with_details(json!({ "limit": limit, "stderr": stderr }))
 }
 
-/// Returns the error for a tool that ran longer than its timeout; `is_callers` says whether the caller set it.
+/// Returns the error for a tool that ran longer than its timeout; `is_callers` says whether the caller set the timeout.
 pub fn timed_out(tool: &Tool, limits: &Limits, is_callers: bool) -> Error {
     let seconds = limits.time.as_secs_f64();
     Error::new(Code::ToolTimeout, format!("{} ran for more than {seconds} s and was stopped", tool.name))
@@ -109,8 +109,8 @@ pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets
     }
 }
 
-/// Removes secrets from the output files. Text files have their secrets hidden, as printed output does. Other files
-/// with a secret in their content, or any file with a secret in its path, are left out.
+/// Removes secrets from the output files. In text files, the secrets are hidden, as in printed output. Other files with
+/// a secret in their content are left out. So is any file with a secret in its path.
 pub fn without_secrets(
     files: impl Iterator<Item = OutputFile>,
     left_out: Vec<String>,

@@ -96,7 +96,8 @@ impl Runner for Bubblewrap {
     }
 
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
-        // Check this first, so that a missing bwrap is not reported as a failure of the starter.
+        // Check this first. Otherwise a missing bwrap would be reported as a failure of the starter, mcpkg's own
+        // program inside the sandbox.
         if !started::is_on_path("bwrap") {
             return Err(NotRun::Unavailable(not_started(&ErrorKind::NotFound.into())));
         }
@@ -107,8 +108,8 @@ impl Runner for Bubblewrap {
             .map_err(|error| NotRun::Unavailable(not_started(&error)))?
             .args(bwrap::arguments(&sandbox))
             .args([STARTER])
-            // bwrap itself gets no variables, since the tool could read them from bwrap. The tool's variables are
-            // sent to the starter inside the sandbox.
+            // Give bwrap itself no variables, since the tool could read them from the bwrap process. The starter,
+            // mcpkg's own program inside the sandbox, gets the tool's variables.
             .environment(Environment::Exactly(BTreeMap::new()))
             .asks_below();
         let start = started::Start {
@@ -141,12 +142,12 @@ impl Bubblewrap {
 /// including shared memory and files in memory.
 fn cgroup(limits: &Limits, workspace: u64) -> Option<Cgroup> {
     let memory = limits.memory.saturating_add(started::files_in_memory(limits)).saturating_add(workspace);
-    // bwrap and the starter are processes too.
+    // bwrap and the starter (mcpkg's own program inside the sandbox) also count as processes.
     Cgroup::new(Together { memory, processes: limits.processes + 4 })
 }
 
-/// Lists the limits that do not apply. Without a control group these are shared memory, and for root also the
-/// number of processes.
+/// Lists the limits that do not apply. Without a control group, shared memory is not limited. For root, the number of
+/// processes is not limited either.
 fn unlimited(has_cgroup: bool) -> Vec<&'static str> {
     match (has_cgroup, rustix::process::geteuid().is_root()) {
         (true, _) => Vec::new(),

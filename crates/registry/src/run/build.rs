@@ -53,7 +53,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     }
     let runner = choose(Wanted { builds: true, kind: None, ..plan.wanted(context, call) })?;
     let archive = match &call.tree {
-        // The files in a folder may change before the next run, so its build is not stored.
+        // The files in the user's folder may change before the next run, so the build of a folder is not stored.
         Tree::Folder(_) => None,
         Tree::Archive(sha256) => Some(*sha256),
         Tree::Fetched(archive) => Some(archive.sha256()),
@@ -105,7 +105,8 @@ fn place(runner: &dyn Runner) -> String {
     }
 }
 
-/// Stores the result of a build. The record comes first, because the row does not count without it.
+/// Stores the result of a build. The record on this machine is written before the database row, because the row is
+/// ignored without it.
 fn keep(context: &Context, package: [u8; 32], runner: String, bytes: &[u8]) -> Result<()> {
     let mut build = Build { package, runner, sha256: sha256::of(bytes), blob: 0, built_at: context.clock.now() };
     let note = note(&build);

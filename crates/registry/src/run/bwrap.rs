@@ -30,8 +30,8 @@ pub struct Sandbox {
 /// Returns bubblewrap's arguments up to the program to start.
 pub fn arguments(sandbox: &Sandbox) -> Vec<OsString> {
     let mut arguments = Arguments::default();
-    // The starter must be the first process: bubblewrap's own first process would also hold the starter's socket,
-    // and a tool could take it from there.
+    // The starter, mcpkg's own program inside the sandbox, must be the first process. Otherwise bubblewrap's own first
+    // process would hold the starter's socket too, and a tool could take the socket from that process.
     arguments.add(["--unshare-all", "--unshare-user", "--disable-userns", "--as-pid-1", "--cap-drop", "ALL"]);
     arguments.add(["--die-with-parent", "--new-session", "--uid", USER, "--gid", USER, "--hostname", "sandbox"]);
     if sandbox.network {

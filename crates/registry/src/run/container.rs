@@ -69,7 +69,7 @@ impl Container {
         if self.engine.limits {
             let bytes = memory.saturating_add(started::files_in_memory(&job.limits));
             let bytes = bytes.saturating_add(started::workspace_size(job)).to_string();
-            // The starter and the engine's own helpers are processes too.
+            // The starter and the engine's own helpers also count as processes.
             let processes = (processes + 4).to_string();
             add(&["--memory", &bytes, "--memory-swap", &bytes, "--pids-limit", &processes]);
         }
@@ -164,8 +164,8 @@ impl Runner for Container {
                 format!("{word} could not create a container: {}", line.trim_start_matches("Error: "))
             },
         };
-        // If memory runs out, podman's monitor leaves a file in its working folder, so start it in the scratch
-        // folder.
+        // If memory runs out, podman's monitor leaves a file in its working folder. Therefore start podman in the
+        // scratch folder.
         let program = engine::program(self.engine.kind).folder(job.scratch).args(arguments);
         let ran = started::run(program, job, start);
         let has_ended = ran.as_ref().is_ok_and(|ran| ran.ended.is_some());

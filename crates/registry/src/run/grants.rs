@@ -40,23 +40,23 @@ pub fn of(db: &Db<'_>, approved: &Approved, tool: &Tool) -> Result<Granted> {
     Ok(granted)
 }
 
-/// Records the approval that a permission needs to count.
+/// Records the user's approval of a permission. Without the approval, the permission has no effect.
 pub fn approve(approved: &Approved, grant: &Grant) -> Result<()> {
     let note = note(grant);
     approved.put(Kind::ToolGrant, &sha256(&note), &note)
 }
 
-/// Deletes the record of the approval.
+/// Deletes the record of the user's approval of a permission.
 pub fn withdraw(approved: &Approved, grant: &Grant) -> Result<()> {
     approved.withdraw(Kind::ToolGrant, &sha256(&note(grant)))
 }
 
-/// Returns whether a permission counts on this machine.
+/// Returns whether the user approved a permission on this machine.
 pub fn counts(approved: &Approved, grant: &Grant) -> Result<bool> {
     Ok(approved.get(Kind::ToolGrant, &sha256(&note(grant)))?.is_some())
 }
 
-/// Records the approval to read the secret of a variable.
+/// Records the user's approval to read the secret of a variable.
 pub fn approve_secret(approved: &Approved, variable: &env::Variable) -> Result<()> {
     match secret_note(variable) {
         Some(note) => approved.put(Kind::ToolSecret, &sha256(&note), &note),
@@ -64,7 +64,7 @@ pub fn approve_secret(approved: &Approved, variable: &env::Variable) -> Result<(
     }
 }
 
-/// Deletes the record for the secret of a variable.
+/// Deletes the record of the user's approval to read the secret of a variable.
 pub fn withdraw_secret(approved: &Approved, variable: &env::Variable) -> Result<()> {
     secret_note(variable).map_or(Ok(()), |note| approved.withdraw(Kind::ToolSecret, &sha256(&note)))
 }

@@ -1,6 +1,6 @@
 //! Names the kinds of runners.
 
-/// What runs tools.
+/// A kind of runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum RunnerKind {
     /// Run in bubblewrap, with this machine's own programs.

@@ -25,7 +25,7 @@ const LONGEST: usize = 1_024;
 /// Packs the result of a build. The same files give the same bytes.
 ///
 /// # Errors
-/// `E_TOOL_OUTPUT` if a path leads elsewhere or is below a link, or a file is too large.
+/// `E_TOOL_OUTPUT` if a path leads out of the folder or is below a link, or a file is too large.
 pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
     let entries = checked(left)?;
     let failed = |error: io::Error| Error::internal("cannot pack the files of a build").with_source(error);

@@ -20,7 +20,6 @@ pub const OUTPUT_FILES: usize = 64;
 /// The maximum number of bytes that are returned from `/output`.
 pub const OUTPUT_BYTES: u64 = 16 * MIB;
 
-/// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The timeout, which also limits the processor time.

@@ -39,8 +39,8 @@ impl Runner for Module {
         RunnerKind::Wasm
     }
 
-    /// Only a tool that was built needs its folder: the result of a build is read from the folder, and an archive
-    /// from the database.
+    /// Returns whether the tool was built. The result of a build is read from a folder. Any other module is read from
+    /// the archive in the database.
     fn needs_tree(&self) -> bool {
         !self.call.build.is_empty()
     }

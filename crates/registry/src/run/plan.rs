@@ -22,7 +22,6 @@ use mcpkg_store::tools::env as stored;
 /// The text that stands for the run's temporary folder in a dry run.
 const NO_RUN: &str = "(the run's own folder)";
 
-/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub limits: Limits,

@@ -20,7 +20,8 @@ use mcpkg_base::process::{Printed, Tell};
 pub struct Job<'a> {
     /// The program and its arguments, with paths as in the sandbox.
     pub argv: &'a [String],
-    /// The variables, including secrets. They are sent to the starter, and never passed as arguments.
+    /// The variables, including secrets. They are sent to the starter (mcpkg's own program inside the sandbox), and
+    /// never passed as arguments.
     pub variables: &'a BTreeMap<String, String>,
     /// The tool's files on this machine, which are mounted read-only.
     pub tree: &'a Path,
@@ -56,7 +57,7 @@ pub enum Takes {
 /// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// How the program ended; `None` if it was killed together with the starter.
+    /// How the program ended; `None` if it was killed together with the starter, mcpkg's own program inside the sandbox.
     pub ended: Option<Ended>,
     pub stdout: Printed,
     pub stderr: Printed,

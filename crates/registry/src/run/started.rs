@@ -12,7 +12,7 @@ use mcpkg_base::redact::{redact, redact_at_cut};
 pub(super) struct Start<'s> {
     /// The request to the starter, which is mcpkg's own program inside the sandbox.
     pub request: Request,
-    /// How mcpkg connects to the starter.
+    /// The way in which mcpkg connects to the starter.
     pub meeting: Meeting,
     /// Explains why the runner's own program could not be started.
     pub not_started: &'s dyn Fn(&std::io::Error) -> String,
@@ -120,7 +120,6 @@ pub(super) fn first_line(printed: &Printed) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Returns whether a program is on PATH.
 pub(super) fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -84,7 +84,7 @@ impl Runner for Unsandboxed {
     }
 }
 
-/// Returns the request to the starter, with the paths of this run.
+/// Returns the request to the starter, mcpkg's own program that sets the limits. The request has the paths of this run.
 fn request(job: &Job<'_>) -> Option<Request> {
     let Places { workspace, output, home } = Places::of(job.scratch);
     let text = |path: &Path| path.to_str().map(str::to_owned);
@@ -112,7 +112,7 @@ fn argv(job: &Job<'_>) -> Vec<String> {
 }
 
 fn cgroup(limits: &Limits) -> Option<Cgroup> {
-    // The starter is a process too.
+    // The starter (mcpkg's own program that sets the limits) also counts as a process.
     Cgroup::new(Together { memory: limits.memory, processes: limits.processes + 1 })
 }
 

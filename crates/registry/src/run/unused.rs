@@ -32,7 +32,7 @@ pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime,
         if used.is_ok_and(|used| used >= before) {
             continue;
         }
-        // A process that is using the copy holds its lock.
+        // A process that is using the copy holds the lock of the copy.
         let lock = File::options().write(true).open(cache.join(format!("{name}.lock")));
         if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
             continue;
@@ -120,7 +120,7 @@ mod tests {
         for name in [&needed, &fresh, &held] {
             assert!(cache.join(name).join("file").exists(), "{name}");
         }
-        // With a later time, fresh and unfinished copies are removed too; a locked copy stays.
+        // With a later time, the sweep also removes fresh and unfinished copies. A locked copy stays.
         assert_eq!(sweep(UNIX_EPOCH + Duration::from_secs(4_000_000_000), false), Amount { count: 2, bytes: 5 });
         assert_eq!(all(cache).expect("counted"), Amount { count: 2, bytes: 10 });
         assert_eq!(sweep(now, false), Amount::default());

@@ -10,7 +10,7 @@ use mcpkg_base::disk;
 use mcpkg_base::error::{Error, Result};
 use mcpkg_base::file;
 
-/// The names and contents of the files.
+/// Returns the names and contents of the files.
 fn files() -> [(&'static str, String); 2] {
     [("passwd", format!("tool:x:{USER}:{USER}::/tmp:/bin/sh\n")), ("group", format!("tool:x:{USER}:\n"))]
 }

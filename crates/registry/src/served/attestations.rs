@@ -116,7 +116,6 @@ pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
     Ok(passed.filter_map(Claim::signer).collect::<BTreeSet<_>>().len())
 }
 
-/// Lists the attestations of a version.
 pub fn list(context: &Context, head: &Head, name: &Name, version: &Version) -> Result<Answer, Failure> {
     let parameters = Parameters::of(&head.query)?;
     let limit = parameters.number("limit", LISTED, u32::MAX)?.clamp(1, MAX_ATTESTATIONS as u32);

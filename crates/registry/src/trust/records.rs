@@ -103,7 +103,6 @@ impl Record<'_> {
     }
 }
 
-/// The states of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Counts,
@@ -111,7 +110,8 @@ enum State {
     Missing,
 }
 
-/// Returns the identities that are trusted because of this file, without those that a person trusted by command.
+/// Returns the identities that are trusted because this file names them. Identities that a person trusted by command
+/// are left out.
 pub fn trusted_from(context: &Context, file: &str) -> Result<Vec<TrustedRow>> {
     let row = |note: &Value| {
         let text = |key| note.get(key).and_then(Value::as_str);
@@ -152,7 +152,8 @@ pub fn names_a_policy(db: &Db<'_>) -> Result<bool> {
     Ok(trust::policy(db)?.is_some())
 }
 
-/// Returns the policy that applies, and also the database's policy if this user never approved it here.
+/// Returns the policy that applies. Also returns the policy in the database, if this user never approved that policy on
+/// this machine.
 pub fn policy(db: &Db<'_>, context: &Context) -> Result<(Policy, Option<Policy>)> {
     policy_by(db, &context.approved)
 }

@@ -54,7 +54,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
             effect: Effect::Write,
         },
     )?;
-    // The record comes first, but the order is not critical: only a record and a row together are an approval.
+    // The record on this machine and the database row approve the archive only together, so their order does not matter.
     Record::Archive(subject).keep(context)?;
     let kept = context.store.write(|db| {
         consent.consume(context, db)?;

@@ -80,7 +80,7 @@ impl Rules {
         Counted { sha256, form: bundle.form, identity, part, counted, refuses, why }
     }
 
-    /// Returns whether a valid signature counts, whether it is an objection, and why.
+    /// Returns whether a valid signature counts, whether it is an objection, and the reason.
     fn decide(&self, subject: &Subject, identity: &Identity, statement: &Statement) -> (bool, bool, String) {
         let part = statement.assertion().part();
         let trust = self.trust_in(identity, &subject.name, part);

@@ -1,4 +1,4 @@
-//! Reads and writes `index.json`, the index of a folder registry. It is only for searches.
+//! Reads and writes `index.json`, the index of a folder registry. Only searches use the index.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ const MOST: usize = 200_000;
 /// The deepest folder level of tools: a tool's name has at most eight segments.
 const DEEPEST: usize = 8;
 
-/// Reads the index, sorted by name; `None` if there is none. Malformed entries are skipped.
+/// Reads the index, sorted by name; `None` if the file does not exist. Malformed entries are skipped.
 pub fn read(root: &Root) -> Result<Option<BTreeMap<String, Listing>>> {
     let Some(bytes) = root.read(INDEX, LARGEST)? else { return Ok(None) };
     let index: Value = serde_json::from_slice(&bytes)

@@ -23,14 +23,14 @@ use mcpkg_store::tools::packages::{Visibility, Yank};
 /// The prefix of the folder in which a version is prepared.
 const UNFINISHED: &str = ".publishing-";
 
-/// The file that exists while the index may be outdated; the next change then rebuilds the index.
+/// The name of the file that exists while the index may be outdated. The next change of the registry then rebuilds the index.
 const BEHIND: &str = ".index-behind";
 
 /// The delay between two attempts to get the lock, and the number of attempts: half a minute in total.
 const EACH: Duration = Duration::from_millis(50);
 const TIMES: u32 = 600;
 
-/// Implements [`super::Directory::create`].
+/// Creates an empty registry in a folder that is empty or does not exist.
 pub fn create(name: &str, path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|error| disk::failed("make", path, error))?;
     let mut entries = fs::read_dir(path).map_err(|error| disk::failed("read", path, error))?;
@@ -44,7 +44,7 @@ pub fn create(name: &str, path: &Path) -> Result<()> {
     root.write(REGISTRY, Root::described(name).as_bytes())
 }
 
-/// Implements [`super::Directory::index`].
+/// Rebuilds the index from the files, and returns how many tools it lists.
 pub fn index(root: &Root, context: &Context) -> Result<usize> {
     let _lock = lock(root, context)?;
     sweep(root)?;

@@ -16,7 +16,7 @@ pub struct Record {
     pub sha256: Sha,
     /// The size of the archive in bytes.
     pub size: u64,
-    /// The publisher, as they claim.
+    /// The claimed publisher, which is not verified.
     pub publisher: Option<String>,
     pub visibility: Visibility,
     pub published_at: Millis,

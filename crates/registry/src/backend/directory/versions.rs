@@ -35,7 +35,7 @@ pub fn one(root: &Root, name: &Name, version: &Version) -> Result<Option<Record>
     Record::parse(&bytes, name, version).map(Some).map_err(|why| root.malformed(format!("`{path}` {why}")))
 }
 
-/// Returns the versions of a tool, unsorted; those that cannot be read are skipped.
+/// Returns the versions of a tool, unsorted. Skips versions that cannot be read.
 pub fn all(root: &Root, name: &Name) -> Result<Vec<(Version, Record)>> {
     let names = root.names(&folder_of(name.as_str()))?;
     let versions = names.iter().filter_map(|name| wire::version(name));

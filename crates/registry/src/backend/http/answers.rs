@@ -88,12 +88,12 @@ fn yank(object: &Value, published_at: Millis) -> Option<Yank> {
     })
 }
 
-/// An entry in a list of attestations: the bundle itself, or the name of its auditor.
+/// An entry in a list of attestations: either the bundle itself, or only the name of the auditor who signed it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Attestation {
     /// A bundle as JSON.
     Bundle(String),
-    /// The auditor whose bundle needs another request.
+    /// The name of the auditor. Another request fetches the bundle.
     Of(String),
 }
 

@@ -231,7 +231,7 @@ impl Registry for Http<'_> {
 
     fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
         let path = format!("{}/download", release(&version.name, &version.version));
-        // By now the caller has accepted a yanked version.
+        // The caller has already accepted this yanked version, so tell the registry.
         let query: &[_] = if version.yank.is_some() { &[("acknowledge_yanked", "true")] } else { &[] };
         let answer = self.client.download(&path, query)?;
         if answer.status == StatusCode::OK {

@@ -69,7 +69,7 @@ fn find(context: &Context, name: &Name, registry: Option<&str>) -> Result<(Strin
             Err(error) if error.code() == Code::ToolNotFound => drop(failed.get_or_insert(error)),
             Err(error) => {
                 warnings.push(error.public_message().to_owned());
-                // The error of one registry is more useful than "not found" from the others.
+                // Keep this error: it is more useful than "not found" from the other registries.
                 failed = Some(error);
             }
         }

@@ -131,7 +131,7 @@ fn exact(text: &str) -> Result<(Name, Version)> {
 }
 
 /// Updates this database's record of a version in another registry, and drops the cached responses of that registry.
-/// Without this, a reverted yank would stay recorded here.
+/// Without this, the database would still list a version as yanked after the yank was reverted.
 fn note(context: &Context, registry: &str, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
     if registry == LOCAL {
         return Ok(());

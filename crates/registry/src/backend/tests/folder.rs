@@ -1,4 +1,4 @@
-//! Tests what is read from a folder that is a registry.
+//! Tests reading the files of a folder registry.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn an_index_is_made_from_the_files_and_believed_for_nothing_but_words() {
     ground.publish("team", "a/one@1.0.0", b"1").unwrap();
     ground.publish("team", "a/one/deep/er@1.0.0", b"2").unwrap();
     assert_eq!(ground.found("", &[], 10).1, 2);
-    // A version that was copied in by hand.
+    // Copy a version into the folder by hand.
     let (from, to) = (path.join("tools/a/one/1.0.0"), path.join("tools/b/two/3.0.0"));
     std::fs::create_dir_all(&to).unwrap();
     for file in ["bundle.tar.gz", "manifest.json"] {

@@ -1,4 +1,4 @@
-//! Tests which version is found, and what is believed about it.
+//! Tests how a version is chosen, and which changes of a registry's answers mcpkg refuses.
 
 use super::*;
 
@@ -96,7 +96,7 @@ fn a_digest_that_was_seen_never_changes() {
         (&error.details().unwrap()["expected"], &error.details().unwrap()["actual"]),
         (&json!(good), &json!(evil))
     );
-    // A read-only store refuses it too, and removing the registry does not clear the recorded digest.
+    // A read-only store also refuses the changed digest. Removing the registry does not clear the recorded digest.
     let reading = Context { store: ground.context.store.reading(), ..ground.context.clone() };
     let reference = Reference::parse("a/one").unwrap();
     assert_eq!(resolve(&reading, &reference, Choice::default()).unwrap_err().code(), Code::DigestChanged);

@@ -178,7 +178,7 @@ impl Update {
             published_before: before,
             is_trusted: verdict.is_trusted(),
             verification: verdict.verification(),
-            // Text from an archive that may not be used is not shown.
+            // Show no text from an archive that may not be used.
             differences: may_be_used.then_some(differences),
             beside,
             warnings: resolved.warnings,

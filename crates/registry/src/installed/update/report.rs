@@ -66,7 +66,7 @@ pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
     let updated = |report: &&Report| matches!(report.result, Ok(Done::Updated(_)));
     if let Some(report) = reports.iter().find(updated) {
         let Install { name, version, .. } = &report.install;
-        // Going back changes the publisher again, so the hint needs --accept-publisher.
+        // Going back to the earlier version changes the publisher again, so the hint needs --accept-publisher.
         reply = reply.hint(match report.change().is_some_and(|change| change.another_publisher) {
             true => format!("to go back, run `mcpkg tool install {name}@{version} --accept-publisher` at a terminal"),
             false => format!("to go back, run `mcpkg tool install {name}@{version}`"),

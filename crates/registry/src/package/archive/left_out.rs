@@ -1,4 +1,4 @@
-//! Decides which files of a package's folder are left out of its archive, and lists the others.
+//! Decides which files of a package's folder are left out of its archive, and lists the files to pack.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -52,7 +52,7 @@ pub(super) fn walk(folder: &Path) -> Result<FolderContents> {
 }
 
 fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut FolderContents) -> Result<()> {
-    // Such a deep path is invalid anyway; this check keeps the recursion bounded.
+    // A path this deep is refused anyway. Refusing it here limits the depth of the recursion.
     if below.matches('/').count() > 64 {
         return Err(refused(Rule::Depth, below, "is nested too deeply"));
     }
@@ -85,9 +85,9 @@ fn visit(folder: &Path, below: &str, ignores: &mut Vec<Gitignore>, found: &mut F
     Ok(())
 }
 
-/// Returns whether a file or folder is left out. Version control, `.env` files and keys always are. For all others,
-/// the `.gitignore` files of the folder and of those above it decide, the nearest first. If none of them matches,
-/// hidden files, generated folders and logs are left out.
+/// Returns whether a file or folder is left out. Version control, `.env` files and keys always are. For all others, the
+/// nearest `.gitignore` file that matches decides, in the folder itself or in a folder above. If none matches, hidden
+/// files, generated folders and logs are left out.
 fn is_left_out(name: &str, on_disk: &Path, is_folder: bool, ignores: &[Gitignore]) -> bool {
     let ending = |endings: &[&str]| {
         let after = name.rsplit_once('.').map(|(_, after)| after.to_ascii_lowercase());

@@ -132,7 +132,7 @@ authors: [{ name: Alice }]
     assert_eq!(now.command.parameters(), ["city"]);
     let names: Vec<_> = manifest.projected().iter().map(|(action, _)| mcp_name(&manifest.name, *action)).collect();
     assert!(names[0].starts_with("alice__utils__weather___now_"), "{names:?}");
-    // A manifest read back from its JSON is the same.
+    // A manifest is unchanged after it is written as JSON and read back.
     let again = Manifest::from_json(&Value::Object(manifest.json.clone())).unwrap();
     assert_eq!(again, manifest);
 }

@@ -1,4 +1,4 @@
-//! Refuses schemas that would take too long to check: they come from strangers.
+//! Refuses schemas that would take too long to check. The schemas come from strangers.
 
 use std::collections::HashMap;
 

@@ -32,7 +32,7 @@ pub fn check_input(schema: &Value, value: &Value) -> Vec<Misfit> {
             let errors = validator.iter_errors(value).take(MAX_MISFITS);
             errors.map(|error| Misfit::new(error.instance_path().as_str(), error.to_string())).collect()
         }
-        // Not reached: reading a manifest already refuses such a schema.
+        // Never happens: reading a manifest already refuses an unusable schema.
         Err(why) => vec![Misfit::new("", format!("the schema cannot be used: {}", why.message))],
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn wrong(schema: &Value) -> Option<Misfit> {
 
 fn compile(schema: &Value) -> Result<Validator, Misfit> {
     cost::check(schema).map_err(|why| Misfit::new("", why))?;
-    // Patterns come from strangers; this regex engine cannot be made slow by backtracking.
+    // Patterns come from strangers. This regex engine does not backtrack, so no pattern can make it slow.
     let options = jsonschema::options().offline().with_pattern_options(PatternOptions::regex());
     options.build(schema).map_err(|error| {
         let path = error.instance_path().as_str();
@@ -100,7 +100,6 @@ impl<'a> Property<'a> {
         ["default", "enum", "const", "pattern", "format", "x-dash"].iter().any(|key| self.schema.get(key).is_some())
     }
 
-    /// Returns the default value.
     pub(super) fn default(self) -> Option<&'a Value> {
         self.schema.get("default")
     }

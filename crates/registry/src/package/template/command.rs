@@ -73,8 +73,8 @@ impl Words {
         self.unquoted.extend(seen);
     }
 
-    /// Adds a parameter to the word. Returns whether a program may read the value as an option, because it begins
-    /// the word.
+    /// Adds a parameter to the word. Returns whether the parameter begins the word, so that a program may read its
+    /// value as an option.
     pub(super) fn place(&mut self) -> bool {
         let begins = self.is_between() && !self.options_end;
         (self.is_empty, self.has_place) = (false, true);

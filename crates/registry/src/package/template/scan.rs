@@ -47,7 +47,7 @@ pub(super) struct Declared<'a> {
     pub(super) by_schema: bool,
 }
 
-/// A syntactic context in the script; they are nested.
+/// A syntactic context in the script. Contexts can be nested.
 #[derive(Debug)]
 enum Frame {
     /// Commands: the whole script, or the inside of `$(...)`.

@@ -20,7 +20,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Vec<Piece>>, String> {
         match (quote, c) {
             (None, '\'' | '"') => {
                 quote = Some(c);
-                // Empty quotes are an argument too.
+                // Empty quotes also make an argument.
                 current.get_or_insert_default();
             }
             (Some(open), _) if open == c => quote = None,

@@ -4,7 +4,7 @@ use wasmi::ResourceLimiter;
 use wasmi::errors::{MemoryError, TableError};
 use wasmi_core::LimiterError;
 
-/// The bytes that an element of a table counts.
+/// The number of bytes that each element of a table counts as.
 const ELEMENT: u64 = 16;
 
 /// The maximum number of memories, tables and instances of a module.
@@ -52,8 +52,8 @@ impl Budget {
         self.refuse().map(|()| false)
     }
 
-    /// Returns the memory of a growth that did not happen. If the module only waits for fuel, it will ask again, so
-    /// this does not count as refused.
+    /// Gives back the memory that was reserved for a growth, because the growth did not happen. If the module only
+    /// waits for fuel, it will ask again, so this does not count as refused.
     fn failed(&mut self, waits_for_fuel: bool) -> Result<(), LimiterError> {
         self.left = self.left.saturating_add(std::mem::take(&mut self.taken));
         if waits_for_fuel { Ok(()) } else { self.refuse() }

@@ -9,7 +9,8 @@ use super::ran::{End, Ran};
 use super::{start, wasi};
 use mcpkg_base::process::Tell;
 
-/// The fuel of a slice: about a millisecond with an optimised interpreter, and a few without optimisation.
+/// The fuel of a slice. Fuel limits how many instructions the interpreter runs. A slice takes about a millisecond with
+/// an optimised interpreter, and a few milliseconds without optimisation.
 const SLICE: u64 = 200_000;
 
 pub fn run(program: &Program, setup: &Setup<'_>, told: Option<Tell>) -> Ran {
@@ -63,7 +64,7 @@ fn call_all(store: &mut Store<Host>, functions: Vec<Function>) -> End {
 
 /// Calls a function; returns `None` if it returned normally, or else how the run ended.
 fn call(store: &mut Store<Host>, function: &Function) -> Option<End> {
-    // The first slice needs no more than the usual fuel.
+    // The usual fuel is enough for the first slice.
     let mut wanted = 0;
     let mut paused = None;
     loop {

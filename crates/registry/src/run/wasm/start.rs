@@ -15,7 +15,7 @@ const FUNCTION: u8 = 0;
 /// The number and the content of a section.
 type Section<'m> = (u8, &'m [u8]);
 
-/// Returns the module with its start function exported; `None` if it has none, or cannot be parsed.
+/// Returns the module with its start function exported; `None` if it has no start function, or cannot be parsed.
 pub fn exported(module: &[u8]) -> Option<Vec<u8>> {
     let (header, rest) = module.split_at_checked(HEADER)?;
     let sections = sections(rest)?;
@@ -29,7 +29,7 @@ pub fn exported(module: &[u8]) -> Option<Vec<u8>> {
     let has_exports = sections.iter().any(|(number, _)| *number == EXPORTS);
     for (place, (number, content)) in sections.iter().enumerate() {
         match *number {
-            // The section of exports comes directly before that of the start function.
+            // The module has no export section. Write one here, because it must come directly before the start section.
             START if place == at && !has_exports => section(&mut made, EXPORTS, &[&[1], &export[..]].concat()),
             START if place == at => {}
             EXPORTS => section(&mut made, EXPORTS, &with(content, &export)?),

@@ -102,7 +102,7 @@ impl Operation for Add {
         ];
         let what = format!("Trust signatures by {} on tools that match {}?", row.identity, row.pattern);
         ask_at_terminal(context, &shown, &what)?;
-        // The record comes first, but the order is not critical: only a record and a row together grant trust.
+        // The record on this machine and the database row grant trust only together, so their order does not matter.
         Record::Identity(&row).keep(context)?;
         context.store.write(|db| {
             trust::add(db, &row)?;

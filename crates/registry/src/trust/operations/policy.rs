@@ -85,8 +85,8 @@ impl Operation for SetPolicy {
             let what = format!("Loosen the trust policy to {}, with a required minimum of {count}?", after.word());
             ask_at_terminal(context, &shown, &what)?;
         }
-        // The record changes before the row. If writing the row fails, a stricter policy already applies, and a
-        // looser one does not apply yet.
+        // Change the record on this machine before the database row. If writing the row then fails, a stricter policy
+        // already applies, and a looser one does not apply yet.
         match after {
             Policy::Allow => Record::Policy(Policy::Allow).keep(context)?,
             Policy::Prompt | Policy::RequireAttestation => Record::Policy(Policy::Allow).withdraw(context)?,

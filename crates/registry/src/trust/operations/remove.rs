@@ -72,8 +72,8 @@ impl Operation for Remove {
         let rows: Vec<TrustedRow> = trusted.iter().filter(|row| is_meant(row)).cloned().collect();
         let Some(first) = rows.first() else { return Err(missing(&self.identity, &trusted)) };
         for row in &rows {
-            // The record is removed before the row: if something fails in between, the identity is no longer
-            // trusted.
+            // Remove the record on this machine before the database row. If removing the row then fails, the identity
+            // is no longer trusted.
             Record::Identity(row).withdraw(context)?;
         }
         context.store.write(|db| {

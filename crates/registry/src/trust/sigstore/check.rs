@@ -47,8 +47,8 @@ pub fn read(text: &str, root: &Root) -> BundleContents {
 
 fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String, String> {
     let fails = |why: String| format!("the bundle does not verify: {why}");
-    // The library requires the digest of an artifact. Pass one that the statement itself names; whether it is the
-    // right archive is decided later, when all attestations are weighed.
+    // The library requires the digest of an artifact, so pass a digest that the statement itself names. Whether the
+    // statement is about the right archive is decided later, when all attestations are weighed.
     let statement: Statement = serde_json::from_slice(payload).map_err(|error| fails(error.to_string()))?;
     let named = statement.subject.iter().find_map(|subject| match &subject.digest {
         Digest { sha256: Some(sha256), .. } => Some(ArtifactDigest::sha256(*sha256)),

@@ -27,7 +27,6 @@ pub use root::{Authority, Described, Replaced, Root};
 #[cfg(not(feature = "sigstore"))]
 pub use without::{covers, described, name, read};
 
-/// The contents of a Sigstore bundle.
 #[derive(Debug)]
 pub struct BundleContents {
     /// The bytes of the statement, or why there is none.

@@ -1,4 +1,4 @@
-//! Tests which attestations count, and what a verdict allows.
+//! Tests which attestations count, and what each verdict allows.
 
 mod require;
 mod weigh;

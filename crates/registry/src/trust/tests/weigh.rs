@@ -124,7 +124,7 @@ fn x2_a_statement_over_the_hash_of_a_text_binds_no_archive() {
     assert_not_counted(signed(&of_text, 1), "the signature covers the hash of a text, not an archive");
 }
 
-/// For builds that do check bundles, tests/tools/sigstore covers the same case.
+/// Covers builds that cannot check Sigstore bundles. For other builds, tests/tools/sigstore covers the same case.
 #[cfg(not(feature = "sigstore"))]
 #[test]
 fn x2_a_bundle_of_sigstore_over_the_hash_of_a_text_is_told_though_it_is_not_checked() {

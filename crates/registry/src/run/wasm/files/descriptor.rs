@@ -48,7 +48,6 @@ impl Table {
         self.open.get(&number).ok_or(Errno::BADF)
     }
 
-    /// Returns the folder of a descriptor.
     pub fn folder(&self, number: u32) -> Answer<Id> {
         match self.get(number)? {
             Descriptor::Folder { id, .. } => Ok(*id),
@@ -56,7 +55,6 @@ impl Table {
         }
     }
 
-    /// Returns the file of a descriptor.
     pub fn file(&mut self, number: u32) -> Answer<&mut Open> {
         match self.open.get_mut(&number).ok_or(Errno::BADF)? {
             Descriptor::File(open) => Ok(open),
@@ -78,7 +76,6 @@ impl Table {
         Ok(free)
     }
 
-    /// Closes a descriptor.
     pub fn close(&mut self, tree: &mut Tree, number: u32) -> Answer {
         let closed = self.open.remove(&number).ok_or(Errno::BADF)?;
         if let Some(id) = closed.id() {

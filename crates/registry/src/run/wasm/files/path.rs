@@ -55,7 +55,7 @@ fn walk(tree: &Tree, base: Id, path: &str) -> Answer<Id> {
     for part in path.split('/') {
         let at = way.last().copied().unwrap_or(base);
         match part {
-            // A `/` at the end is the caller's to check.
+            // Skip the empty part. A `/` at the end is checked by the caller.
             "" => continue,
             "." => drop(tree.entries(at)?),
             ".." if way.len() == 1 => return Err(Errno::NOTCAPABLE),

@@ -32,7 +32,7 @@ fn a_module_reads_its_package_and_nothing_above_it() {
     for path in ["data/a.txt", "./data//a.txt", "data/../data/a.txt"] {
         assert_eq!(trial(3, path).printed(), "of the package", "{path}");
     }
-    // Relative paths start at the package too.
+    // A relative path also starts at the package.
     assert_eq!(trial(7, "data/a.txt").printed(), "of the package");
     let status = |path: &str| trial(3, path).run().end;
     let outside = End::Exited(76);

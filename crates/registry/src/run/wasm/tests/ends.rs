@@ -104,7 +104,7 @@ fn memory_has_a_limit_and_who_can_do_without_more_goes_on() {
     assert_eq!(end(""), End::Exited(0));
     let size = Trial { limits, ..Trial::of(&grows("(call $proc_exit (memory.size))")) }.run().end;
     assert_eq!(size, End::OutOfMemory, "a status other than 0");
-    // The initial memory counts too, and so do tables.
+    // The initial memory counts against the limit, and so do tables.
     let large = "(module (memory 1000) (func (export \"_start\")))";
     assert_eq!(Trial { limits, ..Trial::whole(large) }.run().end, End::OutOfMemory);
     let large = "(module (table 10000000 funcref) (func (export \"_start\")))";

@@ -94,7 +94,7 @@ pub fn fd_filestat_set_size(host: &mut Host, _guest: &mut Guest<'_>, fd: u32, si
 
 pub fn fd_prestat_get(host: &mut Host, guest: &mut Guest<'_>, fd: u32, at: u32) -> Answer {
     let path = opened_path(host, fd)?;
-    // The tag 0 means "folder".
+    // In WASI, the tag 0 marks a folder that was open from the start.
     guest.put_u32(at, 0)?;
     guest.put_u32(at.checked_add(4).ok_or(Errno::FAULT)?, u32::try_from(path.len()).unwrap_or(u32::MAX))
 }
@@ -224,7 +224,7 @@ fn write(host: &mut Host, guest: &Guest<'_>, id: u64, may: bool, mut at: u64, bu
     }
     let now = host.now();
     let mut written = 0;
-    // Filling the gap before the offset with zeros costs fuel too.
+    // Filling the gap before the offset with zeros also costs fuel.
     host.moved(at.saturating_sub(host.files.tree.facts(id)?.size));
     for buffer in buffers {
         let bytes = guest.bytes(buffer.at, buffer.length)?;

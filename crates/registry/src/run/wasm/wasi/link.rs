@@ -11,7 +11,8 @@ use super::{descriptors, paths, poll, process};
 /// The name of the module that the calls are imported from.
 pub const MODULE: &str = "wasi_snapshot_preview1";
 
-/// The fuel for a call apart from the bytes that it moves: the cost of about this many instructions.
+/// The fuel for a call, not counting the bytes that it moves. Fuel counts instructions, so this is the cost of about
+/// this many instructions.
 const CALL: u64 = 100;
 
 /// Runs a call, and subtracts its cost from the remaining fuel. If no fuel remains, the module pauses at its next
@@ -39,7 +40,7 @@ macro_rules! calls {
     )*};
 }
 
-/// Defines calls that are not supported.
+/// Defines calls that always fail as unsupported.
 macro_rules! missing {
     ($linker:ident, $($name:ident($($kind:ty),*);)*) => {$(
         $linker.func_wrap(MODULE, stringify!($name), |caller: Caller<'_, Host>, $(_: $kind),*| {
