@@ -59,7 +59,7 @@ pub fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
     String::deserialize(deserializer).map(|text| vec![text])
 }
 
-/// Whether a query is as short as an id or a few words. Such queries are answered in microseconds.
+/// Returns whether a query is as short as an id or a few words. Such queries are answered in microseconds.
 pub fn is_short(asked: &[String]) -> bool {
     asked.iter().map(String::len).sum::<usize>() <= SHORT
 }

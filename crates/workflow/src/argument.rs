@@ -134,7 +134,7 @@ impl Argument<'_> {
     }
 }
 
-/// Why an argument does not accept a value.
+/// The reason why an argument does not accept a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The type is wrong, or the value is null. The text ends a sentence that starts with the argument, such as `is required`.
@@ -143,7 +143,7 @@ pub enum Refused {
     Value,
 }
 
-/// Whether a value has a JSON Schema type. Any value fits an unknown type.
+/// Returns whether a value has a JSON Schema type. Any value fits an unknown type.
 pub fn fits(r#type: &str, value: &Value) -> bool {
     match r#type {
         "string" | SECRET => value.is_string(),

@@ -8,7 +8,7 @@ use super::expression::{Node, Segment, Template};
 use super::output::{self, Lookup};
 use super::spec::{OutputContract, OutputField, ProviderContract};
 
-/// What a provider's argument accepts (section 3.3 of contract 004, which describes workflows).
+/// The tags that a provider's argument accepts (section 3.3 of contract 004, which describes workflows).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Accepted tags; empty if unknown.
@@ -24,20 +24,19 @@ pub enum Source {
     Step(usize, Vec<Segment>),
     /// An input: its index, and a path into its value.
     Input(usize, Vec<Segment>),
-    /// A literal value.
     Literal(Value),
     /// A template that is not just a single path.
     Template(String),
 }
 
-/// Where an argument gets its value, and why.
+/// The source of an argument's value, with a remark about the choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
     /// The source; `None` if nothing fits.
     pub source: Option<Source>,
     /// A remark for the plan, such as `prefer app_id per contract`.
     pub note: Option<String>,
-    /// What to do if the source has no value.
+    /// The action to take if the source has no value.
     pub on_missing: OnMissing,
 }
 
@@ -55,12 +54,12 @@ impl Wanted {
         })
     }
 
-    /// Whether a value with these tags is acceptable. If either side has no tags, every value is.
+    /// Returns whether a value with these tags is acceptable. If either side has no tags, every value is.
     pub fn takes(&self, tags: &[String]) -> bool {
         self.accepts.is_empty() || tags.is_empty() || tags.iter().any(|tag| self.accepts.contains(tag))
     }
 
-    /// Whether a value with these tags is acceptable, but the preferred tag is a different one.
+    /// Returns whether a value with these tags is acceptable, but the preferred tag is a different one.
     pub fn prefers_another(&self, tags: &[String]) -> bool {
         let preferred = self.prefer.as_ref().is_some_and(|prefer| tags.contains(prefer));
         self.prefer.is_some() && !preferred && !tags.is_empty() && self.takes(tags)

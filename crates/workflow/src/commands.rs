@@ -34,7 +34,8 @@ pub fn reachable(context: &Context) -> Reachable<'_> {
     Reachable { context }
 }
 
-/// Returns lines that predict what a command would do with these arguments. There are none if the arguments alone make it clear.
+/// Returns lines that predict what a command would do with these arguments. Returns no lines if the arguments alone make that
+/// clear.
 pub fn foresee(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Vec<String>> {
     let source = SOURCES.iter().find(|source| source.kind() == spec.source);
     source.map_or(Ok(Vec::new()), |source| source.foresee(context, spec, with))
@@ -110,13 +111,13 @@ impl Reachable<'_> {
         self.context.store.read(|db| workflows::variable(db, &self.context.selection, name))
     }
 
-    /// Whether the caller may use any command of a group.
+    /// Returns whether the caller may use any command of a group.
     pub fn reaches_group(&self, group: &str) -> Result<bool> {
         let indexes = self.indexes(None)?;
         Ok(!self.search(&indexes, "", |brief| brief.id.split(':').next() == Some(group)).is_empty())
     }
 
-    /// Whether the secrets that a command needs are configured.
+    /// Returns whether the secrets that a command needs are configured.
     pub fn keeps_secrets(&self, command: &CommandSpec) -> Result<bool> {
         match command.source {
             SourceKind::Catalogs => catalogs::has_secrets(self.context, &command.id),
@@ -129,7 +130,7 @@ impl Reachable<'_> {
         INDEXES.get_or(key, || Ok(Arc::new(Index::new(source.briefs(self.context)?))))
     }
 
-    /// Whether the caller may use commands with this effect. The sources themselves check groups and names.
+    /// Returns whether the caller may use commands with this effect. The sources themselves check groups and names.
     fn reaches(&self, effect: CommandEffect) -> bool {
         effect == CommandEffect::Read || !self.context.surface.read_only
     }

@@ -231,7 +231,7 @@ impl Field {
         }
     }
 
-    /// Returns a field as it is in the text, without its type, allowed values and default.
+    /// Returns a field with its value in the text, but without its type, allowed values and default.
     fn written(above: &str, name: &str, value: Option<&Value>, places: &Places) -> Self {
         let pointer = below(above, name);
         let is_text = match value {
@@ -241,7 +241,7 @@ impl Field {
         };
         Self {
             name: name.to_owned(),
-            // `key:` without a value is still to be filled in.
+            // In the text, `key:` without a value means that the value is still missing.
             value: value.filter(|value| !value.is_null()).map(shown),
             is_text,
             at: At::of(&pointer, places),
@@ -256,7 +256,7 @@ impl At {
         let Some(place) = places.get(pointer) else { return Self::default() };
         let key = place.key.unwrap_or(place.value);
         let end = place.value.end_line.max(key.line);
-        // The end of a block is the start of the next line.
+        // A block ends at the start of the next line, so its last line is the one before.
         let end = if place.value.end_column == 1 && end > key.line { end - 1 } else { end };
         Self { line: Some(key.line), column: Some(key.column), end_line: Some(end) }
     }

@@ -34,7 +34,7 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => Severity::$severity,)* }
             }
 
-            /// The area: text, shape, references, expressions, commands, providers, outputs or safety.
+            /// Returns the area of the check: text, shape, references, expressions, commands, providers, outputs or safety.
             pub const fn family(self) -> &'static str {
                 match self { $(Kind::$variant => $family,)* }
             }
@@ -43,7 +43,7 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => $about,)* }
             }
 
-            /// A line of a workflow with this problem.
+            /// Returns a line of a workflow that has this problem.
             pub const fn example(self) -> &'static str {
                 match self { $(Kind::$variant => $example,)* }
             }

@@ -25,7 +25,7 @@ impl Graph {
         &self.needs[node]
     }
 
-    /// Whether `node` depends on `other`, directly or indirectly.
+    /// Returns whether `node` depends on `other`, directly or indirectly.
     pub fn reaches(&self, node: usize, other: usize) -> bool {
         let (mut seen, mut waiting) = (BTreeSet::new(), vec![node]);
         while let Some(node) = waiting.pop() {

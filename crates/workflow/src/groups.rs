@@ -26,7 +26,7 @@ pub fn check(name: &str, what: &str) -> Result<()> {
         .hint("use only a-z, 0-9, -, _ and ., as in `hosting`"))
 }
 
-/// Whether a plugin cannot use this group because it is invalid or reserved, or belongs to a catalog.
+/// Returns whether a plugin cannot use this group because it is invalid or reserved, or belongs to a catalog.
 pub fn is_taken(db: &Db<'_>, name: &str) -> Result<bool> {
     Ok(check(name, "group of commands").is_err() || catalogs::has_group(db, name)?)
 }

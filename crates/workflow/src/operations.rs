@@ -100,13 +100,13 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
 fn named(domains: Domains) -> impl Iterator<Item = (&'static Entry, String)> {
     let mut taken = HashSet::new();
     domains.operations().filter(|entry| entry.faces.command() && !entry.runs_commands).map(move |entry| {
-        // Two operations may share a shell command; the second one gets its tool name.
+        // Two operations may share a shell command. Then the second one is named after its tool.
         let name = if taken.insert(entry.cli) { entry.cli.join(":") } else { entry.tool.to_owned() };
         (entry, format!("{GROUP}:{name}"))
     })
 }
 
-/// Whether the caller could call the same operation as a tool without anyone's consent.
+/// Returns whether the caller could call the same operation as a tool without anyone's consent.
 pub fn is_free(context: &Context, spec: &CommandSpec) -> bool {
     let is_free = |entry: &Entry| {
         entry.faces.tool()
@@ -122,7 +122,7 @@ pub fn of_the_user(domains: Domains) -> Vec<Brief> {
     let agents: HashSet<&[&str]> =
         domains.operations().filter(|entry| entry.faces.command()).map(|entry| entry.cli).collect();
     let users = domains.operations().filter(|entry| !entry.faces.command() && !agents.contains(entry.cli));
-    // Marked as read, so that read-only callers see it too.
+    // Mark the command as a read, so that read-only callers also find it.
     let brief = |entry: &Entry| {
         let brief = Brief::of(&spec(entry, format!("{GROUP} {}", entry.cli.join(" "))));
         Brief { effect: CommandEffect::Read, ..brief }
@@ -130,7 +130,7 @@ pub fn of_the_user(domains: Domains) -> Vec<Brief> {
     users.map(brief).collect()
 }
 
-/// Whether a command, given by its id or tool name, only reads mcpkg's own data.
+/// Returns whether a command, given by its id or tool name, only reads mcpkg's own data.
 pub fn is_own_read(domains: Domains, command: &str) -> bool {
     static READS: OnceLock<HashSet<String>> = OnceLock::new();
     let reads = READS.get_or_init(|| {

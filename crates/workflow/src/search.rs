@@ -147,7 +147,7 @@ fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Optio
     }
 }
 
-/// Whether the agent is not allowed to run any command that needs `execute`. A server that runs as `assistant`
+/// Returns whether the agent is not allowed to run any command that needs `execute`. A server that runs as `assistant`
 /// (contract 004) lists such commands anyway, because its agents write workflows without running them.
 fn runs_none(context: &Context) -> bool {
     !context.is_shell()
@@ -155,7 +155,7 @@ fn runs_none(context: &Context) -> bool {
         && gates::policy(context).is_err_and(|error| error.code() == Code::ExecuteDenied)
 }
 
-/// Whether only the user can run a command. Such a command has a shell command line instead of an id.
+/// Returns whether only the user can run a command. Such a command has a shell command line instead of an id.
 fn is_of_the_user(brief: &Brief) -> bool {
     !brief.id.contains(':')
 }

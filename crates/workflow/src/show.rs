@@ -39,7 +39,7 @@ pub struct Show {
     detail: Detail,
 }
 
-/// How much to show of a command.
+/// The amount of detail to show of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {

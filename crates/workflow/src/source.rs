@@ -13,7 +13,7 @@ use mcpkg_core::op::Context;
 pub trait CommandSource: Sync {
     fn kind(&self) -> SourceKind;
 
-    /// The group of all commands of the source, if they share one.
+    /// Returns the group of all commands of the source, if they share one.
     fn group(&self) -> Option<&'static str> {
         None
     }
@@ -26,8 +26,8 @@ pub trait CommandSource: Sync {
 
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
 
-    /// Returns lines that predict what a command would do with these arguments. There are none if the arguments alone make it
-    /// clear.
+    /// Returns lines that predict what a command would do with these arguments. Returns no lines if the arguments alone make
+    /// that clear.
     ///
     /// Fails if something prevents the command from running.
     fn foresee(&self, _context: &Context, _spec: &CommandSpec, _with: &Map<String, Value>) -> Result<Vec<String>> {
@@ -80,15 +80,16 @@ pub trait Commands {
     /// Resolves an id or another spelling of it.
     fn resolve(&self, typed: &str) -> Result<Resolved>;
 
-    /// Returns the contract of a provider.
     fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>>;
 
-    /// Whether the caller may use any command of a group. The default is true, for implementations that do not know the groups.
+    /// Returns whether the caller may use any command of a group. The default is true, for implementations that do not know the
+    /// groups.
     fn has_group(&self, _group: &str) -> Result<bool> {
         Ok(true)
     }
 
-    /// Whether the secrets that a command needs are configured. One of several alternatives is enough. True if unknown.
+    /// Returns whether the secrets that a command needs are configured. One of several alternatives is enough. True if
+    /// unknown.
     fn has_secrets(&self, _command: &CommandSpec) -> Result<bool> {
         Ok(true)
     }

@@ -136,7 +136,7 @@ impl CommandSpec {
         self.flags.iter().filter(is_needed).filter(|flag| flag.default.is_none())
     }
 
-    /// Whether the command can provide values for arguments: it can be run, only reads, and returns a list.
+    /// Returns whether the command can provide values for arguments: it can be run, only reads, and returns a list.
     pub fn is_provider(&self) -> bool {
         self.output_contract.list.is_some() && self.effect == CommandEffect::Read && self.runnable
     }

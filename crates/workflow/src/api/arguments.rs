@@ -26,7 +26,7 @@ pub struct Arguments {
     pub body: Option<Body>,
     /// The path. Its placeholders have the names of the arguments.
     pub path: String,
-    /// Why mcpkg cannot build a request for this operation, if it cannot.
+    /// The reason why mcpkg cannot build a request for this operation; `None` if it can.
     pub why_not: Option<String>,
 }
 

@@ -104,7 +104,7 @@ impl Arguments {
     }
 }
 
-/// Whether a media type is a multipart type other than `multipart/form-data`.
+/// Returns whether a media type is a multipart type other than `multipart/form-data`.
 fn is_not_form(media: &str) -> bool {
     !media.to_ascii_lowercase().starts_with("multipart/form-data")
 }
@@ -128,7 +128,7 @@ fn part<'d>(references: References<'d>, flag: Flag, shape: &Shape<'d>, encoding:
     Ok(Flag { r#type, any_of, format, items, media: said.map(str::to_owned), description: Some(description), ..flag })
 }
 
-/// Whether a schema lists the keys of an object and allows no others.
+/// Returns whether a schema lists the keys of an object and allows no others.
 fn is_closed(schema: &Value) -> bool {
     schema.get("properties").is_some_and(Value::is_object)
         && schema.get("additionalProperties").is_none_or(|more| *more == false)

@@ -153,8 +153,8 @@ pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: 
     reference.parse::<Reference>()?.resolve(&context.cancelled)
 }
 
-/// Sets a header unless it already has a value. So the headers in the catalog's settings win over those of security schemes, and
-/// the first of several schemes wins.
+/// Sets a header unless the header already has a value. Therefore the headers in the catalog's settings win over those of
+/// security schemes, and the first of several schemes wins.
 fn put(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
     headers.entry(name).or_insert(value);
 }

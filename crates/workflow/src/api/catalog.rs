@@ -154,12 +154,12 @@ impl Catalog {
         data
     }
 
-    /// Whether a URL has the same origin as the catalog's base URL. The catalog's secrets are meant for that origin.
+    /// Returns whether a URL has the same origin as the catalog's base URL. The catalog's secrets are meant for that origin.
     pub fn is_own(&self, url: &Url) -> bool {
         self.base_url.as_deref().and_then(Url::parse).is_some_and(|base| base.has_origin_of(url))
     }
 
-    /// Whether a person has allowed requests to this URL, which has a different origin than the catalog's base URL.
+    /// Returns whether a person has allowed requests to this URL, which has a different origin than the catalog's base URL.
     pub fn allows(&self, url: &Url) -> bool {
         self.auth.keys().any(|name| self.elsewhere(name).is_some_and(|(_, origin)| origin.has_origin_of(url)))
     }
@@ -179,7 +179,7 @@ impl Catalog {
         Some((scheme, Url::parse(origin)?))
     }
 
-    /// Which addresses requests to the catalog's API may go to.
+    /// Returns which addresses requests to the catalog's API may go to.
     pub fn reach(&self) -> Reach {
         if self.private { Reach::Anywhere } else { Reach::Public }
     }
@@ -239,20 +239,20 @@ impl Catalog {
         Ok(spec)
     }
 
-    /// Whether mcpkg can run a command as the document defines it, before a person's corrections.
+    /// Returns whether mcpkg can run a command as the document defines it, before a person's corrections.
     pub fn runs(&self, spec: &CommandSpec) -> bool {
         spec.runnable && !matches!(self.served(spec), Some([own, base]) if self.is_beyond(&own, &base))
     }
 
-    /// Whether a command's server has a different origin than the catalog's base URL, and no person has allowed that
-    /// origin.
+    /// Returns whether a command's server has a different origin than the catalog's base URL, and no person has allowed
+    /// that origin.
     fn is_beyond(&self, own: &Url, base: &Url) -> bool {
         !own.has_origin_of(base) && !self.allows(own)
     }
 
-    /// Sets the base URL of a command to the catalog's, unless the command has a server of its own. If the catalog has one too and
-    /// these servers have different origins, the command cannot run until a person allows the origin of the command's server: a
-    /// secret is sent only to the origin that it is meant for.
+    /// Sets the base URL of a command to the catalog's, unless the command has a server of its own. If that server's origin
+    /// differs from the origin of the catalog's base URL, the command cannot run until a person allows the server's origin. The
+    /// reason is that a secret is sent only to the origin that it is meant for.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {

@@ -134,8 +134,8 @@ pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
     call::argument(context, &catalog, &spec, name)
 }
 
-/// Whether the secrets that a command needs are configured. One scheme is enough, because the schemes of a document are
-/// alternatives. A header that a person has set can replace them.
+/// Returns whether the secrets that a command needs are configured. One scheme is enough, because the schemes of a
+/// document are alternatives. A header that a person has set can replace them.
 pub fn has_secrets(context: &Context, id: &str) -> Result<bool> {
     let Some((catalog, spec)) = find(context, id)? else { return Ok(true) };
     let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {

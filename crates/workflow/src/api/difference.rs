@@ -59,7 +59,7 @@ impl Difference {
         *self == Self::default()
     }
 
-    /// Whether any change breaks a caller.
+    /// Returns whether any change breaks a caller.
     pub fn breaks(&self) -> bool {
         !self.removed.is_empty() || self.changed.iter().any(Changed::breaks)
     }
@@ -92,7 +92,7 @@ impl Difference {
 }
 
 impl Changed {
-    /// Whether any change breaks a caller.
+    /// Returns whether any change breaks a caller.
     pub fn breaks(&self) -> bool {
         self.changes.iter().any(|change| change.breaking)
     }

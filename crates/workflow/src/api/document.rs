@@ -43,7 +43,7 @@ impl Document {
         Ok(document)
     }
 
-    /// The other files that the document refers to.
+    /// Returns the other files that the document refers to.
     pub fn files(&self) -> &[Part] {
         &self.files
     }
@@ -57,7 +57,7 @@ impl Document {
         &self.value
     }
 
-    /// The OpenAPI version, such as `3.1.0`. Swagger is `2.0`.
+    /// Returns the version of OpenAPI, such as `3.1.0`, or of Swagger, such as `2.0`.
     pub fn openapi(&self) -> String {
         self.version.clone()
     }
@@ -86,7 +86,7 @@ fn written_in(root: &Value) -> String {
     root.get("swagger").or(root.get("openapi")).and_then(version).unwrap_or_default()
 }
 
-/// Whether a version is `known` or one of its patch releases.
+/// Returns whether a version is `known` or one of its patch releases.
 fn is_of(version: &str, known: &str) -> bool {
     version.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -46,11 +46,11 @@ pub fn gather(document: &mut Value, path: &Path) -> Vec<Part> {
 struct Files {
     folder: PathBuf,
     folders: Folders,
-    /// Where each file is embedded in the document. `None` if the file cannot be read.
+    /// The place in the document where each file is embedded. `None` if the file cannot be read.
     known: HashMap<PathBuf, Option<String>>,
     parts: Vec<Part>,
     values: Vec<Value>,
-    /// How many more bytes may be read.
+    /// The number of bytes that may still be read.
     left: u64,
 }
 
@@ -101,7 +101,7 @@ impl Files {
         if self.parts.len() == MOST {
             return None;
         }
-        // `Folders` alone would accept a link to a parent folder, because it opens the parents itself.
+        // Skip a file whose real folder is outside of the document's folder.
         let held =
             self.folder.join(path.parent()?).canonicalize().ok().filter(|held| held.starts_with(&self.folder))?;
         let whole = held.join(path.file_name()?);

@@ -189,7 +189,7 @@ fn operation<'d>(references: References<'d>, value: &'d Value) -> Result<&'d Val
     Err(Fault { rule: Rule::RefUnknown, message, at: value.get("$ref").unwrap_or(value) })
 }
 
-/// Makes the command of an operation. It gets its id later.
+/// Makes the command of an operation, which gets its id later.
 fn command<'d>(
     references: References<'d>,
     root: &'d Value,
@@ -239,8 +239,8 @@ fn command<'d>(
     })
 }
 
-/// Returns the server that an operation or its path item defines, if any. If its address is unknown, returns why the operation
-/// cannot run.
+/// Returns the server that an operation or its path item defines, if any. If the server's address is unknown, returns why the
+/// operation cannot run.
 fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<String>, Option<String>) {
     let has_own = |holder: &&&Value| holder["servers"].as_array().is_some_and(|servers| !servers.is_empty());
     let Some(holder) = holders.iter().find(has_own) else { return (None, None) };

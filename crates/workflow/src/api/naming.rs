@@ -42,7 +42,8 @@ pub fn named(operations: &[Unnamed<'_>], scheme: &Scheme) -> Vec<String> {
         let Unnamed { method, path, .. } = operations[*n];
         (path.matches('{').count(), path, method)
     });
-    // Give out all first choices before any second choice. Otherwise a second choice could take another operation's first.
+    // Give out all first choices before any second choice. Otherwise a second choice could take an id that is the first
+    // choice of another operation.
     let candidates: HashMap<usize, Vec<String>> =
         order.iter().map(|n| (*n, candidates(&operations[*n], shared, &patched, scheme))).collect();
     for choice in 0..3 {
@@ -107,7 +108,7 @@ pub fn resources(path: &str) -> &str {
     FORMATS.iter().find_map(of).unwrap_or(path)
 }
 
-/// Whether a path names one resource of a collection, that is, whether its last segment is a placeholder.
+/// Returns whether a path names one resource of a collection, that is, whether its last segment is a placeholder.
 pub fn names_one(path: &str) -> bool {
     let last = resources(path).rsplit('/').next().unwrap_or_default();
     last.contains('{') && kebab(&without_placeholders(last)).is_empty()
@@ -147,7 +148,7 @@ fn shared(operations: &[Unnamed<'_>]) -> usize {
     (0..=leading).rev().find(is_shared).unwrap_or_default()
 }
 
-/// Whether a segment is a version, such as `v2`, `v1.1` or `v1beta1`.
+/// Returns whether a segment is a version, such as `v2`, `v1.1` or `v1beta1`.
 fn is_version(segment: &str) -> bool {
     let Some(rest) = segment.strip_prefix(['v', 'V']) else { return false };
     let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -156,7 +157,7 @@ fn is_version(segment: &str) -> bool {
     begins && stage.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Whether a segment is a version by date or number, such as `2024-01-31` or `1.2`.
+/// Returns whether a segment is a version by date or number, such as `2024-01-31` or `1.2`.
 fn is_date(segment: &str) -> bool {
     segment.starts_with(|c: char| c.is_ascii_digit()) && segment.chars().all(|c| c.is_ascii_digit() || "-.".contains(c))
 }

@@ -22,7 +22,7 @@ pub struct Entry {
     pub enabled: bool,
 }
 
-/// Where oatty keeps the value of a header. Never contains the value itself.
+/// The place where oatty keeps the value of a header, without the value itself.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HeaderValue {
     Variable(String),

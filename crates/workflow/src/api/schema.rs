@@ -12,7 +12,7 @@ use crate::passwords;
 /// Maximum number of schemas that are read for one command's answer, and of parts and of properties in one schema.
 pub const MOST_NODES: usize = 2_000;
 
-/// What a schema says about a value, including its `allOf`, `oneOf` and `anyOf`.
+/// A summary of the values that a schema describes, including its `allOf`, `oneOf` and `anyOf`.
 #[derive(Clone, Debug, Default)]
 pub struct Shape<'d> {
     /// The type; `None` if there are none or several.
@@ -63,7 +63,7 @@ impl<'d> Shape<'d> {
         Self { kind: Some("object"), properties, required: texts(&schema["required"]).collect(), ..Self::default() }
     }
 
-    /// Whether the value is a file, that is, binary data.
+    /// Returns whether the value is a file, that is, binary data.
     pub fn is_file(&self) -> bool {
         let is_bytes = self.content.is_some_and(|media| Media::of(media) == Media::Bytes);
         self.kind.is_none_or(|kind| kind == "string") && (self.format == Some(BINARY) || is_bytes)
@@ -74,8 +74,8 @@ impl<'d> Shape<'d> {
         self.kind.unwrap_or("any")
     }
 
-    /// Merges a schema, and returns the forms that it accepts. Its `required` counts only if the schema `holds`, that is, always
-    /// applies. A part of `anyOf` does not.
+    /// Merges a schema, and returns the forms that it accepts. Its `required` counts only if `holds` is true, which means that
+    /// the schema always applies. For example, one alternative of an `anyOf` does not always apply.
     fn take(
         &mut self,
         references: References<'d>,

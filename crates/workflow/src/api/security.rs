@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::reference::References;
 
-/// Where a request carries the credentials of a scheme.
+/// The place where a request carries the credentials of a security scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Scheme {
@@ -66,7 +66,7 @@ pub fn schemes<'d>(references: References<'d>, root: &'d Value) -> BTreeMap<Stri
 pub struct Required {
     /// The schemes that the operation accepts, without duplicates.
     pub schemes: Vec<String>,
-    /// Why mcpkg cannot authenticate, if it supports none of the alternatives.
+    /// The reason why mcpkg cannot authenticate, if it supports none of the alternatives.
     pub why_not: Option<String>,
 }
 

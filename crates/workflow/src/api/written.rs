@@ -36,7 +36,7 @@ pub fn path(text: &str) -> String {
     utf8_percent_encode(text, NO_PATH).to_string()
 }
 
-/// Whether a value contains a null that cannot be sent in this style. Only JSON has null.
+/// Returns whether a value contains a null that cannot be sent in this style. Only JSON has null.
 pub fn loses_null(value: &Value, style: Option<Style>) -> bool {
     let goes_on = |value: &Value| style == Some(Style::Deep) && loses_null(value, style);
     match value {

@@ -77,7 +77,8 @@ impl Launch {
             disk::write_unsynced(&path, text.as_bytes(), 0o600)?;
         }
         let program = Program::new(&self.program).args(args).folder(folder).environment(Environment::Inherited);
-        // OpenCode works in the folder that PWD names. From the real working directory, it reads only its configuration.
+        // OpenCode works in the folder that the variable PWD names. From the real working directory of its process, it
+        // reads only its configuration.
         let program = program.variable("PWD", folder).without("OLDPWD");
         Ok(self.headless.variables.iter().fold(program, |program, (name, value)| program.variable(name, value)))
     }
@@ -90,7 +91,7 @@ impl Launch {
     }
 }
 
-/// Returns the error if the named agent is not installed, or without a name, if no agent is.
+/// Returns the error if the named agent is not installed. Without a name, it is the error if no supported agent is installed.
 fn missing(name: Option<&str>, text: &str) -> Error {
     let installed = able().find(|(agent, _)| client::on_path(agent.client.program).is_some());
     let wanted = name.and_then(|name| agents::named(name).ok());

@@ -57,7 +57,7 @@ impl Speech {
                 }
             }
         }
-        // Any other line ends the text.
+        // A line without a part ends the text that arrived in parts.
         if heard.is_empty() && !matches!((headless.read)(line).as_slice(), [Said::Part(_)]) {
             heard.extend(self.end());
         }

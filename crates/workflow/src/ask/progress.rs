@@ -23,7 +23,7 @@ const TEXT: usize = 4 << 10;
 /// The most texts that are shown.
 const TEXTS: usize = 500;
 
-/// What the agent has done so far.
+/// The progress of the agent so far: the number of its calls and texts, its drafts, and its cost.
 pub struct Progress<'a> {
     context: &'a Context,
     launch: &'a Launch,

@@ -1,4 +1,4 @@
-//! Runs the agent until it exits, the time is up, or the user cancels. Then mcpkg ends its whole process group.
+//! Runs the agent until it exits, the time is up, or the user cancels. Then mcpkg ends the agent's whole process group.
 
 use std::io::Write;
 use std::process::ExitStatus;
@@ -29,7 +29,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// The most bytes that an error quotes from what the agent reported or printed to stderr.
 const EXCERPT: usize = 500;
 
-/// Why a run ended.
+/// The reason why a run ended.
 enum End {
     Exited(ExitStatus),
     TimedOut,
@@ -51,8 +51,8 @@ pub fn run(context: &Context, launch: &Launch, prompt: &str, limit: Duration) ->
     let mut running = program.start().map_err(|failure| lost(launch, &failure))?;
     if let Some(mut stdin) = running.stdin() {
         let prompt = prompt.to_owned();
-        // A separate thread, because the agent may print before it has read everything. Ignore a broken pipe: if the agent
-        // does not read, its exit status explains more.
+        // Write the prompt on a separate thread, because the agent may print before it has read everything. Ignore a
+        // broken pipe: if the agent does not read the prompt, its exit status explains more.
         thread::spawn(move || drop(stdin.write_all(prompt.as_bytes())));
     }
     let stdout = running.stdout().ok_or_else(|| Error::internal("the agent has no output"))?;
@@ -94,7 +94,7 @@ fn note(context: &Context, launch: &Launch) -> Result<()> {
     context.store.write(|db| context.event(db, author, Some(&launch.project), "ask", launch.agent.name))
 }
 
-/// What is needed to follow a run: its output, its calls, and what was reported so far.
+/// The sources for following a run (the agent's output and its calls), and what was reported so far.
 struct Following<'a> {
     progress: Progress<'a>,
     launch: &'a Launch,

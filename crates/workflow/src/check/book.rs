@@ -67,12 +67,12 @@ impl<'a> Book<'a> {
         self.places
     }
 
-    /// Whether the text has a value at this pointer.
+    /// Returns whether the text has a value at this pointer.
     pub(super) fn has(&self, pointer: &str) -> bool {
         self.places.get(pointer).is_some()
     }
 
-    /// Whether there is a finding at this pointer.
+    /// Returns whether there is a finding at this pointer.
     pub(super) fn is_found(&self, pointer: &str) -> bool {
         self.findings.iter().any(|found| found.path == pointer)
     }
@@ -113,7 +113,6 @@ impl<'a> Book<'a> {
     }
 }
 
-/// Returns the first line of a span.
 fn first_line(text: &str, span: Span) -> Span {
     if span.line == span.end_line {
         return span;

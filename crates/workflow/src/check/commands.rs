@@ -188,7 +188,7 @@ fn type_of<'s>(spec: &'s CommandSpec, arg: &str) -> Option<&'s str> {
     positional.or_else(|| spec.flags.iter().find(|known| known.name == arg).map(|known| &*known.r#type))
 }
 
-/// Whether a value of type `given` can be passed as type `wanted`.
+/// Returns whether a value of type `given` can be passed as type `wanted`.
 fn may_be(wanted: &str, given: &str) -> bool {
     const KNOWN: [&str; 7] = ["string", "secret", "integer", "number", "boolean", "array", "object"];
     let is_text = |name: &str| matches!(name, "string" | "secret");

@@ -167,7 +167,7 @@ fn args(
     }
 }
 
-/// Whether a command has this argument. A provider contract lists only the required ones.
+/// Returns whether a command has this argument. A provider contract lists only the required ones.
 fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
     match known.commands.resolve(id) {
         Ok(Resolved::One(spec)) => {

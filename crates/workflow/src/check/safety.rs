@@ -103,7 +103,7 @@ fn tokens_but(book: &mut Book<'_>, pointer: &str, value: &Value, is_found: &dyn 
     }
 }
 
-/// Whether text is a UUID, a template, or too short to be a secret.
+/// Returns whether text is a UUID, a template, or too short to be a secret.
 fn is_identifier(text: &str) -> bool {
     text.len() < 16 || Template::may_be(text) || uuid::Uuid::try_parse(text).is_ok()
 }

@@ -169,7 +169,7 @@ impl Shape<'_, '_> {
         found.hint = near.map(|near| format!("did you mean `{near}`?"));
     }
 
-    /// Whether the parent mapping of the current value also has this key.
+    /// Returns whether the parent mapping of the current value also has this key.
     fn has_beside(&self, key: &str) -> bool {
         let above = self.pointer.rsplit_once('/').map_or("", |(above, _)| above);
         self.book.has(&below(above, key))
@@ -203,7 +203,7 @@ fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect(),
-        // A schema that only lists words accepts strings.
+        // A schema without `type` that lists its allowed words accepts strings.
         _ if !words(schema).is_empty() => vec!["string"],
         _ => Vec::new(),
     }
@@ -260,7 +260,7 @@ fn blank(schema: &Value) -> Value {
 pub(super) fn a(types: &str) -> String {
     let one = |name: &str| match name {
         "null" | "any" => name.to_owned(),
-        // This is a literal value, not a type.
+        // Only a type gets an article, and this is a literal value.
         name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => name.to_owned(),
         name if name.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {name}"),
         name => format!("a {name}"),

@@ -11,7 +11,7 @@ use crate::passwords::{self, Named, Places};
 use crate::spec::CommandSpec;
 use crate::yaml::places::below;
 
-/// Where the inputs, variables and outputs of a workflow contain passwords.
+/// The places of passwords in the inputs, variables and outputs of a workflow.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     passed: HashMap<Root, Places>,

@@ -34,7 +34,6 @@ pub enum Slot {
     Body(usize),
     /// An argument of an input's provider.
     ProviderArg(usize, String),
-    /// The output of the workflow.
     FinalOutput,
 }
 
@@ -211,7 +210,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Whether a value may contain a template.
+/// Returns whether a value may contain a template.
 fn may_hold(value: &Value) -> bool {
     match value {
         Value::String(text) => Template::may_be(text),

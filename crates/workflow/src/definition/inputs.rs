@@ -201,7 +201,7 @@ pub struct Validate {
     pub max_length: Option<u32>,
 }
 
-/// What an argument of a provider is bound to.
+/// The source that an argument of a provider is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bound<'a> {
     /// A literal value or a template.
@@ -221,7 +221,7 @@ pub enum Bound<'a> {
     },
 }
 
-/// What to do if the source of a binding has no value.
+/// The action to take if the source of a binding has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMissing {
     /// Ask a person.
@@ -286,7 +286,7 @@ impl Inputs {
 }
 
 impl Input {
-    /// Whether the input must have a value.
+    /// Returns whether the input must have a value.
     pub fn is_required(&self) -> bool {
         !self.optional && self.validate.as_ref().and_then(|validate| validate.required) != Some(false)
     }
@@ -380,7 +380,7 @@ impl JsonSchema for Inputs {
     }
 }
 
-/// The schema of `provider_args`.
+/// Returns the schema of `provider_args`.
 fn provider_args(_: &mut SchemaGenerator) -> Schema {
     let text = |description: &str| json_schema!({ "type": "string", "description": description });
     json_schema!({ "type": "object", "additionalProperties": { "anyOf": [

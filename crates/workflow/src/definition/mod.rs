@@ -160,7 +160,7 @@ pub fn milliseconds(value: &Value) -> Option<u64> {
     NOTATION.read(text).ok().and_then(|span| span.try_into().ok())
 }
 
-/// Whether a name is valid in expressions: up to 64 letters, digits, `_` and `-`, beginning with a letter or `_`.
+/// Returns whether a name is valid in expressions: up to 64 letters, digits, `_` and `-`, beginning with a letter or `_`.
 pub fn is_identifier(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -42,7 +42,7 @@ pub fn check(definition: &Definition) -> Result<()> {
     }
 }
 
-/// Whether a workflow can become a tool.
+/// Returns whether a workflow can become a tool.
 pub fn is_offered(definition: &Definition) -> bool {
     is_short(&definition.workflow) && !definition.inputs.list.iter().any(|named| is_own(&named.id))
 }
@@ -90,7 +90,7 @@ pub fn schema(definition: &Definition) -> Arc<Map<String, Value>> {
     Arc::new(schema)
 }
 
-/// Whether the caller has to pass a value for an input.
+/// Returns whether the caller has to pass a value for an input.
 fn is_needed(input: &Input) -> bool {
     input.is_required() && input.default.is_none()
 }

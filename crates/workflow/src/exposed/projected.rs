@@ -20,7 +20,7 @@ pub const PROJECTIONS: Projections = Projections { list, find, validator };
 /// The tool for a workflow text; `None` if the workflow cannot become a tool.
 type MaybeOffer = Option<Offer>;
 
-/// What a tool shows to clients.
+/// The properties of a tool that clients see.
 struct Offer {
     title: Option<String>,
     description: String,

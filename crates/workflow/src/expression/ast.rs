@@ -31,7 +31,7 @@ pub enum Node {
 /// A path to a value, such as `steps.create_app.output.id`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// What the path begins with.
+    /// The first part of the path, such as `steps.create_app`.
     pub root: Root,
     /// The byte range of the name after the first dot, such as `create_app`.
     pub name_at: Range<usize>,

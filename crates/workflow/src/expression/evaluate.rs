@@ -30,7 +30,7 @@ impl Outcome {
     }
 }
 
-/// Whether a value counts as true: everything except false, null, 0, and empty strings, lists and mappings.
+/// Returns whether a value counts as true: everything except false, null, 0, and empty strings, lists and mappings.
 pub fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -64,7 +64,7 @@ pub fn condition(expression: &Expression, scope: &dyn Scope) -> Option<bool> {
     }
 }
 
-/// Whether any condition is `wanted`. One is enough, even if others are unknown.
+/// Returns whether any condition is `wanted`. One is enough, even if others are unknown.
 fn any(parts: &[Expression], wanted: bool, scope: &dyn Scope) -> Option<bool> {
     let mut is_known = true;
     for part in parts {
@@ -90,7 +90,7 @@ pub fn evaluate(expression: &Expression, scope: &dyn Scope) -> Outcome {
     }
 }
 
-/// Whether two values have the same type and value. Numbers compare by value, so 1 equals 1.0.
+/// Returns whether two values have the same type and value. Numbers compare by value, so 1 equals 1.0.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {

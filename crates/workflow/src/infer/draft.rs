@@ -40,7 +40,7 @@ pub struct Diagnostic {
     pub line: Option<usize>,
 }
 
-/// An inferred workflow, with remarks about how it came about.
+/// An inferred workflow, with remarks about how it was inferred.
 #[derive(Debug)]
 pub struct Draft {
     pub definition: Definition,
@@ -332,7 +332,7 @@ fn type_of(value: &Value) -> InputType {
     }
 }
 
-/// Whether a value looks like a secret, or was masked as one.
+/// Returns whether a value looks like a secret, or was masked as one.
 fn holds_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(HIDDEN) || redact::holds_secret(text),

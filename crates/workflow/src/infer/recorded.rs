@@ -27,7 +27,7 @@ const MOST: usize = 200;
 #[serde(untagged, expecting = "an object with the run's id, or with command, args and output")]
 pub enum Logged {
     Id(String),
-    /// The same as an object: `{"run": "..."}`.
+    /// A run by its id, written as an object: `{"run": "..."}`.
     Run(ById),
     Call(Call),
 }

@@ -99,7 +99,7 @@ impl Answer {
     }
 }
 
-/// Whether a key can be written in an expression.
+/// Returns whether a key can be written in an expression.
 fn is_writable(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
@@ -132,7 +132,7 @@ pub fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier:
     best.map(|(_, reference)| reference)
 }
 
-/// Why a value fits an argument, weakest reason first.
+/// The reasons why a value can fit an argument, from the weakest to the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Value,

@@ -1,8 +1,8 @@
 //! Finds the passwords in the arguments of commands. They are sent, but neither stored nor shown.
 //!
-//! A value is a password if its schema says so (`format: password`, `writeOnly` or `x-secret`), or if its name does. The same
-//! applies to values inside an argument. The hash of a plan covers the real value, so consent is valid only for that value.
-//! Stored plans contain [`HIDDEN`] instead. A run with hidden values cannot be resumed by another process.
+//! A value is a password if its schema says so (`format: password`, `writeOnly` or `x-secret`), or if its name suggests one.
+//! The same applies to values inside an argument. The hash of a plan covers the real value, so consent is valid only for that
+//! value. Stored plans contain [`HIDDEN`] instead. A run with hidden values cannot be resumed by another process.
 
 mod places;
 mod schema;
@@ -147,7 +147,7 @@ pub fn each_of_body(spec: &CommandSpec, body: &mut Value, f: &mut impl FnMut(&st
     each(body, "/body", &of_body(spec), Named::Plain, f);
 }
 
-/// Whether a stored value contains a hidden password.
+/// Returns whether a stored value contains a hidden password.
 pub fn holds_hidden(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(HIDDEN),

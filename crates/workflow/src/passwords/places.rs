@@ -24,7 +24,6 @@ impl Places {
         Self(vec![Vec::new()])
     }
 
-    /// Returns the places at these paths.
     pub fn at(paths: Vec<Vec<String>>) -> Self {
         Self(paths)
     }
@@ -33,7 +32,7 @@ impl Places {
         self.0.is_empty()
     }
 
-    /// Whether the whole value is a place.
+    /// Returns whether the set contains the whole value.
     pub fn is_whole(&self) -> bool {
         self.0.iter().any(|path| path.iter().all(|part| part == ANY_DEPTH))
     }
@@ -78,7 +77,7 @@ fn key(segment: &Segment) -> String {
     }
 }
 
-/// Appends what remains of a path after a key. A place includes everything inside it.
+/// Appends the rest of a path after a key. A place includes everything inside it.
 fn after(path: &[String], key: &str, left: &mut Vec<Vec<String>>) {
     match path.split_first() {
         None => left.push(Vec::new()),

@@ -34,12 +34,11 @@ impl Serialize for WillRun {
     }
 }
 
-/// What a run would do with a step.
+/// The plan for a step: what a run would do with the step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannedStep {
     pub id: String,
     pub run: String,
-    /// The effect of the command.
     pub effect: CommandEffect,
     /// The method of the request. Only for HTTP commands.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,7 +220,6 @@ pub fn host(spec: &CommandSpec) -> Option<String> {
     Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned())
 }
 
-/// Returns the output contract of each step.
 pub(super) fn contracts(sound: &Sound) -> Vec<std::borrow::Cow<'_, crate::spec::OutputContract>> {
     sound.specs.iter().zip(&sound.definition.steps).map(|(spec, step)| output::contract(spec, step)).collect()
 }

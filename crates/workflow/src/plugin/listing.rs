@@ -18,7 +18,7 @@ pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> 
     Ok(listing)
 }
 
-/// Where to store what a plugin reports.
+/// The database, the plugin's row in it, and the other values that are needed to store a plugin's reports.
 #[derive(Clone)]
 pub struct Keeping {
     pub store: Store,

@@ -11,7 +11,7 @@ use mcpkg_store::servers::Definition;
 pub struct Mended {
     /// The servers, each with whether it is enabled.
     pub servers: Vec<(String, Definition, bool)>,
-    /// What was changed or skipped, one line each.
+    /// Notes about the changed and skipped parts, one line each.
     pub notes: Vec<String>,
 }
 

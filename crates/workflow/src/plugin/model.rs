@@ -56,7 +56,7 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// Whether the plugin is already stored.
+    /// Returns whether the plugin is already stored.
     pub fn is_stored(&self) -> bool {
         self.server.id != 0
     }

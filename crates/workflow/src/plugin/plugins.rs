@@ -54,7 +54,7 @@ impl CommandSource for Plugins {
                 .hint(format!("enable the plugin with `mcpkg mcp set {name} --enabled true`"))
                 .into());
         }
-        // Refuse a tool that has changed since it was planned and approved. Some changes only show once the plugin runs.
+        // Refuse a tool that has changed since it was planned and approved. Some changes show only when the plugin runs.
         let is_same = || match self.spec(context, &spec.id)? {
             Some(now) if now.hash() == spec.hash() => Ok(()),
             Some(_) => Err(Error::new(Code::PlanChanged, format!("'{}' was not called: the tool changed", spec.id))

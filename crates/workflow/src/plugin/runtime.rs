@@ -26,7 +26,7 @@ impl Limits {
     }
 }
 
-/// Why a wait ended early.
+/// The reason why a wait ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     TimedOut,

@@ -20,8 +20,8 @@ use mcpkg_store::plugins;
 /// Maximum length of a plugin's own text in an error, in characters.
 const EXCERPT: usize = 300;
 
-/// How long to wait until a plugin has ended. It has one second to exit by itself, and two more after it was asked to. The rest
-/// is reserve.
+/// The maximum time to wait until a plugin has ended. The plugin has one second to exit by itself, and two more seconds after
+/// it was asked to exit. The remaining two seconds are a reserve.
 pub const END: Duration = Duration::from_secs(5);
 
 /// A running plugin.
@@ -48,8 +48,8 @@ impl Session {
             })?;
             keeping.tools(&listing)?;
             for left_out in &listing.left_out {
-                // Only log it here. `plugin check` and `plugin add` report it, but repeating it with every call would be too
-                // much.
+                // Only log the skipped tools here: `plugin check` and `plugin add` report them, and repeating that with
+                // every call would be too much.
                 tracing::info!(plugin = plugin.name(), "skipped a tool: {left_out}");
             }
             Ok(connection)
@@ -70,7 +70,6 @@ impl Session {
         })
     }
 
-    /// Calls a tool.
     pub fn call(
         &self,
         plugin: &Plugin,
@@ -110,7 +109,7 @@ impl Session {
         };
         match broken {
             Broken::Ended(_) | Broken::Unreached(_) | Broken::Ungreeted(_) => self.broke(&why),
-            // A plugin that did not send a single byte hangs.
+            // If the plugin did not send a single byte before the timeout, it hangs.
             Broken::Cut(Cut::TimedOut) if self.connection.is_silent() => {
                 self.broke("it sent nothing before a call timed out")
             }
@@ -129,7 +128,7 @@ impl Session {
         Failed { error, status: None, answer: None, may_be_done }
     }
 
-    /// Whether the plugin still runs, and was started with its current settings.
+    /// Returns whether the plugin still runs, and was started with its current settings.
     pub fn is_of(&self, plugin: &Plugin) -> bool {
         let now = (plugin.server.uuid, plugin.server.revision, plugin.private);
         !self.is_over.load(Ordering::Acquire) && self.connection.is_open() && self.standing == now
@@ -156,7 +155,7 @@ impl Session {
         true
     }
 
-    /// Whether the plugin was removed, changed or disabled since it was started.
+    /// Returns whether the plugin was removed, changed or disabled since it was started.
     fn was_replaced(&self) -> bool {
         // Ignore database errors here: the call itself reports them.
         let now = self.keeping.store.read(|db| plugins::standing(db, self.keeping.id));

@@ -63,7 +63,7 @@ impl Hints {
 pub struct Listing {
     /// Names and descriptions (JSON) of the tools.
     pub tools: Vec<(String, String)>,
-    /// Why tools were skipped, one line each.
+    /// The reasons why tools were skipped, one line each.
     pub left_out: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ type Answer = Mutex<Option<(Millis, Arc<Vec<Value>>)>>;
 
 static ANSWERS: Cache<Key, Arc<Answer>> = Cache::new(MOST);
 
-/// Which cached lists may be used.
+/// The rules for using a cached list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheUse {
     /// Maximum age in milliseconds.
@@ -103,7 +103,7 @@ mod tests {
             fetches.load(Ordering::Relaxed)
         };
         assert_eq!((get(0, 0, ASKED), get(0, 59_999, ASKED), get(0, 60_000, ASKED)), (1, 1, 2));
-        // First a shorter maximum age, then a clock that was set back.
+        // Test a shorter maximum age first, then a clock that was set back.
         assert_eq!((get(0, 60_500, CacheUse { ttl: 100, ..ASKED }), get(0, 100, ASKED)), (3, 4));
         for key in 1..=MOST {
             get(key, 100, ASKED);

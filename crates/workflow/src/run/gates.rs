@@ -93,8 +93,8 @@ pub fn consent(context: &Context, plan: &Plan, held: CallerNonce<'_>) -> Result<
     }
 }
 
-/// Whether a plan is a single command that the caller can also call as a tool without consent. A server that runs
-/// as `assistant` (contract 004) has no such tool, so it always asks.
+/// Returns whether a plan is a single command that the caller can also call as a tool without consent. A server that
+/// runs as `assistant` (contract 004) has no such tool, so it always asks.
 fn is_free(context: &Context, plan: &Plan) -> bool {
     // Resuming a run that may have done more than is recorded needs consent even for such a command.
     let is_command = plan.program.kind == Kind::Command && plan.may_be_confirmed;

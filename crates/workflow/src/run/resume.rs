@@ -159,7 +159,7 @@ pub fn for_agent(context: &Context, run: &Run, held: CallerNonce<'_>, until: Ins
     go_on(context, resumable, plan, until)
 }
 
-/// Whether everything that the run did is recorded in the database.
+/// Returns whether everything that the run did is recorded in the database.
 fn is_known(context: &Context, resumable: &Resumable, plan: &Plan) -> Result<bool> {
     begin::is_known(context, &plan.program, resumable.run.uuid, &resumable.run.plan_hash, &resumable.generation)
 }

@@ -141,7 +141,7 @@ fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
 /// The outcome of an attempt during which mcpkg ended before the answer arrived.
 pub const LOST: &str = "lost";
 
-/// Whether a command may be sent again when it is unknown whether the last attempt took effect.
+/// Returns whether a command may be sent again when it is unknown whether the last attempt took effect.
 pub fn may_repeat(spec: &CommandSpec) -> bool {
     spec.idempotency != Idempotency::None
 }

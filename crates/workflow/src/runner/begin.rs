@@ -110,8 +110,8 @@ pub fn record(context: &Context, program: &Program, run: Uuid, plan_hash: &str, 
     }
 }
 
-/// Whether this machine began the run with this plan, the run can still be resumed, and no backup was restored since. Always true
-/// for a read-only command.
+/// Returns whether this machine began the run with this plan, the run can still be resumed, and no backup was restored since.
+/// Always true for a read-only command.
 pub fn is_known(context: &Context, program: &Program, run: Uuid, plan_hash: &str, generation: &str) -> Result<bool> {
     if program.only_reads() {
         return Ok(true);

@@ -49,7 +49,7 @@ pub fn beginning(
     }
 }
 
-/// Returns the deadline of a step that begins now, if it is repeated.
+/// Returns the deadline of a step that begins now, if the step is repeated.
 pub fn deadline(step: &Planned, now: Millis) -> Option<Millis> {
     step.repeat.as_ref().map(|repeat| now.saturating_add(repeat.timeout))
 }

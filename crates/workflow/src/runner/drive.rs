@@ -58,7 +58,7 @@ struct Over {
     left: Left,
 }
 
-/// What to store for a step in addition to its state.
+/// The data to store for a finished step, in addition to its state.
 #[derive(Debug, Default)]
 pub struct Left {
     /// The number and the outcome of the step's last attempt.
@@ -75,7 +75,7 @@ struct End {
     output: Option<String>,
 }
 
-/// What to do after a step.
+/// The next action after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Step,
@@ -183,7 +183,7 @@ impl Drive<'_> {
             if self.rows[seq].state.is_over() {
                 continue;
             }
-            // If the first attempt is already recorded, it counts as under way: do not stop before it.
+            // If the first attempt is already recorded, the step counts as under way: do not stop before the attempt.
             let signal = if self.is_begun { None } else { self.stop.signal(self.context, self.run) };
             let next = match signal {
                 Some(signal) => Next::Stopped(signal),
@@ -198,7 +198,7 @@ impl Drive<'_> {
         self.finish()
     }
 
-    /// Whether the run has ended or was deleted, or the database was restored from a backup since it began.
+    /// Returns whether the run has ended or was deleted, or the database was restored from a backup since it began.
     fn is_over(&self) -> bool {
         self.ended.is_some()
             || self

@@ -43,7 +43,7 @@ impl Followed {
     }
 }
 
-/// Whether this process is shutting down.
+/// Returns whether this process is shutting down.
 pub(super) fn is_ending() -> bool {
     ENDING.load(Ordering::Acquire)
 }
@@ -78,7 +78,7 @@ pub fn follow(
     }
     let ended = !runs.contains_key(&run);
     drop(runs);
-    // Drop the connection to the client, so that it can close once the answer is sent.
+    // Drop the connection to the client, so that the connection can close once the answer is sent.
     followed.leave();
     Ok(ended)
 }
@@ -107,7 +107,8 @@ impl Drop for Working {
     }
 }
 
-/// Returns the context for the run's own thread. It cannot ask anybody, and the caller's cancellation does not stop it.
+/// Returns the context for the run's own thread. In this context, nobody can be asked, and the caller's cancellation
+/// does not stop the run.
 fn alone(context: &Context, followed: &Arc<Followed>) -> Context {
     let (progress, say) = (Arc::clone(followed), Arc::clone(followed));
     Context {

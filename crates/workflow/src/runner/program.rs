@@ -27,7 +27,7 @@ pub struct Program {
     pub inputs: Map<String, Value>,
     /// The names of secret inputs.
     pub secret_inputs: Vec<String>,
-    /// Which inputs, variables and outputs contain passwords. Passwords are sent, but never stored.
+    /// The places of passwords in the inputs, variables and outputs. Passwords are sent, but never stored.
     pub passwords: Sources,
     /// The project's variables that the workflow reads.
     pub env: Map<String, Value>,
@@ -36,7 +36,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether this is a single read-only command, which can always be sent again.
+    /// Returns whether this is a single read-only command, which can always be sent again.
     pub fn only_reads(&self) -> bool {
         self.kind == Kind::Command && self.steps.iter().all(|step| step.spec.effect == CommandEffect::Read)
     }
@@ -61,7 +61,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Whether the step's arguments can be filled in without reading a secret.
+    /// Returns whether the step's arguments can be filled in without reading a secret.
     pub fn reads_no_secret(&self) -> bool {
         let named = match &self.with {
             Arguments::Plain { secrets, .. } => secrets.as_slice(),
@@ -84,7 +84,7 @@ pub enum Arguments {
     Templates(Map<String, Value>),
 }
 
-/// How a step is repeated.
+/// The settings for repeating a step.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     /// The condition that ends the repetition.
@@ -124,7 +124,7 @@ impl Repeat {
 }
 
 impl Program {
-    /// The name of the operation in the audit trail.
+    /// Returns the name of the operation in the audit trail.
     pub fn operation(&self) -> &'static str {
         match self.kind {
             Kind::Command => "command.run",

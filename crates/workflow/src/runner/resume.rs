@@ -28,7 +28,7 @@ pub enum Decision {
     Done(Value),
 }
 
-/// Which steps of a failed run to retry.
+/// The steps of a failed run to retry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Retry {
     /// All failed steps.
@@ -52,7 +52,7 @@ pub struct Resumable {
 /// Locks a run to resume it: one that stopped before its end or, if `retries` is set, a failed one.
 ///
 /// # Errors
-/// `E_RUN_BUSY` if another process works on it; `E_RUN_STATE` if its state does not allow this.
+/// `E_RUN_BUSY` if another process works on the run; `E_RUN_STATE` if the run's state does not allow a resume.
 pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
     // Read the run again under the lock, because the last holder may have ended it.
@@ -225,7 +225,7 @@ fn decide(db: &Db<'_>, run: i64, row: &Step, decision: &Decision, now: Millis) -
     steps::end(db, run, row.seq, state, reason, now)
 }
 
-/// Cancels a run. The process that works on it is asked to stop. Without such a process, the run ends here.
+/// Cancels a run. If a process works on the run, this asks the process to stop. Otherwise this ends the run itself.
 pub fn cancel(context: &Context, run: &Run) -> Result<State> {
     let now = context.clock.now();
     if !context.store.write(|db| runs::want(db, run.id, runs::Wanted::Cancel))? {

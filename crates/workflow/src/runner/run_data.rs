@@ -8,7 +8,6 @@ use mcpkg_store::Db;
 use mcpkg_store::runs::steps::{self, Step};
 use mcpkg_store::{runs, watch};
 
-/// The data of a run.
 #[derive(Debug)]
 pub struct RunData {
     pub id: i64,

@@ -15,7 +15,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_store::runs::attempts::{self, Ended};
 use mcpkg_store::runs::{self, StepState, steps};
 
-/// What to do after a successful attempt.
+/// The next action after a successful attempt.
 enum Round {
     /// The step is complete.
     Done,

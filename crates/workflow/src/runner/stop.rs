@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long an attempt may continue after its process began to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Why the work stops.
+/// The reason why the work stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     Pause,

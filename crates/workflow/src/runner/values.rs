@@ -12,8 +12,8 @@ use crate::sealed::Known;
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::secret::Reference;
 
-/// Replaces a secret that was removed from the output of an earlier process. It begins with a NUL character, so that it
-/// does not occur in ordinary text.
+/// The text that replaces a secret in the output of an earlier process, because the secret itself is not stored. It
+/// begins with a NUL character, so that it does not occur in ordinary text.
 const LOST: &str = "\0lost";
 
 /// Maximum length of a value in the description of a condition, in characters.
@@ -115,7 +115,8 @@ impl Scope for Values {
             Root::Input(name) => self.inputs.get(name),
             Root::Step(id) => self.outputs.get(id),
             Root::Env(name) => self.env.get(name),
-            // Secrets are not values. They can only be sent, to their own host: see [`Sent`].
+            // Secrets are not values of templates. They can only be sent, and only to the host that they belong to: see
+            // [`Sent`].
             Root::Secret(_) => None,
         };
         known(found, path)

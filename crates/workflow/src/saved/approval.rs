@@ -1,6 +1,5 @@
 //! Records which workflow texts a person has approved on this machine, either by approving a draft or by saving the text at a
-//! terminal.
-//! Texts that arrived with someone else's database, or that a program saved, are not approved.
+//! terminal. Texts that arrived with someone else's database, or that a program saved, are not approved.
 
 use serde_json::{Value, json};
 
@@ -13,7 +12,7 @@ use mcpkg_core::op::{Confirmation, Context};
 pub struct WorkflowText<'t> {
     pub database: String,
     pub project: &'t str,
-    /// Empty to look up an approval, which depends only on project and text.
+    /// The name of the workflow. Empty when looking up an approval, which depends only on project and text.
     pub name: &'t str,
     pub text: &'t str,
 }

@@ -89,8 +89,8 @@ impl Operation for Export {
 }
 
 impl Export {
-    /// Whether a file has to be written. A file that already has this content is skipped. Different content is an error unless it
-    /// may be overwritten.
+    /// Returns whether a file has to be written. A file that already has this content is skipped. Different content is an error
+    /// unless it may be overwritten.
     fn has_to_be_written(&self, file: &Path, text: &str) -> Result<bool> {
         match disk::metadata(file)? {
             Some(_) if disk::read(file)? == text.as_bytes() => Ok(false),

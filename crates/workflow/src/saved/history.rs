@@ -163,7 +163,7 @@ impl Operation for Restore {
         let Some(number) = self.revision else { return Err(which(context, &self.name)?) };
         let (workflow, project, text) = context.write("workflow.restore", &self.name, |db, project, author| {
             let revision = workflows::revision(db, project, &self.name, number)?;
-            // A workflow that exists keeps its name, even if it had another one in that revision.
+            // A workflow that exists keeps its name, even if it had another name in that revision.
             let live = workflows::by_uuid(db, project.id, revision.item);
             let name = match live {
                 Ok(Some(live)) => live.name,

@@ -135,7 +135,7 @@ struct File {
     findings: Vec<Finding>,
 }
 
-/// How a file compares to the workflow of the same name in the project.
+/// The result of comparing a file with the workflow of the same name in the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     New,
@@ -186,7 +186,8 @@ fn is_candidate(path: &Path) -> bool {
     matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file() && !beside::is_one(path)
 }
 
-/// Whether a path is a folder that contains candidates. Links are not followed, and a folder that cannot be read counts as empty.
+/// Returns whether a path is a folder that contains candidates. Links are not followed, and a folder that cannot be read counts
+/// as empty.
 fn has_candidates(path: &Path) -> bool {
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
     is_folder && fs::read_dir(path).is_ok_and(|entries| entries.flatten().any(|entry| is_candidate(&entry.path())))

@@ -57,14 +57,14 @@ impl Model {
         Ok(Self { name: definition.workflow.clone(), definition, value, places, summary })
     }
 
-    /// Returns what to store of the text.
+    /// Returns the name, the text and the summary of the workflow, to store in the database.
     pub fn stored<'a>(&'a self, text: &'a str) -> New<'a> {
         New { name: &self.name, text, summary: &self.summary }
     }
 }
 
-/// Returns the SHA-256 of what a workflow means: of its canonical JSON without the format version. Comments and formatting do not
-/// matter.
+/// Returns a SHA-256 of the meaning of a workflow: of its canonical JSON without the format version. Comments and formatting do
+/// not matter.
 fn hash(definition: &Definition) -> Result<[u8; 32]> {
     let unversioned = Definition { schema_version: None, ..definition.clone() };
     canonical::digest(&unversioned)
@@ -183,7 +183,7 @@ pub fn renamed(text: &str, to: &str) -> Result<String> {
     Ok(renamed)
 }
 
-/// Whether a name can be written in YAML without quotes.
+/// Returns whether a name can be written in YAML without quotes.
 fn is_plain(name: &str) -> bool {
     let read = yaml::read(name);
     read.findings.is_empty() && read.value.is_some_and(|value| value == name)

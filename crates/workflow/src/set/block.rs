@@ -65,7 +65,7 @@ fn template_or_scalar(value: &Value) -> String {
     }
 }
 
-/// Whether a text is a single template, such as `${{ inputs.app }}`, that needs no quotes in block style.
+/// Returns whether a text is a single template, such as `${{ inputs.app }}`, that needs no quotes in block style.
 pub(super) fn is_plain_template(text: &str) -> bool {
     let inside = text.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}"));
     inside.is_some_and(|inside| {

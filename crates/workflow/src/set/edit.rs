@@ -9,7 +9,7 @@ use crate::span::Span;
 use crate::yaml;
 use crate::yaml::places::{Place, Places, below};
 
-/// What to do with a value.
+/// The change to make to a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Change<'v> {
     Set(&'v Value),
@@ -61,7 +61,7 @@ impl Editing<'_> {
             }
             return self.replaced(place, new, &expected);
         }
-        // The nearest value above that exists gets a new entry.
+        // The text does not have this value yet. Add an entry to its nearest parent that exists.
         let Some(depth) = (0..parts.len()).rev().find(|depth| self.own(&parts[..*depth]).is_some()) else {
             return Vec::new();
         };
@@ -116,12 +116,12 @@ impl Editing<'_> {
         let before = self.source(place);
         let candidate = |start, end, text| Some(Candidate { start, end, text, expected: expected.clone() });
         if before.is_empty() {
-            // `key:` without a value.
+            // The text has only `key:`, so insert the value after the colon.
             let Some(start) = place.key.and_then(|key| self.colon(key)) else { return Vec::new() };
             let of = |text: String| candidate(start, start, format!(" {text}"));
             return notations(new, before).into_iter().map(of).collect();
         }
-        // A block scalar ends after its last line end, which has to stay.
+        // A block scalar includes its last line end. Keep that line end.
         let (start, end) = (place.value.start, place.value.start + before.trim_end_matches(['\n', '\r']).len());
         let is_below = place.key.is_some_and(|key| key.line != place.value.line);
         let start = match place.key.and_then(|key| self.colon(key)).filter(|_| is_below) {
@@ -199,7 +199,7 @@ impl Editing<'_> {
         let Some(dash) = self.dash(last) else { return Vec::new() };
         let indent = self.column(dash);
         let at = self.line_end(self.end(last));
-        // If a blank line separates the last two elements, put one before the new element too.
+        // If a blank line separates the last two elements, also put one before the new element.
         let before = length.checked_sub(2).and_then(child).map(|place| self.end(place));
         let gap = before.and_then(|before| self.text.get(before..dash)).unwrap_or_default();
         let lines: Vec<&str> = gap.lines().collect();
@@ -221,7 +221,7 @@ impl Editing<'_> {
         let end = self.line_end(rest);
         let comment = self.text.get(rest..end)?.trim_end();
         if comment.is_empty() {
-            // Remove the blanks after the colon too.
+            // Also remove the blanks after the colon.
             start = colon;
         }
         let indent = key.column - 1 + 2;
@@ -264,8 +264,8 @@ impl Editing<'_> {
             |start, end, text: &str| Some(Candidate { start, end, text: text.to_owned(), expected: expected.clone() });
         let mut candidates = Vec::new();
         if is_only {
-            // The mapping or list above would be empty. It is removed too, unless it is at the top level or a comment in it
-            // would be lost.
+            // This entry is the only one. Also remove its mapping or list, unless that is at the top level or a comment in
+            // it would be lost.
             let parent = self.own(above).filter(|_| !above.is_empty());
             let between = parent.and_then(|parent| self.text.get(self.colon(parent.key?)?..start)).unwrap_or("#");
             if above.len() > 1 && (between.trim().is_empty() || between.trim() == "{") {
@@ -281,7 +281,7 @@ impl Editing<'_> {
         let rest = self.line_end(end);
         if is_line {
             let after = if self.text[rest..].is_empty() { rest } else { rest + self.newline().len() };
-            // The last line of the text may have no line end. Then remove the one before it.
+            // If the last line of the text has no line end, remove the line end before it.
             let whole = if after == rest { (line.saturating_sub(self.newline().len()), rest) } else { (line, after) };
             candidates.push(candidate(whole.0, whole.1, ""));
         }

@@ -32,7 +32,7 @@ pub fn words_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a text is a path such as `steps.create_app.output.id`.
+/// Returns whether a text is a path such as `steps.create_app.output.id`.
 fn is_path(words: &str) -> bool {
     parse(words).is_ok_and(|expression| match expression.node {
         Node::Path(path) => matches!(path.root, Root::Input(_) | Root::Step(_) | Root::Env(_) | Root::Secret(_)),

@@ -153,7 +153,7 @@ pub fn arguments(surveyed: &Surveyed, step: usize, partial: &str) -> Vec<Fitting
 }
 
 impl Fitting {
-    /// Whether this is a path to an output or an input.
+    /// Returns whether this is a path to an output or an input.
     pub fn is_path(&self) -> bool {
         ["steps.", "inputs."].iter().any(|root| self.value.starts_with(root))
     }

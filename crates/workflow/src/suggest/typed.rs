@@ -2,7 +2,7 @@
 
 use crate::span::Span;
 
-/// What a person is typing: its kind, the part before the cursor, and the span that a suggestion replaces.
+/// The text that a person is typing: its kind, the part before the cursor, and the span that a suggestion replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
     pub kind: Kind,

@@ -32,7 +32,6 @@ pub struct Template {
     pub fixtures: BTreeMap<String, Map<String, Value>>,
 }
 
-/// A parameter of a template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
@@ -50,7 +49,6 @@ pub struct Parameter {
     pub after: Option<String>,
 }
 
-/// The type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterType {
@@ -133,7 +131,7 @@ pub fn wrong(why: &str) -> Error {
 }
 
 impl ParameterType {
-    /// Whether a value has this type.
+    /// Returns whether a value has this type.
     pub fn takes(self, value: &Value) -> bool {
         match self {
             Self::Command | Self::String => value.is_string(),
@@ -170,7 +168,7 @@ impl ParameterType {
     }
 }
 
-/// Whether text is a path into an output. Only such text is inserted into expressions unchanged.
+/// Returns whether text is a path into an output. Only such text is inserted into expressions unchanged.
 fn is_path(text: &str) -> bool {
     text.is_empty()
         || text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'[' | b']'))

@@ -52,7 +52,7 @@ fn number(text: &str) -> Option<Number> {
     text.parse::<f64>().ok().and_then(Number::from_f64)
 }
 
-/// Whether unsigned text is a number with a decimal point or an exponent.
+/// Returns whether unsigned text is a number with a decimal point or an exponent.
 fn is_fraction(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -67,7 +67,7 @@ fn is_fraction(text: &str) -> bool {
     all_digits(whole) && all_digits(rest) && !(whole.is_empty() && rest.is_empty()) && good_exponent
 }
 
-/// Whether YAML 1.1 would read text as a boolean, date or number.
+/// Returns whether YAML 1.1 would read text as a boolean, date or number.
 fn is_ambiguous(text: &str) -> bool {
     const WORDS: [&str; 6] = ["yes", "no", "on", "off", "y", "n"];
     if WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) {
@@ -86,7 +86,7 @@ fn is_ambiguous(text: &str) -> bool {
     is_number || is_radix || is_date(text)
 }
 
-/// Whether text is a date such as `2024-01-31`, with or without a time.
+/// Returns whether text is a date such as `2024-01-31`, with or without a time.
 fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let date = bytes.len() >= 10

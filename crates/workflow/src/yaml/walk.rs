@@ -387,7 +387,7 @@ impl<'t> Walk<'t> {
         Ok(Positioned { value: Value::String(written), span: whole })
     }
 
-    /// Whether a value directly follows a key on its line, or begins a list element.
+    /// Returns whether a value directly follows a key on its line, or begins a list element.
     fn is_value_of_a_line(&self, span: Span) -> bool {
         let before = self.text.get(..span.start).unwrap_or_default().trim_end_matches(' ');
         before.ends_with([':', '-', '[', ',']) && before.len() < span.start
@@ -435,7 +435,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// Whether mcpkg supports this kind of event.
+/// Returns whether mcpkg supports this kind of event.
 fn is_known(event: &Event<'_>) -> bool {
     matches!(
         event,

@@ -51,7 +51,7 @@ const CATALOGS: Names =
 const COMMANDS: Names =
     Names::Stored(|typed| Ok(typed.matching(catalogs::ids(typed.db)?.into_iter().map(|(_, id)| id))));
 
-/// A document and where it came from.
+/// A document, its source and its hash.
 struct Read {
     place: Place,
     document: Document,
@@ -98,7 +98,7 @@ impl Read {
     }
 }
 
-/// Where a document came from, and its hash.
+/// The source and the hash of a document.
 struct Origin {
     place: String,
     sha256: [u8; 32],

@@ -83,7 +83,8 @@ impl Operation for Set {
             ));
         }
         let before = get(context, &self.name)?;
-        // The row may come from someone else's database. Changing one field must not approve the other fields unseen.
+        // The stored settings may come from someone else's database. Changing one field must not approve the other
+        // fields unseen.
         before.require(context)?;
         let after = self.changed(before.clone())?;
         if after == before {

@@ -10,7 +10,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use crate::plugin::runtime::{Cut, Limits};
 use mcpkg_base::http::{self, Failure, Url};
 
-/// Why a plugin gave no answer.
+/// The reason why a plugin gave no answer.
 #[derive(Debug)]
 pub enum Broken {
     /// The plugin could not be started or reached, so nothing was sent.
@@ -77,8 +77,8 @@ pub fn unsent(error: &(dyn StdError + 'static)) -> Broken {
     }
 }
 
-/// Finds the request error inside an error of rmcp, which does not return it as the error's source. If there is none, returns the
-/// error itself.
+/// Finds the request error inside an error of rmcp. This is needed because rmcp does not return the request error as the source
+/// of its own error. If there is no request error, returns the error itself.
 fn request_of<'e>(error: &'e (dyn StdError + 'static)) -> &'e (dyn StdError + 'static) {
     let mut causes = std::iter::successors(Some(error), |&error| StdError::source(error));
     let request = causes.find_map(|error| match error.downcast_ref::<StreamableHttpError<http::RequestError>>() {

@@ -1,6 +1,6 @@
-//! The two ways to open an MCP connection. Which one a plugin needs depends on its protocol version.
+//! The two ways to open an MCP connection. The plugin's protocol version decides which way works.
 
-/// How to open a connection to a plugin.
+/// A way to open a connection to a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
     /// `initialize`, for protocol versions up to 2025-11-25.

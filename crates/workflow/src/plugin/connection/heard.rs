@@ -14,7 +14,8 @@ const LINE: usize = 16 << 20;
 /// Maximum number of bytes that a plugin may send before the next call starts.
 const FLOOD: u64 = 64 << 20;
 
-/// What was read from a plugin.
+/// The state of reading from a plugin: the number of bytes since the last call began, whether the list of tools
+/// changed, and why reading stopped.
 #[derive(Debug, Default)]
 pub struct Heard {
     bytes: AtomicU64,
@@ -28,7 +29,7 @@ impl Heard {
         self.bytes.store(0, Ordering::Relaxed);
     }
 
-    /// Whether nothing was read since the call began.
+    /// Returns whether nothing was read since the call began.
     pub fn is_silent(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) == 0
     }

@@ -18,7 +18,7 @@ pub enum Launch {
     Program(Program),
     Address {
         url: Url,
-        /// Which addresses may be contacted.
+        /// The kind of addresses that may be contacted.
         reach: Reach,
         /// Headers of every request.
         headers: HeaderMap,

@@ -27,7 +27,6 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 /// Maximum length of a skipped tool's name in messages, in characters.
 const LONGEST_NAME: usize = 128;
 
-/// A connection to a plugin.
 pub struct Connection {
     pub(super) runtime: &'static Runtime,
     pub(super) peer: Peer<RoleClient>,
@@ -47,7 +46,7 @@ pub struct Connection {
 #[derive(Debug, Default)]
 pub struct Listed {
     pub tools: Vec<Tool>,
-    /// Why tools were skipped, one line each.
+    /// The reasons why tools were skipped, one line each.
     pub left_out: Vec<String>,
 }
 
@@ -168,7 +167,7 @@ impl Connection {
         lives && !self.closed.is_cancelled() && !self.peer.is_transport_closed()
     }
 
-    /// Whether the plugin is a program that has written nothing since the last call began.
+    /// Returns whether the plugin is a program that has written nothing since the last call began.
     pub fn is_silent(&self) -> bool {
         self.child.is_some() && self.heard.is_silent()
     }

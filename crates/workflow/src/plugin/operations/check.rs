@@ -66,7 +66,6 @@ impl Operation for Check {
     }
 }
 
-/// The result of checking a plugin.
 struct CheckResult {
     plugin: Plugin,
     tried: Tried,

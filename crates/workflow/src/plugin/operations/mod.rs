@@ -55,7 +55,7 @@ fn get(context: &Context, name: &str) -> Result<Plugin> {
     )
 }
 
-/// What a plugin reported when it was started for a check.
+/// The report of a plugin that was started for a check.
 struct Tried {
     listing: Listing,
     era: super::connection::Era,

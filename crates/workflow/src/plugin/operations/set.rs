@@ -87,7 +87,8 @@ impl Operation for Set {
     fn run(self, context: &Context) -> Result<Reply> {
         let before = get(context, &self.name)?;
         let tools = context.store.read(|db| plugins::tools(db, before.server.id))?;
-        // The row may come from someone else's database. Changing one field must not approve the other fields unseen.
+        // The stored settings may come from someone else's database. Changing one field must not approve the other
+        // fields unseen.
         before.require(context)?;
         let after = self.changed(before.clone(), &tools)?;
         let (stored, wanted) = (before.facts()?, after.facts()?);
@@ -147,7 +148,7 @@ impl Set {
     }
 }
 
-/// Whether a change gives a plugin more permissions or more trust.
+/// Returns whether a change gives a plugin more permissions or more trust.
 fn loosens(before: &Plugin, after: &Plugin) -> bool {
     let is_more = |(now, before): (bool, bool)| now && !before;
     [(after.trusted, before.trusted), (after.private, before.private)].into_iter().any(is_more)
