@@ -75,7 +75,7 @@ pub struct Hits {
     for_the_user: Vec<ForTheUser>,
 }
 
-/// What the user types.
+/// A command for the user to type.
 #[derive(Serialize, JsonSchema)]
 struct ForTheUser {
     /// The command to type, without its arguments

@@ -415,7 +415,7 @@ pub struct OutputField {
     pub tags: Vec<String>,
 }
 
-/// A list command as what hands out values for arguments (contract 004, section 3.3).
+/// A list command, described as a provider of values for arguments (contract 004, section 3.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderContract {
     /// The command's id.

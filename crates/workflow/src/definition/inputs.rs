@@ -113,7 +113,7 @@ pub enum InputType {
     Secret,
 }
 
-/// Which fields of a provider's elements count.
+/// The fields of a provider's elements that are used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Select {
     /// The field to use as the value.
@@ -137,7 +137,7 @@ pub enum Mode {
     Multiple,
 }
 
-/// What happens where a provider fails: a person types the value, an older answer is used, or the run fails.
+/// The action to take if a provider fails: a person types the value, an older answer is used, or the run fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the words say it")]
@@ -159,7 +159,7 @@ pub struct DefaultValue {
     pub value: Option<Value>,
 }
 
-/// Where a default is from: the text itself, a variable that the project allows, the last successful run, or the answer of
+/// The source of a default: the text itself, a variable that the project allows, the last successful run, or the answer of
 /// another workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use super::manifest::FILES;
 use super::name::Name;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// What a new package is.
+/// The kind of a new package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Scaffold {

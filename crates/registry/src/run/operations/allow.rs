@@ -33,7 +33,7 @@ const TAKEN: [&str; 14] = [
     "/workspace",
 ];
 
-/// What is allowed.
+/// The permission to give to a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum What {
