@@ -107,7 +107,7 @@ fn look(texts: &[String]) -> usize {
     texts.iter().filter(has).count()
 }
 
-/// The first page of what was found.
+/// Returns the first page of what was found.
 fn page(commands: &Reachable<'_>, indexes: &[Arc<Index>]) -> usize {
     let query = WORDS.join(" ");
     let mut found = commands.search(indexes, black_box(&query), |_| true);

@@ -283,7 +283,7 @@ impl Terminal {
         }
     }
 
-    /// The process id of the program itself: `script` has started it, or the shell that became it.
+    /// Returns the process id of the program itself: `script` has started it, or the shell that became it.
     fn program(&self) -> u32 {
         let id = self.child.id();
         let children =

@@ -35,12 +35,12 @@ impl Data {
         data
     }
 
-    /// The path of a file in the scratch folder.
+    /// Returns the path of a file in the scratch folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The path of the usual database.
+    /// Returns the path of the usual database.
     pub fn usual(&self) -> PathBuf {
         self.path("usual.db")
     }
@@ -96,17 +96,17 @@ fn hundred_prompts(db: &Db<'_>, project: &Project, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The name of prompt `n` of the usual database.
+/// Returns the name of prompt `n` of the usual database.
 pub fn prompt(n: usize) -> String {
     format!("prompt-{n:03}")
 }
 
-/// The name of resource `n` of a large database.
+/// Returns the name of resource `n` of a large database.
 pub fn row_name(n: usize) -> String {
     format!("row-{n:07}")
 }
 
-/// The URI of a resource.
+/// Returns the URI of a resource.
 pub fn uri(name: &str) -> String {
     format!("file:///bench/{name}")
 }
@@ -181,7 +181,7 @@ pub fn noise_from(seed: u64, size: usize) -> Vec<u8> {
     words.flatten().take(size).collect()
 }
 
-/// Whether the processor hashes with instructions of its own.
+/// Returns whether the processor hashes with instructions of its own.
 pub fn has_sha_instructions() -> bool {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     flags.split_whitespace().any(|flag| matches!(flag, "sha_ni" | "sha2"))

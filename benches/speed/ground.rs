@@ -37,12 +37,12 @@ impl Ground {
         ground
     }
 
-    /// The path of a database.
+    /// Returns the path of a database.
     pub fn database(&self, name: &str) -> PathBuf {
         self.home.join(name)
     }
 
-    /// The path of a folder or a file.
+    /// Returns the path of a folder or a file.
     pub fn path(&self, name: &str) -> PathBuf {
         self.home.join(name)
     }

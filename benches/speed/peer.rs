@@ -120,7 +120,7 @@ impl Peer {
         }
     }
 
-    /// The process's id.
+    /// Returns the process's id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -135,7 +135,7 @@ impl Peer {
         resident(self.child.id())
     }
 
-    /// The most bytes of it that were in memory at once.
+    /// Returns the most bytes of it that were in memory at once.
     pub fn peak(&self) -> u64 {
         status(self.child.id(), "VmHWM:")
     }
@@ -174,7 +174,7 @@ pub fn resident(process: u32) -> u64 {
     status(process, "VmRSS:")
 }
 
-/// The most bytes of a process that were in memory at once; `None` once it has ended.
+/// Returns the most bytes of a process that were in memory at once; `None` once it has ended.
 pub fn peak(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

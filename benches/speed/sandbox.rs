@@ -81,7 +81,7 @@ pub fn run(plan: &Path, tree: &Path) {
     }
 }
 
-/// A package, and the bundle that was signed of it.
+/// Returns a package, and the bundle that was signed of it.
 fn packages(store: &Store) -> Vec<(Subject, String)> {
     let read = store.read(|db| {
         (0..PACKAGES)

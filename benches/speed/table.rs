@@ -61,7 +61,7 @@ impl Table {
         Self { filter: filter.to_lowercase(), rows: Vec::new() }
     }
 
-    /// Whether the row `what` is asked for.
+    /// Returns whether the row `what` is asked for.
     pub fn wants(&self, what: &str) -> bool {
         what.to_lowercase().contains(&self.filter)
     }
@@ -74,7 +74,7 @@ impl Table {
         }
     }
 
-    /// Whether every row keeps its bar.
+    /// Returns whether every row keeps its bar.
     pub fn kept(&self) -> bool {
         self.rows.iter().all(|row| row.kept() != Some(false))
     }
@@ -90,7 +90,7 @@ impl Value {
         }
     }
 
-    /// How often `reference` fits into this.
+    /// Returns how often `reference` fits into this.
     fn times(self, reference: Value) -> f64 {
         self.number() / reference.number()
     }
@@ -114,7 +114,7 @@ impl Row {
         self.reference.map(|reference| self.ours.times(reference))
     }
 
-    /// Whether the row keeps its bar, where it has one.
+    /// Returns whether the row keeps its bar, where it has one.
     fn kept(&self) -> Option<bool> {
         match self.bar {
             Bar::Times(bar) => Some(self.ratio().is_some_and(|ratio| ratio <= bar)),

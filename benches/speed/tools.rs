@@ -101,7 +101,7 @@ fn request(id: u64, method: &str, parameters: &Json) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters }).to_string())
 }
 
-/// The median time from a request to its answer.
+/// Returns the median time from a request to its answer.
 fn p50(peer: &mut Peer, samples: usize, mut next: impl FnMut() -> Vec<u8>) -> Duration {
     let mut times: Vec<Duration> = (0..samples)
         .map(|_| {
@@ -114,7 +114,7 @@ fn p50(peer: &mut Peer, samples: usize, mut next: impl FnMut() -> Vec<u8>) -> Du
     median(&mut times)
 }
 
-/// The medians of both peers, which take turns; the first round only warms up.
+/// Returns the medians of both peers, which take turns; the first round only warms up.
 fn in_rounds(effort: &Effort, mut turn: impl FnMut() -> [Duration; 2]) -> [Duration; 2] {
     let rounds: Vec<[Duration; 2]> = (0..=effort.rounds).map(|_| turn()).collect();
     std::array::from_fn(|which| median(&mut rounds[1..].iter().map(|round| round[which]).collect::<Vec<_>>()))
@@ -127,7 +127,7 @@ fn answer_of(peer: &mut Peer, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// A replay of an answer.
+/// Returns a replay of an answer.
 fn replay(ground: &Ground, name: &str, answer: &[u8]) -> Peer {
     let file = ground.path(name);
     fs::write(&file, answer).expect("the answer can be kept");

@@ -26,7 +26,7 @@ impl Web {
         Self::serve_with(database, &[])
     }
 
-    /// The same with further arguments.
+    /// Returns the same with further arguments.
     pub fn serve_with(database: &Path, arguments: &[&str]) -> Self {
         let mut command = mcpkg(database);
         command.args(["--json", "serve", "--http", "--port", "0"]).args(arguments);
@@ -240,7 +240,7 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     lines.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
 }
 
-/// A request of 2026-07-28.
+/// Returns a request of 2026-07-28.
 pub fn stateless(method: &str, mut parameters: Json) -> Vec<u8> {
     let name = parameters["name"].as_str().or(parameters["uri"].as_str());
     let name = name.map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
@@ -257,7 +257,7 @@ pub fn stateless(method: &str, mut parameters: Json) -> Vec<u8> {
     )
 }
 
-/// A request in a session of 2025-11-25.
+/// Returns a request in a session of 2025-11-25.
 pub fn in_session(session: &str, method: &str, parameters: Json) -> Vec<u8> {
     let headers = match session {
         "" => String::new(),

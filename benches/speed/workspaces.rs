@@ -205,7 +205,7 @@ impl Shop {
         command
     }
 
-    /// A server with a client that is subscribed to the status.
+    /// Returns a server with a client that is subscribed to the status.
     fn subscribed(&self) -> Peer {
         let mut server = Peer::shake_hands(self.command(&["serve", "--as", "smctl"]));
         server.ask(&line(&format!(

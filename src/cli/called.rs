@@ -91,7 +91,7 @@ impl Called {
         arguments
     }
 
-    /// The default identity of a server started under this name.
+    /// Returns the default identity of a server started under this name.
     pub(super) fn identity(self) -> Identity {
         match self {
             Called::Mcpkg => Identity::Mcpkg,
@@ -100,8 +100,8 @@ impl Called {
         }
     }
 
-    /// The exit status of a failure. If any cause was a cancellation, the status says "cancelled", since cancelling can
-    /// make other work fail.
+    /// Returns the exit status of a failure. If any cause was a cancellation, the status says "cancelled", since
+    /// cancelling can make other work fail.
     pub(super) fn failed(self, error: &Error) -> u8 {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
         while let Some(error) = cause {
@@ -113,7 +113,7 @@ impl Called {
         self.status(error.code())
     }
 
-    /// The exit status for an error code.
+    /// Returns the exit status for an error code.
     fn status(self, code: Code) -> u8 {
         match (self, code.exit()) {
             (Called::Smctl, 1) if code.smctl() == Code::GitFailed.smctl() => GIT,
@@ -121,8 +121,8 @@ impl Called {
         }
     }
 
-    /// The exit status of a reply: 1 if a check found a problem, 3 if it reports a difference, as with `--check`, and for smctl
-    /// 10 after a dry run.
+    /// Returns the exit status of a reply: 1 if a check found a problem, 3 if it reports a difference, as with `--check`, and
+    /// for smctl 10 after a dry run.
     pub(super) fn done(self, reply: &Reply) -> u8 {
         let is_dry_run = reply.data.get("dry_run").and_then(serde_json::Value::as_bool) == Some(true);
         match (reply.failed, reply.differs) {

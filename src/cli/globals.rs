@@ -92,7 +92,7 @@ impl Globals {
         })
     }
 
-    /// Whether a flag or the environment names the database.
+    /// Returns whether a flag or the environment names the database.
     pub(super) fn names_database(&self) -> bool {
         self.named().is_some()
     }

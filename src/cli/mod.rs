@@ -229,7 +229,7 @@ fn cancel_on_interrupt(context: &Context) {
     });
 }
 
-/// Whether stdout carries a protocol, so that failures have to go to stderr.
+/// Returns whether stdout carries a protocol, so that failures have to go to stderr.
 fn is_protocol(arguments: &[OsString]) -> bool {
     tree::meant(arguments).is_none() && arguments.iter().any(|word| word == "serve" || word == "start")
 }

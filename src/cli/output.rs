@@ -383,7 +383,7 @@ fn stdout_failed(error: std::io::Error) -> Error {
     Error::new(Code::FileFailed, format!("Cannot write to standard output: {error}")).with_source(error)
 }
 
-/// Whether the reader of our output closed the pipe. `mcpkg prompt list | head -1` is not a failure.
+/// Returns whether the reader of our output closed the pipe. `mcpkg prompt list | head -1` is not a failure.
 pub(super) fn is_closed_pipe(error: &Error) -> bool {
     std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<std::io::Error>())

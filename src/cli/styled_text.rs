@@ -216,7 +216,7 @@ fn signs(line: &str, columns: usize) -> Vec<&str> {
     signs
 }
 
-/// Whether the character `c` continues the grapheme `sign`, which ends with `before`.
+/// Returns whether the character `c` continues the grapheme `sign`, which ends with `before`.
 fn is_one_sign(sign: &str, before: char, c: char) -> bool {
     let is_flag = |c: char| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
     // Skin tones, the variation selector, emoji after a joiner, and everything without a width of its own.

@@ -39,7 +39,7 @@ pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemp
     Ok(shown.map(template).collect())
 }
 
-/// Whether a URI may belong to a domain, judged by its scheme.
+/// Returns whether a URI may belong to a domain, judged by its scheme.
 pub(super) fn may_be_of_domain(uri: &str) -> bool {
     let scheme = |uri: &str| uri.split_once("://").map(|(scheme, _)| scheme.to_owned());
     let given = scheme(uri);

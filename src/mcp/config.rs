@@ -52,7 +52,7 @@ impl Config {
         entry.faces.tool() && self.surface.serves(entry.tool, entry.group, entry.effect)
     }
 
-    /// Whether each session has its own installs, on transports with sessions.
+    /// Returns whether each session has its own installs, on transports with sessions.
     pub(in crate::mcp) fn installs_for_sessions(&self) -> bool {
         match self.install_scope {
             Some(scope) => scope == InstallScope::Session,
@@ -65,7 +65,7 @@ impl Config {
         Self { session: Some(session), ..self.clone() }
     }
 
-    /// Whether requests under another configuration get the same answers from the same database, apart from the
+    /// Returns whether requests under another configuration get the same answers from the same database, apart from the
     /// installs of their sessions.
     pub(in crate::mcp) fn serves_as(&self, other: &Self) -> bool {
         self.selection == other.selection

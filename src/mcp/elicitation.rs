@@ -27,8 +27,8 @@ pub(super) enum Answer {
     Nothing,
 }
 
-/// Whether the client of a request can show forms, and mcpkg accepts its answers. mcpkg accepts them if one of this user's
-/// programs started the server, or if the client's access key may consent.
+/// Returns whether the client of a request can show forms, and mcpkg accepts its answers. mcpkg accepts them if one of
+/// this user's programs started the server, or if the client's access key may consent.
 pub(super) fn is_trusted(config: &Config, request: &RequestContext<RoleServer>) -> bool {
     let declared = request.client_capabilities().and_then(|capabilities| capabilities.elicitation);
     // A client that names no mode supports forms.

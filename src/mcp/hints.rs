@@ -223,7 +223,7 @@ fn clauses(hint: &str) -> Vec<&str> {
     found
 }
 
-/// Whether a clause has a shell flag outside of a command that a person runs.
+/// Returns whether a clause has a shell flag outside of a command that a person runs.
 fn has_flag(clause: &str) -> bool {
     let is_flag = |word: &str| {
         let name = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-');

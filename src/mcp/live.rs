@@ -35,7 +35,7 @@ pub(super) struct LiveResource {
     values: Values,
 }
 
-/// Whether a server has only live resources.
+/// Returns whether a server has only live resources.
 pub(super) fn only(config: &Config) -> bool {
     config.identity == Identity::Smctl
 }
@@ -58,7 +58,7 @@ fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
 }
 
 impl LiveResource {
-    /// Whether the resource may change without a notification, so that it has to be polled.
+    /// Returns whether the resource may change without a notification, so that it has to be polled.
     pub(super) fn is_looked_at_again(&self) -> bool {
         self.live.looked_at_again
     }

@@ -63,8 +63,8 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
 }
 
-/// Whether a server with this identity has a method. As agentpack, enact or assistant (contracts 000, 002 and 004), a server has
-/// only tools. As smctl (contract 003), a server has no prompts, skills or tasks.
+/// Returns whether a server with this identity has a method. As agentpack, enact or assistant (contracts 000, 002 and 004), a
+/// server has only tools. As smctl (contract 003), a server has no prompts, skills or tasks.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
     let without: &[&str] = match identity {
         Identity::Mcpkg => &[],

@@ -70,7 +70,7 @@ impl Output {
         true
     }
 
-    /// Whether the client accepts answers, as far as is known.
+    /// Returns whether the client accepts answers, as far as is known.
     pub(crate) fn is_open(&self) -> bool {
         !self.closed.load(Ordering::Relaxed)
     }

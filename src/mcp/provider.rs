@@ -90,7 +90,7 @@ pub enum TaskSupport {
 }
 
 impl Projected {
-    /// Whether the tool runs commands, and asks a person about each plan itself.
+    /// Returns whether the tool runs commands, and asks a person about each plan itself.
     pub(super) fn runs_commands(&self) -> bool {
         matches!(&self.answer, Answer::Run(tool) if tool.runs_commands)
     }
@@ -161,7 +161,7 @@ impl Providers {
         crate::DOMAINS.resources().chain(self.0.iter().flat_map(|provider| provider.resources()))
     }
 
-    /// Whether there are no additional providers.
+    /// Returns whether there are no additional providers.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -171,7 +171,7 @@ impl Providers {
         self.0.iter().find_map(|provider| provider.prompt(name))
     }
 
-    /// Whether a provider answers a request with these parameters, instead of the hot reads.
+    /// Returns whether a provider answers a request with these parameters, instead of the hot reads.
     pub(super) fn takes(&self, method: &str, parameters: Option<&RawValue>) -> bool {
         #[derive(serde::Deserialize)]
         struct Named {

@@ -55,7 +55,7 @@ impl<'a> Read<'a> {
         matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
-    /// Whether the read takes several statements, which must see the same state of the database.
+    /// Returns whether the read takes several statements, which must see the same state of the database.
     pub(super) fn looks_twice(&self) -> bool {
         match self {
             Read::Resource { uri } => by_uri::may_be_of_domain(uri),
@@ -102,7 +102,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Whether the `_meta` of a request names a client that splits input into words.
+/// Returns whether the `_meta` of a request names a client that splits input into words.
 fn splits(meta: Option<&RawValue>) -> bool {
     #[derive(Deserialize)]
     struct Meta<'a> {

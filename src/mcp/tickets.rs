@@ -39,7 +39,7 @@ impl WriteTickets {
         Arc::new(Ticket { tickets: Arc::clone(self), number, writes })
     }
 
-    /// Whether no write is in progress.
+    /// Returns whether no write is in progress.
     pub(crate) fn idle(&self) -> bool {
         self.state().writing.is_empty()
     }

@@ -157,17 +157,17 @@ impl Api {
         self.state().token = Some(authorization.to_owned());
     }
 
-    /// The requests that came.
+    /// Returns the requests that came.
     pub fn seen(&self) -> Vec<Seen> {
         self.state().seen.clone()
     }
 
-    /// How many requests came whose method and path begin so.
+    /// Returns how many requests came whose method and path begin so.
     pub fn count(&self, line: &str) -> usize {
         self.state().seen.iter().filter(|seen| seen.line.starts_with(line)).count()
     }
 
-    /// How many apps there are.
+    /// Returns how many apps there are.
     pub fn apps(&self) -> usize {
         self.state().apps.len()
     }

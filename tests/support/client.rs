@@ -110,7 +110,7 @@ impl Client {
         answered
     }
 
-    /// The server's process id.
+    /// Returns the server's process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -213,7 +213,7 @@ impl Client {
         }
     }
 
-    /// The server's process id.
+    /// Returns the server's process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -253,7 +253,7 @@ impl Drop for Client {
 /// Where a request of 2026-07-28 says what its client can do.
 pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The metadata that a request of 2026-07-28 carries.
+/// Returns the metadata that a request of 2026-07-28 carries.
 pub fn modern_meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -18,7 +18,7 @@ static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
     if !is_set && has_room(memory) { memory.to_owned() } else { std::env::temp_dir() }
 });
 
-/// Whether files can be written to a file system and started there, and enough of them.
+/// Returns whether files can be written to a file system and started there, and enough of them.
 fn has_room(at: &Path) -> bool {
     statvfs(at).is_ok_and(|system| {
         let refused = StatVfsMountFlags::RDONLY | StatVfsMountFlags::NOEXEC;

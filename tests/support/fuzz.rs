@@ -23,7 +23,7 @@ impl Cases {
         Self { name, count: seed::cases(all), until, done: 0, random: Random::new() }
     }
 
-    /// Whether another case is to be run; counts it.
+    /// Returns whether another case is to be run; counts it.
     pub fn more(&mut self) -> bool {
         let more = self.until.map_or(self.done < self.count, |until| Instant::now() < until);
         self.done += u32::from(more);

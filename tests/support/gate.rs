@@ -57,7 +57,7 @@ impl Gate {
         Self { port, state, came }
     }
 
-    /// The address of a database behind it, without more parameters than `sslmode`.
+    /// Returns the address of a database behind it, without more parameters than `sslmode`.
     pub fn address(&self, database: &str) -> String {
         format!("postgres://mcpkg@127.0.0.1:{}/{database}?sslmode=disable", self.port)
     }
@@ -73,7 +73,7 @@ impl Gate {
         }
     }
 
-    /// How many connections came so far.
+    /// Returns how many connections came so far.
     pub fn came(&self) -> usize {
         self.came.load(Ordering::Relaxed)
     }

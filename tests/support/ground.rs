@@ -29,7 +29,7 @@ impl Ground {
         ground
     }
 
-    /// The folder that holds the home and the root.
+    /// Returns the folder that holds the home and the root.
     pub fn path(&self) -> PathBuf {
         self.scratch.path().join("ground")
     }
@@ -53,7 +53,7 @@ impl Ground {
         path
     }
 
-    /// The bytes of a file below the root, as text.
+    /// Returns the bytes of a file below the root, as text.
     #[track_caller]
     pub fn read(&self, name: &str) -> String {
         let bytes = std::fs::read(self.root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -65,7 +65,7 @@ impl Ground {
         self.scratch.file(&format!("repo/{name}"), content)
     }
 
-    /// The real binary in the root, with this home.
+    /// Returns the real binary in the root, with this home.
     pub fn command(&self) -> Command {
         self.command_under(&[])
     }
@@ -158,13 +158,13 @@ impl Tree {
         Self(things)
     }
 
-    /// The paths of what mcpkg writes beside files while it applies.
+    /// Returns the paths of what mcpkg writes beside files while it applies.
     pub fn leftovers(&self) -> Vec<&Path> {
         let is_ours = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".mcpkg-"));
         self.0.keys().map(PathBuf::as_path).filter(is_ours).collect()
     }
 
-    /// How many things are not the same, each with what it is here and there.
+    /// Returns how many things are not the same, each with what it is here and there.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let paths: std::collections::BTreeSet<&PathBuf> = self.0.keys().chain(other.0.keys()).collect();
         let word = |thing: Option<&Thing>| match thing {

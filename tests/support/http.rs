@@ -150,7 +150,7 @@ impl Http {
         super::signal(self.child.id(), "TERM");
     }
 
-    /// The server's process id.
+    /// Returns the server's process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -233,12 +233,12 @@ pub fn hello(version: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })
 }
 
-/// A POST of one message.
+/// Returns a POST of one message.
 pub fn message(path: &str, message: &Value) -> Request {
     Request::new("POST", path).with("Content-Type", "application/json").body(message.to_string())
 }
 
-/// A POST of one request of 2026-07-28, with the headers that belong to it.
+/// Returns a POST of one request of 2026-07-28, with the headers that belong to it.
 pub fn modern(path: &str, method: &str, mut params: Value) -> Request {
     let name = ["name", "uri", "taskId"].iter().find_map(|key| params[key].as_str()).map(str::to_owned);
     params["_meta"] = modern_meta();
@@ -251,7 +251,7 @@ pub fn modern(path: &str, method: &str, mut params: Value) -> Request {
     }
 }
 
-/// A POST of one request in a session.
+/// Returns a POST of one request in a session.
 pub fn in_session(path: &str, session: &str, method: &str, params: Value) -> Request {
     message(path, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
         .with("Mcp-Session-Id", session)

@@ -11,13 +11,13 @@ pub fn finds(tool: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(tool)).find(|path| path.is_file())
 }
 
-/// A tool of the machine. It is named by its path: so it is started without a copy of this process's memory, whatever its
-/// environment is to be.
+/// Returns a tool of the machine. It is named by its path: so it is started without a copy of this process's memory,
+/// whatever its environment is to be.
 pub fn tool(name: &str) -> Command {
     Command::new(finds(name).unwrap_or_else(|| name.into()))
 }
 
-/// The free bytes of the disk that `path` is on, as `df` says; none where it cannot.
+/// Returns the free bytes of the disk that `path` is on, as `df` says; none where it cannot.
 pub fn free_space(path: &Path) -> u64 {
     let output = Command::new("df").arg("-Pk").arg(path).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -25,14 +25,14 @@ pub fn free_space(path: &Path) -> u64 {
     column.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Whether this process ignores SIGHUP, and so what it starts: under nohup.
+/// Returns whether this process ignores SIGHUP, and so what it starts: under nohup.
 pub fn ignores_hangups() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
-/// Whether the tests run as root.
+/// Returns whether the tests run as root.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|metadata| {
         use std::os::unix::fs::MetadataExt;
@@ -57,14 +57,14 @@ pub fn signal(pid: u32, name: &str) {
     assert!(sent.expect("sh starts").success(), "{name} could not be sent to {pid}");
 }
 
-/// How many sockets a process has open.
+/// Returns how many sockets a process has open.
 pub fn sockets(pid: u32) -> usize {
     let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the process lives");
     let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
     targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
 }
 
-/// A process's memory in KiB, by its line in /proc: `VmRSS` now, `VmHWM` at most so far.
+/// Returns a process's memory in KiB, by its line in /proc: `VmRSS` now, `VmHWM` at most so far.
 pub fn memory(pid: u32, what: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
     let line = status.lines().find(|line| line.starts_with(what)).expect("a line of memory");
@@ -90,7 +90,7 @@ impl Mount {
         done.then(|| Self { at: at.to_path_buf() })
     }
 
-    /// A file system in memory of `size`, such as `6m`; `None` without root.
+    /// Returns a file system in memory of `size`, such as `6m`; `None` without root.
     pub fn in_memory(size: &str, at: &Path) -> Option<Self> {
         if !is_root() {
             return None;
@@ -117,8 +117,8 @@ impl Drop for Mount {
     }
 }
 
-/// Every how many steps a sweep kills what it sweeps: at each one if [`runs_all`], otherwise at every tenth, since sweeps of all
-/// of them take half an hour.
+/// Returns every how many steps a sweep kills what it sweeps: at each one if [`runs_all`], otherwise at every tenth, since
+/// sweeps of all of them take half an hour.
 pub fn kill_stride() -> usize {
     if runs_all() { 1 } else { 10 }
 }
@@ -137,7 +137,7 @@ impl Random {
         Self(self.next())
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -146,7 +146,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }

@@ -49,24 +49,24 @@ impl Play {
         log.lines().map(str::to_owned).collect()
     }
 
-    /// The numbers after a word of its log.
+    /// Returns the numbers after a word of its log.
     pub fn logged(&self, word: &str) -> Vec<u32> {
         self.log().iter().filter_map(|line| line.strip_prefix(word)?.trim().parse().ok()).collect()
     }
 
-    /// Whether none of the programs that it started, and none of its children, runs.
+    /// Returns whether none of the programs that it started, and none of its children, runs.
     pub fn is_over(&self) -> bool {
         [self.logged("started"), self.logged("child")].concat().iter().all(|id| !runs(*id))
     }
 }
 
-/// Whether a process runs; one that nobody waited for does not.
+/// Returns whether a process runs; one that nobody waited for does not.
 fn runs(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-/// A tool as it is listed.
+/// Returns a tool as it is listed.
 pub fn tool(name: &str, description: &str, properties: Value) -> Value {
     json!({ "name": name, "description": description, "inputSchema": { "type": "object", "properties": properties } })
 }

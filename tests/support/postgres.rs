@@ -105,7 +105,7 @@ impl Server {
         format!("postgres://{user}@{socket}/{database}")
     }
 
-    /// The folder of the server and of its socket.
+    /// Returns the folder of the server and of its socket.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

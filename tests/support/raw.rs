@@ -49,14 +49,14 @@ impl Raw {
         let _ = input.write_all(text.as_ref()).and_then(|()| input.flush());
     }
 
-    /// The next line from the server; `None` at the end of its output.
+    /// Returns the next line from the server; `None` at the end of its output.
     pub fn line(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.output.as_mut().expect("the output is open").read_line(&mut line).expect("UTF-8");
         (read > 0).then(|| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
     }
 
-    /// The next answer from the server; notifications before it are left out.
+    /// Returns the next answer from the server; notifications before it are left out.
     #[track_caller]
     pub fn answer(&mut self) -> Value {
         loop {
@@ -122,7 +122,7 @@ impl Drop for Raw {
     }
 }
 
-/// The client's part of a handshake, as lines; the request's id is "hello".
+/// Returns the client's part of a handshake, as lines; the request's id is "hello".
 pub fn handshake() -> String {
     let client = json!({ "name": "raw", "version": "1" });
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
@@ -130,12 +130,12 @@ pub fn handshake() -> String {
     format!("{hello}\n{}\n", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
 }
 
-/// A request as a line.
+/// Returns a request as a line.
 pub fn request(id: i64, method: &str, params: &Value) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
-/// A tool's call as a line.
+/// Returns a tool's call as a line.
 pub fn call(id: i64, tool: &str, arguments: &Value) -> String {
     request(id, "tools/call", &json!({ "name": tool, "arguments": arguments }))
 }

@@ -114,7 +114,7 @@ impl Scratch {
         }
     }
 
-    /// Whether the database is a file; else says that the test, which is about the file, is skipped.
+    /// Returns whether the database is a file; else says that the test, which is about the file, is skipped.
     pub fn is_file(&self) -> bool {
         let is_file = self.db().starts_with(self.path());
         if !is_file {
@@ -211,7 +211,7 @@ impl Scratch {
         std::fs::read(file).expect("the database")
     }
 
-    /// The user's state directory.
+    /// Returns the user's state directory.
     pub fn state(&self) -> PathBuf {
         self.path().join("state")
     }
@@ -229,12 +229,12 @@ impl Scratch {
         path
     }
 
-    /// The real binary on this database, with nothing of the machine's environment but a PATH.
+    /// Returns the real binary on this database, with nothing of the machine's environment but a PATH.
     pub fn command(&self) -> Command {
         self.command_under(&[])
     }
 
-    /// The real binary, started by another program such as `strace`, whose arguments come first.
+    /// Returns the real binary, started by another program such as `strace`, whose arguments come first.
     pub fn command_under(&self, wrapper: &[&str]) -> Command {
         let words = [wrapper, &[BINARY]].concat();
         let mut command = Command::new(words[0]);
@@ -304,7 +304,7 @@ impl Scratch {
         Store::open(&self.db()).expect("the database opens")
     }
 
-    /// A shell's context on the database, with the selected project.
+    /// Returns a shell's context on the database, with the selected project.
     pub fn context(&self) -> Context {
         Context { approved: self.approved(), ..Context::shell(mcpkg::DOMAINS, self.store(), Selection::default()) }
     }

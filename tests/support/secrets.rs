@@ -9,7 +9,7 @@ pub fn shapes() -> Vec<(&'static str, String, &'static str)> {
     plain.chain(keys()).collect()
 }
 
-/// A private key of a kind, such as `RSA `.
+/// Returns a private key of a kind, such as `RSA `.
 pub fn key(kind: &str) -> String {
     format!("-----BEGIN {kind}PRIVATE KEY-----\n{KEY_LINE}\n{KEY_LINE}\nqvYw==\n-----END {kind}PRIVATE KEY-----")
 }

@@ -22,14 +22,14 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Whether `MCPKG_TEST_ALL=1` is set, as `.ci/full` does: then tests run all their random cases and every step of their sweeps.
-/// Otherwise they run a part that has each kind of case at least once.
+/// Returns whether `MCPKG_TEST_ALL=1` is set, as `.ci/full` does: then tests run all their random cases and every step of their
+/// sweeps. Otherwise they run a part that has each kind of case at least once.
 pub fn runs_all() -> bool {
     std::env::var_os("MCPKG_TEST_ALL").is_some_and(|all| all == "1")
 }
 
-/// How many random cases a property is tested with: `PROPTEST_CASES` if it is set, `all` if [`runs_all`], and otherwise a quarter
-/// of them, but at least eight.
+/// Returns how many random cases a property is tested with: `PROPTEST_CASES` if it is set, `all` if [`runs_all`], and otherwise a
+/// quarter of them, but at least eight.
 pub fn cases(all: u32) -> u32 {
     let set = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     set.unwrap_or(if runs_all() { all } else { all.min(8).max(all / 4) })

@@ -142,7 +142,7 @@ impl Screen {
         rows.map(|row| row.trim_end().to_owned() + "\n").collect()
     }
 
-    /// The same with its colours, as codes that a picture can be drawn from.
+    /// Returns the same with its colours, as codes that a picture can be drawn from.
     pub fn colored(&self) -> String {
         let screen = self.terminal.lock().expect("the screen");
         let (rows, columns) = screen.0.screen().size();
@@ -172,7 +172,7 @@ impl Screen {
         text
     }
 
-    /// All bytes that the program has written.
+    /// Returns all bytes that the program has written.
     pub fn written(&self) -> Vec<u8> {
         self.terminal.lock().expect("the screen").1.clone()
     }
@@ -217,7 +217,7 @@ impl Screen {
         input.write_all(keys.as_bytes()).and_then(|()| input.flush()).expect("keys are typed");
     }
 
-    /// Whether the program still runs.
+    /// Returns whether the program still runs.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

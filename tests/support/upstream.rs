@@ -22,12 +22,12 @@ impl Upstream {
         upstream
     }
 
-    /// The bare repository.
+    /// Returns the bare repository.
     pub fn bare(&self) -> PathBuf {
         self.folder.path().join("kit.git")
     }
 
-    /// The work tree.
+    /// Returns the work tree.
     pub fn tree(&self) -> PathBuf {
         self.folder.path().join("tree")
     }
@@ -87,7 +87,7 @@ impl Upstream {
     }
 }
 
-/// The text of a skill's SKILL.md.
+/// Returns the text of a skill's SKILL.md.
 pub fn skill(name: &str, body: &str) -> String {
     format!("---\nname: {name}\ndescription: What {name} is for\n---\n# {name}\n\n{body}")
 }

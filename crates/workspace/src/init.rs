@@ -187,8 +187,8 @@ fn place(context: &Context) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Whether the folder is the home folder, one of the home folder's parents, or inside a hidden folder of the home folder, where
-/// agents keep their own files.
+/// Returns whether the folder is the home folder, one of the home folder's parents, or inside a hidden folder of the home
+/// folder, where agents keep their own files.
 fn is_reserved(folder: &Path) -> bool {
     let Some(home) = disk::home().ok().and_then(|home| home.canonicalize().ok()) else {
         return folder.parent().is_none();
@@ -239,7 +239,7 @@ pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Resul
     Ok(all)
 }
 
-/// Whether the folder already holds a clone of this repository.
+/// Returns whether the folder already holds a clone of this repository.
 fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
     let mut entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),

@@ -190,13 +190,13 @@ fn clear(root: &Path) {
     }
 }
 
-/// Whether this machine applied the steps of a run.
+/// Returns whether this machine applied the steps of a run.
 pub fn is_of_this_machine(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<bool> {
     let sha256 = sha256(&run.uuid.to_string(), &run.operation, &run.subject, steps.iter().map(|row| row.step.clone()));
     Ok(context.approved.get(Kind::Flow, &sha256)?.is_some())
 }
 
-/// Whether this machine started the unfinished run in a workspace.
+/// Returns whether this machine started the unfinished run in a workspace.
 ///
 /// # Errors
 /// `E_WORKSPACE_BUSY` if the file about the run is damaged.
@@ -371,8 +371,8 @@ fn undo(
     Ok(with_leftovers(error, &kept))
 }
 
-/// Whether a failed checkout may have written files. If git refused it because it would overwrite files, nothing was
-/// written.
+/// Returns whether a failed checkout may have written files. If git refused it because it would overwrite files,
+/// nothing was written.
 fn may_have_begun(error: &Error) -> bool {
     const REFUSED: [&str; 4] =
         ["would be overwritten", "would be removed", "would lose untracked files", "not uptodate"];

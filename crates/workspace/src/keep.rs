@@ -25,7 +25,7 @@ const IGNORED_FILE: u64 = 1 << 20;
 /// The most bytes of ignored files that are kept of one worktree.
 const IGNORED_FILES: u64 = 16 << 20;
 
-/// Whether a full ref name is one of the refs that keep something.
+/// Returns whether a full ref name is one of the refs that keep something.
 pub fn keeps(name: &str) -> bool {
     name.starts_with(PREFIX)
 }

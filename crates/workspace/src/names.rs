@@ -8,7 +8,7 @@ pub const OWN: &str = ".smctl";
 
 const LONGEST: usize = 100;
 
-/// Whether this is a valid name of a feature, worktree set or spec.
+/// Returns whether this is a valid name of a feature, worktree set or spec.
 pub fn is_name(name: &str) -> bool {
     name.len() <= LONGEST
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -29,12 +29,12 @@ pub fn name(what: &str, name: &str) -> Result<()> {
     ))
 }
 
-/// Whether this is a valid name of a repository: one or more names as in [`is_name`], separated by slashes.
+/// Returns whether this is a valid name of a repository: one or more names as in [`is_name`], separated by slashes.
 pub fn is_repo(name: &str) -> bool {
     name.len() <= 255 && name.split('/').all(is_name)
 }
 
-/// Whether git accepts this branch or tag name (git-check-ref-format(1)) and cannot mistake it for an option.
+/// Returns whether git accepts this branch or tag name (git-check-ref-format(1)) and cannot mistake it for an option.
 pub fn is_branch(name: &str) -> bool {
     let forbidden = |c: char| c.is_ascii_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
     !name.is_empty()
@@ -49,12 +49,12 @@ pub fn is_branch(name: &str) -> bool {
         && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
 }
 
-/// Whether this is a valid folder for a repository: a valid path as in [`is_path`], outside `.smctl`.
+/// Returns whether this is a valid folder for a repository: a valid path as in [`is_path`], outside `.smctl`.
 pub fn is_repo_path(path: &str) -> bool {
     is_path(path) && !path.split('/').next().is_some_and(|part| part.eq_ignore_ascii_case(OWN))
 }
 
-/// Whether a relative path stays inside its base folder, and no part of it looks like an option to git.
+/// Returns whether a relative path stays inside its base folder, and no part of it looks like an option to git.
 pub fn is_path(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     stays_inside(path) && !path.contains('\n') && !path.split('/').any(|part| part.starts_with('-'))

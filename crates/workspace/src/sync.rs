@@ -193,7 +193,7 @@ fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Out
     Ok(done.outcome())
 }
 
-/// Whether the repository's folder is missing or empty.
+/// Returns whether the repository's folder is missing or empty.
 fn is_missing(folder: &Path) -> Result<bool> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),

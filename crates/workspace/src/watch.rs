@@ -87,7 +87,7 @@ impl Places {
         };
     }
 
-    /// Whether a change to this path may affect a resource.
+    /// Returns whether a change to this path may affect a resource.
     fn concerns(&self, path: &Path) -> bool {
         if self.missing.contains(path) || self.folders.get(path).is_some_and(|depth| *depth != Depth::Arrivals) {
             return true;

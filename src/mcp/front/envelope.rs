@@ -60,7 +60,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Whether the message gets an answer.
+    /// Returns whether the message gets an answer.
     pub(in crate::mcp) fn wants_answer(&self) -> bool {
         matches!(self, Envelope::Request { .. } | Envelope::Invalid { .. })
     }
@@ -212,7 +212,7 @@ pub(super) fn check_depth(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a `\u` escape is one half of a surrogate pair without the other half next to it.
+/// Returns whether a `\u` escape is one half of a surrogate pair without the other half next to it.
 fn has_lone_surrogate(text: &str) -> bool {
     let bytes = text.as_bytes();
     let unit = |at: usize| -> Option<u16> {

@@ -30,7 +30,7 @@ pub(super) enum Answered {
     Not,
 }
 
-/// Whether requests with this method can be hot.
+/// Returns whether requests with this method can be hot.
 pub(in crate::mcp) fn may_be_hot(method: &str) -> bool {
     method == "tools/call" || Read::is_hot(method)
 }
@@ -58,7 +58,7 @@ impl<'a> Hot<'a> {
         Ok((!is_live).then_some(Hot::Read(read)))
     }
 
-    /// The name or URI that a request of 2026-07-28 has to repeat in a header.
+    /// Returns the name or URI that a request of 2026-07-28 has to repeat in a header.
     pub(in crate::mcp) fn name(&self) -> Option<&str> {
         match self {
             Hot::Read(Read::Prompt { name, .. }) => Some(name),
@@ -68,7 +68,7 @@ impl<'a> Hot<'a> {
         }
     }
 
-    /// Whether the request may take long in a large database. Such a tool call runs in a context with a short read
+    /// Returns whether the request may take long in a large database. Such a tool call runs in a context with a short read
     /// limit.
     pub(super) fn may_be_long(&self) -> bool {
         matches!(self, Hot::Call(call) if call.may_be_long())

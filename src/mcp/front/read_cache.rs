@@ -184,7 +184,7 @@ impl ReadCache {
         Ok(state.verify(presented.unwrap_or_default(), clock.now())?.map(Some))
     }
 
-    /// Whether a request that was admitted with this grant, or without one, would still be admitted.
+    /// Returns whether a request that was admitted with this grant, or without one, would still be admitted.
     pub(crate) fn holds(&self, grant: Option<&Grant>, always: bool, now: Millis) -> Result<bool> {
         let mut state = self.state();
         match grant {
@@ -196,7 +196,7 @@ impl ReadCache {
         }
     }
 
-    /// Whether a project exists, for an admitted request.
+    /// Returns whether a project exists, for an admitted request.
     pub(crate) fn has_project(&self, name: &str) -> Result<bool> {
         let mut state = self.state();
         if state.known.projects.contains(name) {

@@ -99,7 +99,7 @@ impl ResponseCache {
         Self { max_bytes: MAX_BYTES_SLIM, ..Self::default() }
     }
 
-    /// Whether the same request is known to have been asked before. A request that is asked for the first time is
+    /// Returns whether the same request is known to have been asked before. A request that is asked for the first time is
     /// answered without a look at the data version, and its answer is not cached: most large ones are asked for only
     /// once.
     pub(super) fn is_asked_again(&mut self, key: &CacheKey) -> bool {

@@ -151,7 +151,7 @@ impl InFlight {
         state.phase
     }
 
-    /// Whether a request with this id is in progress.
+    /// Returns whether a request with this id is in progress.
     pub(super) fn holds(&self, id: &str) -> bool {
         let state = self.state();
         !state.requests.is_empty()
@@ -276,7 +276,7 @@ impl InFlight {
 }
 
 impl State {
-    /// Whether a request of this size has to wait.
+    /// Returns whether a request of this size has to wait.
     fn is_full(&self, size: usize) -> bool {
         let requests = self.requests.len() - self.listening + self.queued;
         requests >= MAX_REQUESTS || (requests > 0 && self.bytes + size > MAX_BYTES)

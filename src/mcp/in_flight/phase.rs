@@ -17,7 +17,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    /// Whether rmcp accepts notifications and responses.
+    /// Returns whether rmcp accepts notifications and responses.
     pub(in crate::mcp) fn started(self) -> bool {
         self != Phase::Starting
     }

@@ -55,7 +55,7 @@ fn buckets(rate: impl Fn(Rate) -> Rate) -> OfTools {
     limited.map(|(tool, rate)| (tool, Buckets::new(rate.per_second, rate.burst))).collect()
 }
 
-/// Whether a call only reads mcpkg's own data.
+/// Returns whether a call only reads mcpkg's own data.
 fn reads(entry: &Entry, arguments: Option<&JsonObject>) -> bool {
     !entry.effect.changes() || arguments.is_some_and(|arguments| (entry.reads)(crate::DOMAINS, arguments))
 }

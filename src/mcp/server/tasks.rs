@@ -20,8 +20,8 @@ use crate::mcp::tasks::{Answered, Tasks};
 use crate::mcp::{Config, Identity};
 use mcpkg_base::error::{Code, Error};
 
-/// Whether a call may become a task: its client has the extension and may write, since a task is a database row, and
-/// the server does not present itself as another program.
+/// Returns whether a call may become a task: its client has the extension and may write, since a task is a database
+/// row, and the server does not present itself as another program.
 pub(super) fn may_have(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> bool {
     server.config.identity == Identity::Mcpkg
         && !config.surface.read_only

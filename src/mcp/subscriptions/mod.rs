@@ -225,7 +225,7 @@ impl Hub {
     }
 }
 
-/// Whether a change may affect the sources of live resources.
+/// Returns whether a change may affect the sources of live resources.
 fn concerns_live(change: &Change) -> bool {
     let Change::Events(events) = change else { return true };
     let groups: Vec<_> =

@@ -268,7 +268,7 @@ impl Tasks {
         Ok(row)
     }
 
-    /// Whether the server that runs a task still exists.
+    /// Returns whether the server that runs a task still exists.
     fn runs(&self, task: &Task, own: Uuid) -> Holding {
         if task.runner == own { Holding::Held } else { self.store.runs_tasks(task.runner) }
     }

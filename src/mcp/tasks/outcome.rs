@@ -88,7 +88,7 @@ impl Ended {
         Self { status: Status::Completed, message: None, outcome: Some(outcome), whole }
     }
 
-    /// Whether the complete result is stored.
+    /// Returns whether the complete result is stored.
     pub(super) fn is_whole(&self) -> bool {
         self.whole.is_none()
     }

@@ -43,7 +43,7 @@ impl RunningTask {
         Self { asker, given_up: cancelled, changes, clock, state, id }
     }
 
-    /// The id by which the requester knows the task.
+    /// Returns the id by which the requester knows the task.
     pub fn id(&self) -> Uuid {
         self.id
     }

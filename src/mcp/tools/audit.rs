@@ -80,7 +80,7 @@ impl Call {
     }
 }
 
-/// Whether the log accepts the line of a call.
+/// Returns whether the log accepts the line of a call.
 pub(super) fn is_logged(is_audited: bool) -> bool {
     match is_audited {
         true => tracing::enabled!(target: audited!(), tracing::Level::INFO),

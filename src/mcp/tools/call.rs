@@ -152,7 +152,7 @@ fn operate(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (
     }
 }
 
-/// Whether a person has to consent to each call of a tool.
+/// Returns whether a person has to consent to each call of a tool.
 fn asks(tool: &Tool, context: &Context) -> bool {
     context.asks_before_destructive && tool.is_destructive() && !tool.asks_itself()
 }

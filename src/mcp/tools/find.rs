@@ -25,7 +25,7 @@ impl Tool {
         }
     }
 
-    /// The operation, if the tool is one.
+    /// Returns the operation, if the tool is one.
     pub(in crate::mcp) fn entry(&self) -> Option<&'static Entry> {
         match self {
             Tool::Operation(entry) => Some(entry),
@@ -47,7 +47,7 @@ impl Tool {
         }
     }
 
-    /// The operation name for consent requests, if a call may need consent.
+    /// Returns the operation name for consent requests, if a call may need consent.
     pub(in crate::mcp) fn consent(&self, config: &Config) -> Option<&str> {
         let may_need_consent = match self {
             Tool::Operation(entry) => entry.may_need_consent,
@@ -56,7 +56,7 @@ impl Tool {
         (may_need_consent || config.asks_before_destructive && self.is_destructive()).then(|| self.asks_as())
     }
 
-    /// The operation name for consent requests about this tool.
+    /// Returns the operation name for consent requests about this tool.
     pub(in crate::mcp) fn asks_as(&self) -> &str {
         match self {
             Tool::Projected(tool) => match &tool.answer {
@@ -67,7 +67,7 @@ impl Tool {
         }
     }
 
-    /// Whether the tool may destroy existing data, as tools/list declares it.
+    /// Returns whether the tool may destroy existing data, as tools/list declares it.
     pub(in crate::mcp) fn is_destructive(&self) -> bool {
         let destructive = match self {
             Tool::Operation(entry) => provider::hints(entry.effect, entry.open_world).destructive_hint,
@@ -76,7 +76,7 @@ impl Tool {
         destructive == Some(true)
     }
 
-    /// Whether the tool itself asks for the consent that the commands it runs need.
+    /// Returns whether the tool itself asks for the consent that the commands it runs need.
     pub(in crate::mcp) fn asks_itself(&self) -> bool {
         match self {
             Tool::Operation(entry) => entry.runs_commands,
@@ -84,7 +84,8 @@ impl Tool {
         }
     }
 
-    /// The operation whose rate limit a call counts towards: the tool itself, or the operation that runs its commands.
+    /// Returns the operation whose rate limit a call counts towards: the tool itself, or the operation that runs its
+    /// commands.
     pub(in crate::mcp) fn counts_as(&self) -> Option<&'static Entry> {
         match self {
             Tool::Operation(entry) => Some(entry),
@@ -93,7 +94,7 @@ impl Tool {
         }
     }
 
-    /// Whether a server runs the tool only once at a time for each requester.
+    /// Returns whether a server runs the tool only once at a time for each requester.
     pub(in crate::mcp) fn one_at_a_time(&self) -> bool {
         matches!(self, Tool::Operation(entry) if entry.one_at_a_time)
     }
@@ -117,7 +118,7 @@ pub(in crate::mcp) fn operation(name: &str, config: &Config) -> Option<&'static 
     named(name).filter(|entry| config.serves(entry))
 }
 
-/// Whether calling the tool `name` may change the database, as far as that is known without querying it.
+/// Returns whether calling the tool `name` may change the database, as far as that is known without querying it.
 pub(in crate::mcp) fn may_write(name: &str, config: &Config) -> bool {
     match named(name) {
         Some(entry) => entry.effect.changes(),
@@ -125,7 +126,7 @@ pub(in crate::mcp) fn may_write(name: &str, config: &Config) -> bool {
     }
 }
 
-/// Whether the tool `name` is an operation that changes something.
+/// Returns whether the tool `name` is an operation that changes something.
 pub(in crate::mcp) fn writes(name: &str) -> bool {
     named(name).is_some_and(|entry| entry.effect.changes())
 }

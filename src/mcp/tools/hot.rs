@@ -60,8 +60,8 @@ impl HotCall {
         self.entry.tool
     }
 
-    /// Whether the call may take long in a large database. Such a call gets a short time limit here. If it exceeds the limit,
-    /// rmcp's handler runs it.
+    /// Returns whether the call may take long in a large database. Such a call gets a short time limit here. If it exceeds
+    /// the limit, rmcp's handler runs it.
     pub(in crate::mcp) fn may_be_long(&self) -> bool {
         self.entry.one_at_a_time
     }

@@ -129,7 +129,7 @@ impl Agent {
         other.filter(|other| other.exists() && !usual.exists()).unwrap_or(usual)
     }
 
-    /// Whether the agent's facts give every instruction a place. If not, a deploy would lose some silently.
+    /// Returns whether the agent's facts give every instruction a place. If not, a deploy would lose some silently.
     pub(super) const fn has_place_for_instructions(&self) -> bool {
         match self.project.agents_md {
             AgentsMd::Always | AgentsMd::ImportedBy(_) => true,

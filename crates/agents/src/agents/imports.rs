@@ -126,12 +126,12 @@ pub enum Holds {
 }
 
 impl List {
-    /// A list of files and folders that adds to the default folder.
+    /// Returns a list of files and folders that adds to the default folder.
     pub(super) const fn adds(key: &'static str, holds: Holds) -> Self {
         Self { key, holds, takes_folders: true, replaces: None, hidden_by: None }
     }
 
-    /// A list of files and folders instead of the default folder.
+    /// Returns a list of files and folders instead of the default folder.
     pub(super) const fn replaces(key: &'static str, holds: Holds) -> Self {
         Self { replaces: Some(key), ..Self::adds(key, holds) }
     }

@@ -77,7 +77,7 @@ pub(super) fn scan(found: &mut Found<'_>) {
     }
 }
 
-/// Whether a terminal takes the next character as a part of a sequence.
+/// Returns whether a terminal takes the next character as a part of a sequence.
 const fn is_sequence(c: char, after: Option<char>) -> bool {
     c == '\u{9b}' || matches!(after, Some('!'..='/' | '0'..='9' | '=' | '>' | '@'..='~'))
 }
@@ -90,8 +90,8 @@ const fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' | '\u{180f}')
 }
 
-/// Whether writing in some language has this character here: scripts from Hebrew on use joiners, direction marks and
-/// breaks between words.
+/// Returns whether writing in some language has this character here: scripts from Hebrew on use joiners, direction
+/// marks and breaks between words.
 fn is_ordinary(before: char, c: char, after: Option<char>, at: usize) -> bool {
     let is_of_script = |c: char| c >= '\u{590}' && c.is_alphanumeric();
     match c {

@@ -7,13 +7,13 @@ fn extension(path: &str) -> String {
     extension.to_ascii_lowercase()
 }
 
-/// Whether an agent reads a file as instructions, judging by its name.
+/// Returns whether an agent reads a file as instructions, judging by its name.
 pub(super) fn is_prose(path: &str) -> bool {
     const PROSE: [&str; 9] = ["", "md", "mdc", "markdown", "txt", "toml", "yaml", "yml", "prompt"];
     PROSE.contains(&extension(path).as_str())
 }
 
-/// Whether a file configures an agent, judging by its path.
+/// Returns whether a file configures an agent, judging by its path.
 pub(super) fn is_settings(path: &str) -> bool {
     const NAMES: [&str; 18] = [
         "settings.json",

@@ -14,7 +14,7 @@ fn is_lookalike(c: char) -> bool {
         | '\u{2c80}'..='\u{2cff}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d7ff}')
 }
 
-/// Whether a word has both Latin letters and letters that look like them.
+/// Returns whether a word has both Latin letters and letters that look like them.
 fn is_mixed(name: &str) -> bool {
     !name.is_ascii()
         && name

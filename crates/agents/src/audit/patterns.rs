@@ -93,7 +93,7 @@ fn judged(rule: &'static Rule, before: &str, matched: &str) -> Option<&'static R
     (!is_harmless).then_some(rule)
 }
 
-/// Whether a text is quoted in its line: such a text is about an instruction, and does not give it.
+/// Returns whether a text is quoted in its line: such a text is about an instruction, and does not give it.
 fn is_quoted(before: &str) -> bool {
     let odd = |quote: char| before.matches(quote).count() % 2 == 1;
     odd('"') || odd('`') || before.matches('“').count() > before.matches('”').count() || before.ends_with('\'')
@@ -104,7 +104,7 @@ fn is_negated(before: &str) -> bool {
     ["not", "never", "n't", "n’t", "to not", "cannot"].iter().any(|word| before.ends_with(word))
 }
 
-/// Whether a sentence forbids what follows, as in `Never push a change without telling the user`.
+/// Returns whether a sentence forbids what follows, as in `Never push a change without telling the user`.
 fn forbids(before: &str) -> bool {
     let sentence = before.rsplit(". ").next().unwrap_or_default().to_ascii_lowercase();
     ["not ", "never ", "n't ", "n’t ", "avoid ", "no ", "should "].iter().any(|word| sentence.contains(word))
@@ -113,7 +113,7 @@ fn forbids(before: &str) -> bool {
 /// Sites where anybody can put a script.
 const OPEN_SITES: [&str; 6] = ["pastebin.com", "paste.ee", "transfer.sh", "bit.ly", "tinyurl.com", "ngrok"];
 
-/// Whether a script comes from an address that anybody may change, or over a connection that anybody may change.
+/// Returns whether a script comes from an address that anybody may change, or over a connection that anybody may change.
 fn is_unsafe(command: &str) -> bool {
     let command = command.to_ascii_lowercase();
     let mut hosts = command.match_indices("://").map(|(at, _)| (&command[..at], &command[at + 3..]));
@@ -160,7 +160,7 @@ const EXAMPLES: [&str; 30] = [
     "app",
 ];
 
-/// Whether an address has the password of an example, or a host on this machine.
+/// Returns whether an address has the password of an example, or a host on this machine.
 fn is_placeholder(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest).to_ascii_lowercase();
     let Some((user, host)) = rest.rsplit_once('@') else { return true };

@@ -46,7 +46,7 @@ impl Address {
         Ok(Self { host: host.to_owned(), port, path })
     }
 
-    /// Whether the host is this machine.
+    /// Returns whether the host is this machine.
     pub fn is_loopback(&self) -> bool {
         let ip: Option<std::net::IpAddr> = self.host.parse().ok();
         self.host.eq_ignore_ascii_case("localhost") || ip.is_some_and(|ip| ip.is_loopback())

@@ -123,7 +123,7 @@ fn project_root(context: &Context, homes: &Homes, named: Option<&Path>) -> Resul
     Ok(root)
 }
 
-/// Whether an agent seems to be installed: its folder, its file, or its program on PATH exists.
+/// Returns whether an agent seems to be installed: its folder, its file, or its program on PATH exists.
 pub fn is_installed(agent: &Agent, homes: &Homes) -> bool {
     agent.folder(homes).is_dir() || agent.user_file(homes).exists() || on_path(agent.client.program).is_some()
 }

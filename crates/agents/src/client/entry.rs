@@ -131,7 +131,7 @@ impl Wanted {
     }
 }
 
-/// Whether the project was named on the command line.
+/// Returns whether the project was named on the command line.
 fn is_named(context: &Context) -> bool {
     context.selection.named.is_some() && context.selection.named_by == "--project"
 }

@@ -42,7 +42,7 @@ impl Runs {
         }
     }
 
-    /// Whether the entry starts an mcpkg server.
+    /// Returns whether the entry starts an mcpkg server.
     pub fn is_mcpkg(&self) -> bool {
         match self {
             Runs::Command(words) => {

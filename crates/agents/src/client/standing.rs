@@ -42,7 +42,7 @@ impl Standing {
         self.entry.as_ref().and_then(Runs::of)
     }
 
-    /// Whether the entry is mcpkg's: it starts mcpkg, or is exactly what mcpkg wrote.
+    /// Returns whether the entry is mcpkg's: it starts mcpkg, or is exactly what mcpkg wrote.
     pub fn is_ours(&self) -> bool {
         let written = self.record.as_ref().map(|record| &record.entry);
         self.runs().is_some_and(|runs| runs.is_mcpkg()) || (self.entry.is_some() && self.entry.as_ref() == written)

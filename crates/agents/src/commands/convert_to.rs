@@ -43,7 +43,7 @@ pub fn opencode(file: &str, known: &[Argument]) -> Result<String, Unsayable> {
     Ok(matter::between_marks(&front) + &text)
 }
 
-/// Whether OpenCode runs shell code before it sends a command.
+/// Returns whether OpenCode runs shell code before it sends a command.
 pub fn runs_in_opencode(file: &str) -> bool {
     file.contains("!`")
 }

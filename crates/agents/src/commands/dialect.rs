@@ -108,13 +108,13 @@ pub fn claude(place: Placeholder, names: &[String], next: &str) -> String {
     }
 }
 
-/// Whether exactly one backslash precedes a placeholder, which escapes it. After two or more, Claude Code fills the placeholder
-/// in as if there were none.
+/// Returns whether exactly one backslash precedes a placeholder, which escapes it. After two or more, Claude Code fills the
+/// placeholder in as if there were none.
 fn is_escaped(before: &str) -> bool {
     before.ends_with('\\') && !before.ends_with("\\\\")
 }
 
-/// Whether Claude Code drops a backslash before `here`, which begins with `$`.
+/// Returns whether Claude Code drops a backslash before `here`, which begins with `$`.
 fn can_be_escaped(here: &str, names: &[String]) -> bool {
     let word = &here[1..];
     word.starts_with(|c: char| c.is_ascii_digit()) || word.starts_with("ARGUMENTS") || named(word, names).is_some()
@@ -152,7 +152,7 @@ fn named<'n>(word: &str, names: &'n [String]) -> Option<(usize, &'n String)> {
     names.iter().position(|name| name == longest).map(|index| (index, longest))
 }
 
-/// Whether this character, directly after a name, makes Claude Code read a longer name.
+/// Returns whether this character, directly after a name, makes Claude Code read a longer name.
 fn continues_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '['
 }

@@ -51,7 +51,7 @@ fn read_like(file: &str, known: &Attributes) -> Read {
     }
 }
 
-/// Whether the attributes are equal, apart from the file's path.
+/// Returns whether the attributes are equal, apart from the file's path.
 fn is_same(read: &Attributes, known: &Attributes) -> bool {
     Attributes { file: known.file.clone(), ..read.clone() } == *known
 }

@@ -66,8 +66,8 @@ pub fn fill(source: &CommandText<'_>, given: &BTreeMap<String, String>, limit: u
     Ok(if dialect == Dialect::OpenCode { output.text.trim().to_owned() } else { output.text })
 }
 
-/// Whether a placeholder is numbered, such as `$1`. If the user types too few words, Claude Code leaves numbered placeholders in
-/// the text and removes named ones.
+/// Returns whether a placeholder is numbered, such as `$1`. If the user types too few words, Claude Code leaves numbered
+/// placeholders in the text and removes named ones.
 fn is_number(place: &str) -> bool {
     place.starts_with("$ARGUMENTS[") || place[1..].starts_with(|c: char| c.is_ascii_digit())
 }

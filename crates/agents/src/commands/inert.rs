@@ -49,7 +49,7 @@ impl Acts {
     }
 }
 
-/// Whether an agent fills in arguments such as `$1` in its commands. If not, they are text.
+/// Returns whether an agent fills in arguments such as `$1` in its commands. If not, they are text.
 pub fn fills_in_arguments(agent: &str) -> bool {
     agents::with_id(agent).is_some_and(|agent| {
         let fills = matches!(agent.project.commands, Commands::Files(_) | Commands::Numbered(_) | Commands::Toml(_));

@@ -14,7 +14,7 @@ use mcpkg_store::prompts::Attributes;
 /// Gemini's only placeholder: the whole typed line.
 const ARGS: &str = "{{args}}";
 
-/// Whether a prompt's stored front matter is a TOML file without its text.
+/// Returns whether a prompt's stored front matter is a TOML file without its text.
 pub fn is_frame(front: &str) -> bool {
     let front = front.strip_prefix('\u{feff}').unwrap_or(front);
     !front.starts_with("---")

@@ -109,8 +109,8 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
     }
 }
 
-/// Whether Claude Code runs shell code in a command before the model sees it: `` !`date` `` at the start of a line or after a
-/// space.
+/// Returns whether Claude Code runs shell code in a command before the model sees it: `` !`date` `` at the start of a line or
+/// after a space.
 pub fn runs_something(file: &[u8]) -> bool {
     let begins = |at: usize| at == 0 || file[at - 1].is_ascii_whitespace();
     memchr::memmem::find_iter(file, b"!`").any(begins)
@@ -136,7 +136,7 @@ fn as_text(text: &str, spelling: Spelling) -> Cow<'_, str> {
     }
 }
 
-/// Whether [`text`] breaks up a part of a command's text so that the agent does not read it as a placeholder.
+/// Returns whether [`text`] breaks up a part of a command's text so that the agent does not read it as a placeholder.
 pub fn breaks_up(file: &str, spelling: Spelling) -> bool {
     let command = Command::of(file, &[]);
     let is_changed = |piece: &Piece<'_>| matches!(piece, Piece::Text(text) if as_text(text, spelling) != *text);

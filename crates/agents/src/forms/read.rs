@@ -161,7 +161,7 @@ fn cursor(text: &str) -> Scope {
     scope
 }
 
-/// Whether the line after `line` (counted from 1) is a list item without indentation.
+/// Returns whether the line after `line` (counted from 1) is a list item without indentation.
 fn has_list_at_the_edge(text: &str, line: usize) -> bool {
     text.lines().nth(line).is_some_and(|next| next.starts_with("- "))
 }

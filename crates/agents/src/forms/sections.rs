@@ -75,7 +75,7 @@ pub fn parse(text: &[u8]) -> Result<Sections, String> {
     }
 }
 
-/// Whether the text outside the sections contains only separators and imports, which mcpkg itself writes.
+/// Returns whether the text outside the sections contains only separators and imports, which mcpkg itself writes.
 pub fn is_only_between(outside: &[u8]) -> bool {
     outside.split(|byte| *byte == b'\n').all(|line| matches!(line.trim_ascii(), b"" | b"---" | IMPORT))
 }

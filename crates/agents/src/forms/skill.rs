@@ -80,7 +80,7 @@ fn keys(text: &str) -> Option<matter::Keys> {
     }
 }
 
-/// Whether a key has a non-empty value.
+/// Returns whether a key has a non-empty value.
 fn is_said(keys: &Map<String, Value>, key: &str) -> bool {
     match keys.get(key) {
         None | Some(Value::Null) => false,
@@ -132,14 +132,14 @@ fn with_sound_front(text: &str) -> Option<String> {
     is_sound.then_some(mended)
 }
 
-/// Whether an `agents/openai.yaml` lets Codex use the skill on its own.
+/// Returns whether an `agents/openai.yaml` lets Codex use the skill on its own.
 pub fn is_allowed_unasked(policy: &[u8]) -> bool {
     let keys = std::str::from_utf8(policy).ok().and_then(|yaml| matter::keys(yaml).ok());
     let allows = keys.and_then(|keys| keys.map.get("policy")?.get("allow_implicit_invocation")?.as_bool());
     allows.unwrap_or(true)
 }
 
-/// Whether two files at the same path in a skill are equal once a deploy has fixed their faults.
+/// Returns whether two files at the same path in a skill are equal once a deploy has fixed their faults.
 pub fn is_same(path: &str, one: &[u8], other: &[u8]) -> bool {
     let as_written = |file: &[u8]| mended(file).unwrap_or_else(|| file.to_vec());
     one == other || (path == "SKILL.md" && as_written(one) == as_written(other))

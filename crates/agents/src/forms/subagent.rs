@@ -195,8 +195,8 @@ impl Subagent {
         self.text.as_deref()
     }
 
-    /// Whether the subagent has a description, and an agent knows all of its tools under the names in the file. Claude
-    /// Code refuses to start a subagent if it knows none of the tools.
+    /// Returns whether the subagent has a description, and an agent knows all of its tools under the names in the
+    /// file. Claude Code refuses to start a subagent if it knows none of the tools.
     pub fn is_in(&self, form: &SubagentForm) -> bool {
         let SubagentForm::Markdown { tools: names, .. } = form else { return false };
         let known = |tool: &String| names.named(tool);
@@ -262,7 +262,7 @@ fn of_toml(file: &[u8]) -> (serde_json::Map<String, Value>, Option<String>) {
 }
 
 impl ToolNames {
-    /// Whether an agent uses this name for the tool.
+    /// Returns whether an agent uses this name for the tool.
     fn named(&self, tool: &str) -> bool {
         match self {
             ToolNames::Claude => {

@@ -69,7 +69,7 @@ fn description_line(format: &RuleFormat, text: &str) -> String {
     if is_plain { format!("description: {text}\n") } else { format!("description: {}\n", quoted(text)) }
 }
 
-/// Whether YAML reads this text unchanged without quotes.
+/// Returns whether YAML reads this text unchanged without quotes.
 fn is_plain_yaml(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic())
         && !text.ends_with(':')
@@ -111,7 +111,8 @@ fn quoted(text: &str) -> Value {
     Value::from(text)
 }
 
-/// Whether every agent reads a glob in the same way. Agents split globs at commas, and none supports exclusions (`!`).
+/// Returns whether every agent reads a glob in the same way. Agents split globs at commas, and none supports
+/// exclusions (`!`).
 fn is_plain(glob: &str) -> bool {
     let one = split(glob);
     one.len() == 1

@@ -31,12 +31,12 @@ impl Expansion {
     /// `${env:NAME}`.
     pub const NAMED: Self = Self { named: Some("${env:"), ..Self::NONE };
 
-    /// Whether the agent asks its user for values.
+    /// Returns whether the agent asks its user for values.
     pub(super) fn has_inputs(self) -> bool {
         self.inputs
     }
 
-    /// Whether a text contains only references, apart from the scheme of a header such as `Bearer `.
+    /// Returns whether a text contains only references, apart from the scheme of a header such as `Bearer `.
     pub fn is_reference(self, text: &str) -> bool {
         let read = self.read(text);
         let is_plain = |part: &Part| matches!(part, Part::Text(plain) if !plain.ends_with(' ') || plain.contains('='));
@@ -138,7 +138,7 @@ pub(super) fn without_defaults(text: &Text) -> Text {
     }))
 }
 
-/// Whether this is a valid name of a variable.
+/// Returns whether this is a valid name of a variable.
 pub(super) fn is_variable(name: &str) -> bool {
     let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
     begins && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

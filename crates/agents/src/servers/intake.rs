@@ -126,7 +126,7 @@ impl Dialect {
     }
 }
 
-/// Whether a line that begins with a comment contains text that looks like a token.
+/// Returns whether a line that begins with a comment contains text that looks like a token.
 fn holds_token_outside(text: &str) -> bool {
     text.lines().any(|line| {
         let comment = line.trim_start();

@@ -257,18 +257,18 @@ fn before_value(header: &str) -> &str {
     &header[..name.len() + 1 + blanks + scheme]
 }
 
-/// Whether the part of a URL before the host is just a user name, not a secret.
+/// Returns whether the part of a URL before the host is just a user name, not a secret.
 fn is_users_name(scheme: &str, user: &str) -> bool {
     names_user(scheme) && !user.contains(':') && !holds_token(user)
 }
 
-/// Whether the name of an option, a header or a key says that its value is a secret.
+/// Returns whether the name of an option, a header or a key says that its value is a secret.
 pub fn has_secret_word(name: &str) -> bool {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Whether a value that only one agent understands may contain a secret.
+/// Returns whether a value that only one agent understands may contain a secret.
 fn is_secret(key: &str, value: &Value) -> bool {
     match value {
         Value::String(text) => holds_token(text) || (has_secret_word(key) && !text.is_empty()),
@@ -287,7 +287,7 @@ fn variable_name(text: &str) -> String {
     if is_variable(&name) { name } else { format!("_{name}") }
 }
 
-/// Whether a server contains text that may be secret. Defaults of variables do not count.
+/// Returns whether a server contains text that may be secret. Defaults of variables do not count.
 pub fn holds_secret(server: &str, definition: &Definition) -> bool {
     let mut safe = definition.clone();
     for (_, text) in safe.env.iter_mut().chain(&mut safe.headers) {

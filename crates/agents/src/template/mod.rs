@@ -46,7 +46,7 @@ pub fn check(source: &str) -> Result<()> {
     guarded(|| subset::check(source, ENVIRONMENT.syntax()))
 }
 
-/// Whether a text parses as a template, even if it uses unsupported syntax.
+/// Returns whether a text parses as a template, even if it uses unsupported syntax.
 pub fn parses(source: &str) -> bool {
     guarded(|| Ok(subset::parses(source, ENVIRONMENT.syntax()))).unwrap_or(false)
 }
@@ -176,7 +176,7 @@ pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
     Err(error.suggest(first, near, how))
 }
 
-/// Whether an error comes from [`check_declared`].
+/// Returns whether an error comes from [`check_declared`].
 pub fn is_undeclared(error: &Error) -> bool {
     error.code() == Code::TemplateFailed && error.details().is_some_and(|details| details["undeclared"].is_array())
 }

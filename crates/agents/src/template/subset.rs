@@ -46,7 +46,7 @@ fn walk<'s>(source: &'s str, syntax: &SyntaxConfig) -> Result<Walk<'s>> {
     Ok(walk)
 }
 
-/// Whether a template parses, even with unsupported syntax.
+/// Returns whether a template parses, even with unsupported syntax.
 pub fn parses(source: &str, syntax: &SyntaxConfig) -> bool {
     measure(source, syntax).is_ok() && parse(source, "<string>", syntax.clone()).is_ok()
 }
@@ -219,7 +219,7 @@ fn is_range(expression: &Expr<'_>) -> bool {
     matches!(expression, Expr::Var(name) if name.id == filters::RANGE)
 }
 
-/// Whether an expression is a literal: a text, a number, or a list or map of literals.
+/// Returns whether an expression is a literal: a text, a number, or a list or map of literals.
 fn is_literal(expression: &Expr<'_>) -> bool {
     match expression {
         Expr::Const(_) => true,

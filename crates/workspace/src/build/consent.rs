@@ -147,7 +147,7 @@ impl<'m> Subject<'m> {
     }
 }
 
-/// Whether redaction hides characters of this word that are special in a shell.
+/// Returns whether redaction hides characters of this word that are special in a shell.
 fn hides_syntax(word: &str) -> bool {
     let count = |text: &str| text.matches(['$', '`', ';', '|', '&', '<', '>', '(', '\n']).count();
     count(word) > count(&redact(word))

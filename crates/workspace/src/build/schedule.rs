@@ -32,7 +32,7 @@ impl Row {
         self.outcome.as_ref().is_some_and(|outcome| outcome.ended.is_success())
     }
 
-    /// Whether the command ran and failed. A skipped command is not a failure.
+    /// Returns whether the command ran and failed. A skipped command is not a failure.
     pub fn is_failure(&self) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| !outcome.ended.is_success())
     }

@@ -11,7 +11,7 @@ use mcpkg_base::file;
 use mcpkg_base::git::worktrees;
 use mcpkg_base::git::{Git, head_branch, own_folder, refs};
 
-/// Whether the step's effect is already in place. Always false for the kinds of steps that are not checked here.
+/// Returns whether the step's effect is already in place. Always false for the kinds of steps that are not checked here.
 pub fn is_done(carrier: &Carrier<'_>, step: &Step) -> Result<bool> {
     match step {
         Step::Ref { folder, name, new, .. } => {
@@ -64,7 +64,7 @@ pub fn config(git: &Git<'_>, branch: &str) -> Result<Vec<(String, String)>> {
         .collect())
 }
 
-/// Whether git has a work tree registered at this path.
+/// Returns whether git has a work tree registered at this path.
 pub fn is_known(git: &Git<'_>, path: &Path) -> Result<bool> {
     // git resolved symlinks in the parent folder when it recorded the path.
     let folder = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));

@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// Whether finishing a branch of this kind publishes a version: the branch is merged into main, with a tag.
+    /// Returns whether finishing a branch of this kind publishes a version: the branch is merged into main, with a tag.
     pub const fn is_released(self) -> bool {
         matches!(self, Kind::Release | Kind::Hotfix)
     }

@@ -68,7 +68,7 @@ fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -
     Ok(Box::new(remote::Remote { context, base, timeout: workspace.manifest.gate.timeout }))
 }
 
-/// Whether models can be run: by the engine of this build, or by a remote gate.
+/// Returns whether models can be run: by the engine of this build, or by a remote gate.
 fn has_engine(selection: &Selection) -> bool {
     let is_elsewhere = || {
         let workspace = root::find(&root::start(selection)).and_then(|root| Workspace::read(&root).ok());

@@ -149,7 +149,7 @@ impl<R: Read + Seek> Wire<R> {
         Err(Fault::malformed("a number is too long"))
     }
 
-    /// Whether there is more to read before position `end`.
+    /// Returns whether there is more to read before position `end`.
     pub fn has_more(&self, end: u64) -> bool {
         self.at < end
     }

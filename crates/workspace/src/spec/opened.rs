@@ -108,13 +108,13 @@ impl Spec {
         self.design.markdown().map(questions::of).unwrap_or_default()
     }
 
-    /// Whether the proposal has a section with this title that is not empty.
+    /// Returns whether the proposal has a section with this title that is not empty.
     pub(super) fn proposes(&self, title: &str) -> bool {
         let sections = self.proposal.markdown().into_iter().flat_map(|proposal| proposal.titled(title));
         sections.flatten().any(|section| section.blocks.iter().any(|block| block.says_something()))
     }
 
-    /// Whether the design has a decision with a choice and a rationale.
+    /// Returns whether the design has a decision with a choice and a rationale.
     pub(super) fn decides(&self) -> bool {
         self.design.markdown().is_some_and(|design| decisions::of(design).iter().any(|decision| decision.is_complete()))
     }
@@ -148,7 +148,7 @@ pub(super) fn text(folder: &Folder, name: &OsStr) -> Result<Option<String>> {
     String::from_utf8(bytes).map(Some).map_err(no_text)
 }
 
-/// Whether a folder contains a Markdown file at any depth. Unreadable folders count as empty.
+/// Returns whether a folder contains a Markdown file at any depth. Unreadable folders count as empty.
 fn has_markdown(trees: &mut Trees, path: &std::path::Path, depth: usize) -> bool {
     let Ok(Some(folder)) = trees.open(path) else { return false };
     let names = folder.names().unwrap_or_default();

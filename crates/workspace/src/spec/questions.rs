@@ -25,7 +25,7 @@ fn is_open(block: &Block) -> bool {
     checked != Some(true) && !block.struck && !block.is_blank() && !says_none(&block.text)
 }
 
-/// Whether an item says that there are no questions: `None`, `(None)` or `None at this time.`
+/// Returns whether an item says that there are no questions: `None`, `(None)` or `None at this time.`
 fn says_none(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.next().is_some_and(|word| word.eq_ignore_ascii_case("none")) && !text.trim_end().ends_with('?')

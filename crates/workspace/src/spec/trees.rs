@@ -207,7 +207,7 @@ impl Trees {
     }
 }
 
-/// Whether this is the name of a temporary folder of mcpkg: `.NAME.UUID`.
+/// Returns whether this is the name of a temporary folder of mcpkg: `.NAME.UUID`.
 pub(super) fn is_temporary(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let uuid = name.strip_prefix('.').and_then(|name| name.rsplit_once('.')).map(|(_, uuid)| uuid);

@@ -166,7 +166,7 @@ fn remake(context: &Context, workspace: &Workspace, repo: &Repo, set: &str, kept
     Ok(Remade { refs: made, step, data })
 }
 
-/// Whether a removed worktree had uncommitted changes.
+/// Returns whether a removed worktree had uncommitted changes.
 fn has_changes(git: &Git<'_>, head: &str, kept: &str) -> Result<bool> {
     if !trees::changed(git, head, kept)?.is_empty() {
         return Ok(true);

@@ -19,8 +19,8 @@ impl Events {
         Self { reader }
     }
 
-    /// Whether the agent parses every event as a message, so that it disconnects at an event without data (November 2026). Newer
-    /// libraries ignore such events.
+    /// Returns whether the agent parses every event as a message, so that it disconnects at an event without data (November
+    /// 2026). Newer libraries ignore such events.
     pub(super) const fn strict(self) -> bool {
         self.reader.client.rejects_empty_events
     }

@@ -71,7 +71,7 @@ impl Document {
         }
     }
 
-    /// Whether the object that contains the servers exists.
+    /// Returns whether the object that contains the servers exists.
     ///
     /// # Errors
     /// A fault if the text is malformed.
@@ -194,7 +194,7 @@ impl Document {
         self.set("", name, &Change::whole(fields)).unwrap_or_default()
     }
 
-    /// Whether the text contains no entries, settings or comments.
+    /// Returns whether the text contains no entries, settings or comments.
     pub fn is_bare(self, text: &str) -> bool {
         let dense: String = text.trim_start_matches(BOM).chars().filter(|c| !c.is_whitespace()).collect();
         ["", "{}", &format!("{{\"{}\":{{}}}}", self.key), &format!("[{}]", self.key)].contains(&dense.as_str())

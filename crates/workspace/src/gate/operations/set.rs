@@ -91,7 +91,7 @@ fn route_text(route: &Route) -> String {
     )
 }
 
-/// Whether the text is a valid endpoint, such as `/v1/detect`.
+/// Returns whether the text is a valid endpoint, such as `/v1/detect`.
 fn is_endpoint(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'~');
     let is_part = |part: &str| !matches!(part, "" | "." | "..") && part.bytes().all(is_plain);

@@ -101,7 +101,7 @@ impl Block {
         Self { kind, line, text, leads: Vec::new(), struck: false }
     }
 
-    /// Whether the block has visible text. Comments do not count.
+    /// Returns whether the block has visible text. Comments do not count.
     pub(super) fn says_something(&self) -> bool {
         self.kind != Kind::Comment && !self.is_blank()
     }
