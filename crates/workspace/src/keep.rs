@@ -1,9 +1,8 @@
 //! Keeps old commits and removed worktrees restorable, with refs below `refs/mcpkg/kept/<run>/` that protect them from
 //! git gc.
-//!
-//! A removed worktree is kept as a commit of its files, including untracked ones. An ignored file is kept if it is ignored by
-//! itself, such as `.env`; if it is too large, the worktree is not removed. A folder that is ignored as a whole, such as
-//! `target/`, is not kept, only named.
+//! A removed worktree is kept as a commit of its files, including untracked ones. A single ignored file, such as `.env`, is
+//! kept too; if the file is too large, mcpkg refuses to remove the worktree. A folder that is ignored as a whole, such as
+//! `target/`, is not kept; the reply only names it.
 
 use std::path::{Path, PathBuf};
 
@@ -61,7 +60,7 @@ pub struct KeptRef {
     pub id: String,
     /// The run that created the ref.
     pub run: Uuid,
-    /// What is kept, such as `heads/develop` or `worktrees/login`.
+    /// The thing that is kept, such as `heads/develop` or `worktrees/login`.
     pub what: String,
 }
 
@@ -91,7 +90,7 @@ pub fn list(git: &Git<'_>) -> Result<Vec<KeptRef>> {
     Ok(kept.collect())
 }
 
-/// What prevents the removal of a worktree, and which of its files to keep.
+/// The problems that prevent the removal of a worktree, and the files of it that will be kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// Problems that `--force` overrides, because everything is kept: changes, untracked files, an operation in

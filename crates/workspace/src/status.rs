@@ -63,7 +63,7 @@ struct Row {
     last_build: Value,
 }
 
-/// What is at the repository's path.
+/// The state of the folder at a repository's path.
 enum RepoState {
     Work(Status, Option<InProgress>),
     Missing,

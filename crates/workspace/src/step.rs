@@ -26,7 +26,7 @@ pub enum Step {
     /// Renames a linked work tree to a temporary folder, so that a crash leaves this step either done or not done.
     /// [`Step::RemoveWorktree`] follows once the change has landed.
     PutAside { repo: String, path: String, aside: String },
-    /// Moves a work tree back that was put aside, if it still exists.
+    /// Moves a work tree that was put aside back to its place, if it still exists.
     BringBack { repo: String, path: String, aside: String },
     /// Recreates a removed work tree with the files of the commit `kept`. `branch` is empty if the work tree was on a
     /// commit without a branch.
@@ -44,7 +44,7 @@ pub enum Step {
     Write { path: String, old: Option<String>, new: Option<String> },
 }
 
-/// What a work tree has checked out.
+/// The branch or commit that a work tree has checked out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Head {

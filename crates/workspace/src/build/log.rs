@@ -11,15 +11,16 @@ use mcpkg_base::redact::Pieces;
 /// How much of a command's output is kept.
 const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };
 
-/// The longest line, in bytes, that is processed in full. Of a longer line, only the [`BEGINNING`] is kept, up to its
-/// last blank: the word that was cut could be half of a secret.
+/// The longest line, in bytes, that is processed in full. mcpkg keeps only the first [`BEGINNING`] bytes of a longer
+/// line, and cuts them at the last blank. Otherwise, the last word could be half of a secret, which redaction does not
+/// recognize.
 const LONGEST_LINE: usize = 64 << 10;
 const BEGINNING: usize = 16 << 10;
 
 /// The most characters of the last line that are shown.
 const LONGEST: usize = 120;
 
-/// What a command has printed so far.
+/// The output that a command has printed so far.
 #[derive(Debug)]
 pub struct Log {
     /// The start of a line that is not complete yet.

@@ -71,8 +71,8 @@ pub fn run(plan: &Plan, manner: Manner, run: &(dyn Fn(&Command) -> Outcome + Syn
 }
 
 /// Runs the jobs of a level that are `wanted`, at most `jobs` at once, and ends each job at its first failing command.
-/// No job starts after a cancellation, nor, with `stops`, after a failure. Returns the outcomes of the commands that
-/// ran, job by job.
+/// After a cancellation, no further job starts; if `stops` is true, none starts after a failure either. Returns the
+/// outcomes of the commands that ran, job by job.
 fn run_level(
     level: &[Job],
     wanted: &[bool],
@@ -150,8 +150,8 @@ mod tests {
         Outcome { ended, output: String::new(), took: Duration::ZERO }
     }
 
-    /// Runs the plan with one command that ends as `fails` states. Returns a sign per command: `+` passed, `-` failed, `.`
-    /// skipped.
+    /// Runs the plan with one command that ends as `fails` states. Returns one character per command: `+` passed, `-`
+    /// failed, `.` skipped.
     fn shown(parallel: bool, keep_going: bool, fails: (&str, Step, Ended)) -> String {
         let manner = Manner { parallel, jobs: if parallel { 4 } else { 1 }, keep_going };
         let rows = run(&plan(), manner, &|command| match (command.repo == fails.0, command.step == fails.1) {

@@ -11,7 +11,8 @@ use mcpkg_base::file;
 use mcpkg_base::git::worktrees;
 use mcpkg_base::git::{Git, head_branch, own_folder, refs};
 
-/// Returns whether the step's effect is already in place. Always false for the kinds of steps that are not checked here.
+/// Returns whether the step's effect is already in place. Returns false for kinds of steps that this function does not
+/// check.
 pub fn is_done(carrier: &Carrier<'_>, step: &Step) -> Result<bool> {
     match step {
         Step::Ref { folder, name, new, .. } => {

@@ -17,7 +17,7 @@ pub struct Branch {
     /// The branch's role: Main, Develop, Feature, Release, Hotfix or Other. Contract 003 (smctl) requires these words.
     pub kind: &'static str,
     pub head: String,
-    /// Whether develop (for a hotfix: main) contains all of its commits; `None` for develop and main.
+    /// Whether develop (main for a hotfix) contains all commits of the branch; `None` for develop and main themselves.
     pub merged: Option<bool>,
     /// The linked work tree that has the branch checked out, if any.
     pub worktree: Option<String>,

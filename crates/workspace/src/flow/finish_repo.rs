@@ -18,7 +18,7 @@ use mcpkg_base::git::refs::{self, Ref};
 use mcpkg_base::git::status::{self, Extra};
 use mcpkg_base::git::{Git, hooks, snapshot, tags, trees};
 
-/// What to finish in each repository, and how.
+/// The options of a finish. They are the same for all repositories.
 pub struct Options<'a> {
     pub workspace: &'a Workspace,
     pub branch: &'a str,

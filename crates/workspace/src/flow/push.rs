@@ -104,7 +104,7 @@ struct Row {
     failed: bool,
 }
 
-/// The most addresses that the question lists; it counts the rest.
+/// Maximum number of addresses that the question lists. For the rest, it only gives their number.
 const NAMED: usize = 3;
 
 /// Asks a person at the terminal whether to push. Without a terminal, `--yes` is required.

@@ -28,7 +28,7 @@ pub struct ModelOutput {
     pub run: Duration,
 }
 
-/// Why a model did not run to completion.
+/// The reason why a model did not run to completion.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Stopped {
     /// The kind of failure as a word for programs, such as `time_limit`.

@@ -59,7 +59,7 @@ pub fn named_port<'p>(ports: &'p [Port], name: &str) -> Result<&'p Port, String>
     })
 }
 
-/// Why a file cannot be registered as a model.
+/// The reasons why a file cannot be registered as a model.
 #[derive(Debug)]
 pub enum Refusal {
     /// The file is not an ONNX model.

@@ -104,7 +104,7 @@ pub struct Gate {
 pub struct Fault {
     pub line: usize,
     pub column: usize,
-    /// What is wrong, and how to fix it.
+    /// A description of the error and of how to fix it.
     pub message: String,
 }
 

@@ -21,11 +21,11 @@ const MAX_DEPTH: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Why there is a change, and what changes.
+    /// The document that says why a change is made, and what changes.
     Proposal,
-    /// How the change is made, and why in this way.
+    /// The document that says how the change is made, and why in this way.
     Design,
-    /// The work to do.
+    /// The list of the work to do.
     Tasks,
 }
 

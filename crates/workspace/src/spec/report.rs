@@ -21,7 +21,7 @@ pub(super) struct Finding {
     pub(super) file: String,
     /// The line, counted from 1; `None` if the problem concerns the whole file.
     pub(super) line: Option<usize>,
-    /// What is wrong or missing.
+    /// A description of the problem.
     pub(super) message: String,
     #[serde(skip)]
     pub(super) is_open: bool,
