@@ -11,9 +11,10 @@ pub struct Headless {
     pub variables: &'static [(&'static str, &'static str)],
     /// How to attach mcpkg's server for one run, without changing the user's configuration.
     pub attach: Attach,
-    /// What the agent may use apart from the server. The question that a person approves shows this text.
+    /// Other things that the agent may use, in addition to the server. The question that a person approves shows this
+    /// text.
     pub also: &'static str,
-    /// Returns what a line of the output says. Returns nothing for an unknown line.
+    /// Returns the messages in a line of the output. An unknown line contains none.
     pub read: fn(&Value) -> Vec<Said>,
 }
 
@@ -30,13 +31,13 @@ pub enum Attach {
     Arguments(fn(&str, &[String]) -> Vec<String>),
 }
 
-/// What a line of an agent's output says.
+/// A message in a line of an agent's output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
     Text(String),
     /// A part of a text, which the next parts continue.
     Part(String),
-    /// What the run, or a part of it, has cost, in US dollars.
+    /// The cost of the run, or of a part of it, in US dollars.
     Cost(f64),
     Error(String),
 }

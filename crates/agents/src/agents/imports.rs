@@ -28,7 +28,7 @@ pub enum Form {
     Unread,
 }
 
-/// What import knows about an agent's files.
+/// The facts about an agent's files that import needs.
 pub struct Imports {
     /// The agent's folders in a project. A file in one of them belongs to this agent, even if other agents read it too.
     pub folders: &'static [&'static str],
@@ -114,7 +114,7 @@ pub struct List {
     pub hidden_by: Option<&'static str>,
 }
 
-/// What the files in a manifest's list are.
+/// The kind of the files in a manifest's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Subagents,

@@ -3,7 +3,7 @@
 
 use crate::servers::dialect::Dialect;
 
-/// The id of the format, where files have the id of their agent.
+/// The id of the format. A file of a plugin has this id instead of the id of an agent.
 pub const ID: &str = "agent_plugins";
 
 /// The manifest, in the plugin's folder.

@@ -80,7 +80,7 @@ pub enum Manual {
 }
 
 impl SkillReading {
-    /// For an agent whose reading of skills is unknown.
+    /// The value for an agent whose reading of skills is unknown.
     pub const UNKNOWN: Self = Self {
         called_by: None,
         called_by_dollar: false,
@@ -96,7 +96,7 @@ impl SkillReading {
 }
 
 impl Reading {
-    /// For an agent that loads files unchanged.
+    /// The value for an agent that loads files unchanged.
     pub const PLAIN: Self = Self {
         import_hops: 0,
         drops_comments: false,
@@ -150,7 +150,7 @@ pub struct ProjectPlaces {
 }
 
 impl ProjectPlaces {
-    /// For an agent that reads no files in a project.
+    /// The value for an agent that reads no files in a project.
     pub const NONE: Self = Self {
         instructions_folder: "",
         lists_extras: false,
@@ -250,7 +250,7 @@ pub struct UserPlaces {
 }
 
 impl UserPlaces {
-    /// For an agent that reads no files of the user.
+    /// The value for an agent that reads no files of the user.
     pub const NONE: Self = Self {
         instructions: None,
         max_characters: None,

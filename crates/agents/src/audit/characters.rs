@@ -1,4 +1,4 @@
-//! Finds characters that nobody sees, that reorder text, or that a terminal acts on.
+//! Finds characters that are invisible, that reorder text, or that control a terminal.
 
 use super::found::Found;
 use super::rules::{BIDI, CONTROL, ESCAPES, HIDDEN_RUN, TAGS, VARIATIONS, ZERO_WIDTH};
@@ -7,10 +7,11 @@ use mcpkg_base::marks::{is_hidden, joins, untagged};
 /// How much of the text around hidden characters is shown, in bytes.
 const AROUND: usize = 16;
 
-/// So many variation selectors in a row are data: a character takes one, and an emoji at most two.
+/// The number of consecutive variation selectors that counts as hidden data. A character takes one selector, and an
+/// emoji at most two.
 const SELECTORS: usize = 3;
 
-/// So many invisible characters in a row are data.
+/// The number of consecutive invisible characters that counts as hidden data.
 const RUN: usize = 8;
 
 /// A run of invisible characters.
@@ -48,7 +49,7 @@ pub(super) fn scan(found: &mut Found<'_>) {
                     continue;
                 }
                 '\x1b' | '\u{9b}' if is_sequence(c, after) => found.add_with(&ESCAPES, at..next, AROUND),
-                // A page break.
+                // A form feed starts a new page, which is harmless.
                 '\x0c' => {}
                 '\r' if after == Some('\n') || after.is_none() || !has_lines => {}
                 c if c.is_control() => found.add_with(&CONTROL, at..next, AROUND),
@@ -77,7 +78,7 @@ pub(super) fn scan(found: &mut Found<'_>) {
     }
 }
 
-/// Returns whether a terminal takes the next character as a part of a sequence.
+/// Returns whether a terminal reads the character `c` and the next one as the start of an escape sequence.
 const fn is_sequence(c: char, after: Option<char>) -> bool {
     c == '\u{9b}' || matches!(after, Some('!'..='/' | '0'..='9' | '=' | '>' | '@'..='~'))
 }
@@ -90,13 +91,13 @@ const fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' | '\u{180f}')
 }
 
-/// Returns whether writing in some language has this character here: scripts from Hebrew on use joiners, direction
-/// marks and breaks between words.
+/// Returns whether a character that is usually invisible is part of ordinary text here. Many scripts, from Hebrew on in
+/// the order of Unicode, use joiners, direction marks and breaks between words.
 fn is_ordinary(before: char, c: char, after: Option<char>, at: usize) -> bool {
     let is_of_script = |c: char| c >= '\u{590}' && c.is_alphanumeric();
     match c {
         '\u{feff}' => at == 0,
-        // A blank Braille cell in a picture of them.
+        // The blank Braille cell is ordinary in a picture that is made of Braille cells.
         '\u{2800}' => {
             let is_cell = |c: char| matches!(c, '\u{2800}'..='\u{28ff}');
             is_cell(before) || after.is_some_and(is_cell) || before == '\n'

@@ -8,17 +8,17 @@ use mcpkg_base::quote;
 use mcpkg_base::redact::redacted;
 use mcpkg_base::sha256::{self, Sha};
 
-/// What a rule found in a text.
+/// A finding: a place in a text that a rule reports.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub rule: &'static Rule,
-    /// The path of the file, relative to what was audited.
+    /// The path of the file, relative to the audited folder.
     pub path: String,
     /// Line and column, counted from 1; columns count characters. `None` if the finding is about the path.
     pub place: Option<(usize, usize)>,
-    /// The text that was found: quoted, on one line, with hidden characters shown and secrets redacted.
+    /// The reported part of the text: quoted, on one line, with hidden characters shown and secrets redacted.
     pub shown: String,
-    /// The SHA-256 of the lines that were found.
+    /// The SHA-256 of the lines that contain the reported part.
     pub sha256: Sha,
 }
 
@@ -36,7 +36,7 @@ const MOST: usize = 100;
 /// The most characters of a text that are shown.
 const SHOWN: usize = 64;
 
-/// The text to audit, and what was found in it.
+/// The text to audit, and the findings so far.
 pub(super) struct Found<'t> {
     pub(super) path: &'t str,
     pub(super) text: &'t str,
@@ -69,12 +69,13 @@ impl<'t> Found<'t> {
         self.lines[line]
     }
 
-    /// Adds a finding, unless the rule found something in the same line. The range may begin and end within characters.
+    /// Adds a finding, unless the same rule already has one in the same line. The range may begin and end within
+    /// characters.
     pub(super) fn add(&mut self, rule: &'static Rule, range: Range<usize>) {
         self.add_with(rule, range, 0);
     }
 
-    /// Adds a finding that is shown with so many bytes around it.
+    /// Adds a finding that is shown with up to `around` bytes of the text on each side.
     pub(super) fn add_with(&mut self, rule: &'static Rule, range: Range<usize>, around: usize) {
         let line = self.line_of(range.start);
         let count = self.counts.entry(rule.id).or_default();

@@ -1,6 +1,6 @@
-//! Tells from a path which rules apply to a file.
+//! Decides by a file's path which rules apply to the file.
 
-/// Returns a file's extension, in lowercase; empty if it has none, as `.cursorrules`.
+/// Returns a file's extension in lowercase. The result is empty if the file has none: `.cursorrules` has no extension.
 fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let extension = name.trim_start_matches('.').rsplit_once('.').map_or("", |(_, extension)| extension);

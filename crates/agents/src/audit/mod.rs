@@ -1,4 +1,5 @@
-//! Finds what is hidden or dangerous in texts that agents read, for `mcpkg audit` and for all that takes such texts in.
+//! Finds hidden or dangerous parts of texts that agents read, for `mcpkg audit` and for every operation that imports
+//! such texts.
 //!
 //! [`scan`] audits one text. It depends on nothing but the text and its path, and reads the text a bounded number of
 //! times. [`rules`] is the table of rules. Each of these modules implements some of them: [`characters`] (invisible

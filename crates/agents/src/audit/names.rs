@@ -1,12 +1,13 @@
-//! Finds names that imitate others by letters of another script.
+//! Finds names that use letters of another script to imitate other names.
 
 use super::found::Found;
 use super::front::front_matter;
 use super::kind::{is_prose, is_settings};
 use super::rules::MIXED_SCRIPTS;
 
-/// Letters that look like Latin ones: all that Unicode's table of confusable characters (UTS 39) maps to a Latin letter in
-/// Greek and Armenian, and the scripts and blocks of which most do.
+/// Returns whether a letter looks like a Latin one. This includes the Greek and Armenian letters that Unicode's table of
+/// confusable characters (UTS 39) maps to Latin letters. It also includes whole scripts and blocks in which most letters
+/// are mapped to Latin ones.
 fn is_lookalike(c: char) -> bool {
     matches!(c, 'Α' | 'Β' | 'Ε' | 'Ζ' | 'Η' | 'Ι' | 'Κ' | 'Μ' | 'Ν' | 'Ο' | 'Ρ' | 'Τ' | 'Υ' | 'Χ' | 'α' | 'γ' | 'ι' | 'κ' | 'ν'
         | 'ο' | 'ρ' | 'σ' | 'υ' | 'ϲ' | 'ϳ' | 'օ' | 'ս' | 'հ' | 'ո' | 'ց' | 'գ' | 'զ' | 'ղ'
@@ -47,7 +48,7 @@ pub(super) fn scan(found: &mut Found<'_>) {
     }
 }
 
-/// Returns where the keys of a JSON text are, such as the names of MCP servers.
+/// Returns the ranges of the keys in a JSON text, such as the names of MCP servers.
 fn keys(text: &str) -> Vec<std::ops::Range<usize>> {
     let quotes: Vec<usize> = memchr::memchr_iter(b'"', text.as_bytes()).collect();
     let is_key = |end: usize| text[end + 1..].trim_start().starts_with(':');

@@ -61,8 +61,8 @@ pub(super) fn scan(found: &mut Found<'_>) {
     }
 }
 
-/// Adds the first finding of each line. The next search begins in the next line, so that all of them together read the
-/// text once.
+/// Adds the first match in each line. After a match, the search continues in the next line, so that the text is read
+/// only once.
 fn search_for(found: &mut Found<'_>, rule: &'static Rule, regex: &Regex) {
     let text = found.text;
     let mut from = 0;
@@ -93,7 +93,8 @@ fn judged(rule: &'static Rule, before: &str, matched: &str) -> Option<&'static R
     (!is_harmless).then_some(rule)
 }
 
-/// Returns whether a text is quoted in its line: such a text is about an instruction, and does not give it.
+/// Returns whether a text is in quotes. A quoted text describes an instruction and does not give it. `before` is the
+/// part of the line before the text.
 fn is_quoted(before: &str) -> bool {
     let odd = |quote: char| before.matches(quote).count() % 2 == 1;
     odd('"') || odd('`') || before.matches('“').count() > before.matches('”').count() || before.ends_with('\'')
@@ -104,16 +105,17 @@ fn is_negated(before: &str) -> bool {
     ["not", "never", "n't", "n’t", "to not", "cannot"].iter().any(|word| before.ends_with(word))
 }
 
-/// Returns whether a sentence forbids what follows, as in `Never push a change without telling the user`.
+/// Returns whether a sentence forbids the text that follows it, as in `Never push a change without telling the user`.
 fn forbids(before: &str) -> bool {
     let sentence = before.rsplit(". ").next().unwrap_or_default().to_ascii_lowercase();
     ["not ", "never ", "n't ", "n’t ", "avoid ", "no ", "should "].iter().any(|word| sentence.contains(word))
 }
 
-/// Sites where anybody can put a script.
+/// Sites where anybody can publish a script.
 const OPEN_SITES: [&str; 6] = ["pastebin.com", "paste.ee", "transfer.sh", "bit.ly", "tinyurl.com", "ngrok"];
 
-/// Returns whether a script comes from an address that anybody may change, or over a connection that anybody may change.
+/// Returns whether a script comes from a site where anybody can publish, from a bare IP address, or over an unencrypted
+/// connection.
 fn is_unsafe(command: &str) -> bool {
     let command = command.to_ascii_lowercase();
     let mut hosts = command.match_indices("://").map(|(at, _)| (&command[..at], &command[at + 3..]));
@@ -160,7 +162,7 @@ const EXAMPLES: [&str; 30] = [
     "app",
 ];
 
-/// Returns whether an address has the password of an example, or a host on this machine.
+/// Returns whether the password in an address is only an example, or the host is on this machine.
 fn is_placeholder(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest).to_ascii_lowercase();
     let Some((user, host)) = rest.rsplit_once('@') else { return true };

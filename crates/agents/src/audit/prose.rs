@@ -1,5 +1,5 @@
-//! Finds text that readers of Markdown do not see: comments, hidden elements, text far to the right or far below, and
-//! encoded text.
+//! Finds text that a reader of the rendered Markdown does not see: comments, hidden elements, text far to the right or
+//! far below, and encoded text.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,19 +10,19 @@ use super::found::Found;
 use super::patterns::compiled;
 use super::rules::{BLOB, COMMENT, WHITE_SPACE};
 
-/// So many blanks in a row move text out of a window.
+/// The number of consecutive blanks that moves text out of an editor's window.
 const BLANKS: usize = 200;
 
-/// So many empty lines in a row move text out of a window.
+/// The number of consecutive empty lines that moves text out of an editor's window.
 const EMPTY_LINES: usize = 60;
 
 /// The shortest encoded text that is reported.
 const ENCODED: usize = 120;
 
-/// How close to an encoded text its decoding has to be mentioned, in bytes.
+/// The maximum distance in bytes between an encoded text and a mention of its decoding.
 const NEAR: usize = 400;
 
-/// Texts that give an agent something to do.
+/// Matches texts that give an agent instructions.
 static INSTRUCTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     compiled(concat!(
         r"\b(?:assistants?|ai|agents?|claude|copilot|cursor|codex|gemini|chatgpt|llms?|models?)\b",
@@ -37,7 +37,7 @@ static INSTRUCTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
 });
 
-/// A style that hides an element.
+/// Matches elements whose style hides them.
 static HIDES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     compiled(concat!(
         r"<[a-z]+\s[^<>\n]*style\s*=\s*[\x22'][^\x22'<>\n]*",
@@ -45,7 +45,7 @@ static HIDES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
 });
 
-/// Words about decoding.
+/// Matches words about decoding.
 static DECODES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     compiled(
         r"\bdecod(?:e|ed|ing)\b|\bbase64\s+(?:-d|-D)\b|\batob\(|b64decode|frombase64string|\bxxd\s+-r|\bfromhex\b|解码|解碼",
@@ -92,7 +92,7 @@ fn hidden(found: &mut Found<'_>) {
     }
 }
 
-/// Returns where the text has fenced code, which is shown as it is.
+/// Returns the ranges of fenced code, which Markdown shows unchanged.
 fn fences(text: &str) -> Vec<Range<usize>> {
     let mut fences = Vec::new();
     let (mut open, mut at) = (None, 0);
@@ -127,7 +127,7 @@ fn blanks(found: &mut Found<'_>) {
         for (offset, byte) in content.bytes().enumerate() {
             match byte {
                 b' ' | b'\t' => run += 1,
-                // The columns of a table may be wide.
+                // Skip the padding in a table, whose columns may be wide.
                 b'|' | b'+' => run = 0,
                 _ if run >= BLANKS => {
                     found.add(&WHITE_SPACE, at + offset..at + content.len());

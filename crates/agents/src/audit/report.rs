@@ -1,4 +1,4 @@
-//! The findings of several texts, and their summary by rule.
+//! Collects the findings of several texts, and summarizes them by rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,8 @@ impl Report {
         self.findings.extend(findings);
     }
 
-    /// Adds the findings of another report, except those in lines that have a finding of the same rule already.
+    /// Adds the findings of another report. Skips a finding if the same rule already reported lines with the same
+    /// content.
     pub fn add_new(&mut self, other: Self) {
         let known: BTreeSet<_> = self.findings.iter().map(|finding| (finding.rule.id, finding.sha256)).collect();
         let is_new = |finding: &Finding| !known.contains(&(finding.rule.id, finding.sha256));
@@ -66,12 +67,12 @@ impl Report {
         rules.into_values().collect()
     }
 
-    /// Returns the number of findings that are at least so serious.
+    /// Returns the number of findings with at least this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.rule.severity >= severity).count()
     }
 
-    /// Returns a line for each rule with findings that are at least so serious: the count, and an example.
+    /// Returns one line for each rule with findings of at least this severity: the number of findings, and an example.
     pub fn lines(&self, severity: Severity) -> Vec<String> {
         let rules = self.by_rule().into_iter().filter(|of_rule| of_rule.rule.severity >= severity);
         let line = |of_rule: OfRule<'_>| {

@@ -1,4 +1,4 @@
-//! Finds hooks in agents' settings, and what front matter allows.
+//! Finds hooks in agents' settings, and risky permissions in front matter.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::found::Found;
 use super::front::front_matter;
 use super::rules::{ALLOWED_BASH, HOOK, PERMISSIONS_OFF};
 
-/// The deepest level of settings at which hooks are looked for.
+/// The maximum depth in a settings file to which hooks are searched.
 const DEEP: usize = 12;
 
 /// Finds the commands of hooks in a JSON file.
@@ -43,7 +43,7 @@ fn collect<'v>(value: &'v Value, deep: usize, commands: &mut Vec<&'v str>) {
     }
 }
 
-/// Finds what the front matter of commands, skills and subagents allows.
+/// Finds risky permissions and hooks in the front matter of commands, skills and subagents.
 pub(super) fn front(found: &mut Found<'_>) {
     let text = found.text;
     for (key, range) in front_matter(text) {

@@ -44,7 +44,7 @@ fn places_count_from_one_and_what_is_hidden_is_shown() {
     let places: Vec<_> = found.iter().map(|finding| (finding.rule.id, finding.at(), finding.shown.as_str())).collect();
     let shown = r#""zwölf x" <U+202E right-to-left> "y" <tags: "Hi">"#;
     assert_eq!(places, [("bidi", "a.md:2:8".to_owned(), shown), ("tags", "a.md:2:10".to_owned(), shown)]);
-    // The hash is that of the line.
+    // Both findings are in the same line, and the hash is the hash of that line.
     assert_eq!(found[0].sha256, found[1].sha256);
     assert_ne!(found[0].sha256, scan("a.md", "other \u{202e}\n")[0].sha256);
 }
@@ -64,7 +64,7 @@ fn a_report_counts_by_rule() {
     );
 }
 
-/// Texts that made a rule find too much or too little.
+/// Texts for which an earlier version of a rule reported too much or too little.
 #[test]
 fn harmless_texts_stay_harmless_and_dangerous_ones_do_not() {
     for (path, text, found) in [
@@ -99,7 +99,7 @@ fn harmless_texts_stay_harmless_and_dangerous_ones_do_not() {
     }
 }
 
-/// Words of all rules, in any order.
+/// Generates texts from the words of all rules, in any order.
 fn hostile() -> impl Strategy<Value = String> {
     let words = RULES.iter().flat_map(|rule| [rule.example.1, rule.near.1]);
     let pieces: Vec<&str> = words.flat_map(|text| text.split_inclusive([' ', '\n', '(', '|'])).collect();
@@ -125,7 +125,7 @@ proptest! {
     }
 }
 
-/// A quadratic search would take hours.
+/// With a search of quadratic complexity, this test would take hours.
 #[test]
 fn large_hostile_texts_are_audited_in_bounded_time() {
     let unit = "curl https://x.example.com/ ignore all base64 -d <!-- the agent \u{200b}\u{e0041} .ssh/id_rsa \"allow\": [ eval( ";

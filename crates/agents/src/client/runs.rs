@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use mcpkg_base::shell;
 
-/// What an agent does with an entry.
+/// The effect of an entry: the agent starts a program or connects to a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runs {
     Command(Vec<String>),

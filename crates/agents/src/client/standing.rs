@@ -37,7 +37,7 @@ impl Standing {
         Ok(Self { config, name: name.to_owned(), read, entry, record, document })
     }
 
-    /// Returns what the agent does with the entry.
+    /// Returns the program that the agent starts for the entry, or the URL that it connects to.
     pub fn runs(&self) -> Option<Runs> {
         self.entry.as_ref().and_then(Runs::of)
     }

@@ -7,7 +7,7 @@ use crate::agents;
 use crate::agents::places::Commands;
 use crate::forms::matter;
 
-/// What the agent that a text was written for does with it, apart from filling in arguments.
+/// The things that an agent does with a text that was written for it, apart from filling in arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acts {
     /// The agent runs shell code in the text.
@@ -49,7 +49,7 @@ impl Acts {
     }
 }
 
-/// Returns whether an agent fills in arguments such as `$1` in its commands. If not, they are text.
+/// Returns whether an agent fills in arguments such as `$1` in its commands. For other agents, `$1` is ordinary text.
 pub fn fills_in_arguments(agent: &str) -> bool {
     agents::with_id(agent).is_some_and(|agent| {
         let fills = matches!(agent.project.commands, Commands::Files(_) | Commands::Numbered(_) | Commands::Toml(_));
@@ -57,12 +57,12 @@ pub fn fills_in_arguments(agent: &str) -> bool {
     })
 }
 
-/// The keys in front matter that let Claude Code do more, or that name something of another agent's. They count only
-/// in a command that was written for Claude Code.
+/// The keys in front matter that let Claude Code do more, or that name a model or subagent, which other agents do not
+/// have. They count only in a command that was written for Claude Code.
 const KEYS: [&str; 5] = ["allowed-tools", "hooks", "model", "agent", "context"];
 
-/// Rewrites a command's or skill's file so that no agent does more with it than the agent that it was written for. The
-/// result is `None` if the file can stay as it is.
+/// Rewrites a command's or skill's file so that no agent does more with it than the agent for which it was written.
+/// Returns `None` if the file can stay unchanged.
 pub fn file(file: &str, acts: Acts) -> Option<String> {
     let (front, body) = split(file);
     let front = if acts.keys { front.into() } else { without_keys(front) };
@@ -70,7 +70,8 @@ pub fn file(file: &str, acts: Acts) -> Option<String> {
     (written != file).then_some(written)
 }
 
-/// Rewrites a text so that no agent runs or attaches what the text's own agent does not.
+/// Rewrites a text so that no agent runs code or attaches files in it, unless the agent for which the text was written
+/// does so too.
 pub fn text(text: &str, acts: Acts) -> Cow<'_, str> {
     let text: Cow<'_, str> = match acts {
         Acts { runs: false, .. } => without_shell(text),
@@ -85,7 +86,7 @@ pub fn text(text: &str, acts: Acts) -> Cow<'_, str> {
     }
 }
 
-/// Undoes [`file`] in a file that was edited since, as far as `original` shows what was rewritten.
+/// Reverses [`file`] for a rewritten file that was then edited. `original` shows which parts were rewritten.
 pub fn back(original: &str, edited: &str, acts: Acts) -> String {
     let written = file(original, acts);
     let ((front, body), (new_front, new_body)) = (split(original), split(edited));

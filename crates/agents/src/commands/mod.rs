@@ -88,7 +88,8 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
     Ok((attributes, body.to_owned()))
 }
 
-/// Returns the attributes of a file whose front matter is missing or unreadable: only what its placeholders tell.
+/// Returns the attributes of a file whose front matter is missing or unreadable. They follow only from the placeholders
+/// in the text.
 fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
     let pieces = dialect::pieces(dialect, file, &[]);
     let is_plain = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
@@ -168,7 +169,7 @@ pub fn source(name: &str, attributes: &Attributes, text: &str) -> Result<String>
 }
 
 /// Returns the attributes with which a deploy writes a prompt that was imported from an agent. If the agent does not fill
-/// in arguments, what looks like one in a command is text.
+/// in arguments, a placeholder in its command is ordinary text.
 pub fn as_deployed<'a>(attributes: &'a Attributes, agent: Option<&str>) -> Cow<'a, Attributes> {
     match agent {
         Some(agent) if attributes.dialect.is_some() && !inert::fills_in_arguments(agent) => {
