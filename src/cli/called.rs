@@ -1,5 +1,5 @@
-//! Adapts the command line to the name that the program was called by. As `smctl` it accepts the short words of that program, and
-//! uses its exit statuses (contract 003). As `enact` and `enact-mcp` it accepts the command lines of enact (contract 002).
+//! Adapts the command line to the name that the program was called by. As `smctl`, it accepts the short words of that program and
+//! uses its exit statuses (contract 003). As `enact` and `enact-mcp`, it accepts the command lines of enact (contract 002).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +16,7 @@ const SHORT: [(&str, &[&str]); 4] = [
     ("sb", &["build"]),
 ];
 
-/// The commands of enact, and mcpkg's for each. The first match counts.
+/// The commands of enact, each with the mcpkg command that replaces it. The first match counts.
 const ENACT: [(&[&str], &[&str]); 10] = [
     (&["mcp", "toolsets"], &["toolset", "list"]),
     (&["mcp", "use"], &["toolset", "use"]),

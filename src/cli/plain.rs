@@ -259,7 +259,7 @@ impl Plain<'_> {
     }
 }
 
-/// What to do after a command.
+/// The next action after a command.
 enum Next {
     /// Print the top of the stack again.
     Show,

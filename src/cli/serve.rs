@@ -284,7 +284,7 @@ pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
     mcp::Identity::ALL.into_iter().find(known).unwrap_or_else(|| called.identity())
 }
 
-/// Returns the file that a line about each audited call is written to, besides the log.
+/// Returns the file to which one line about each audited call is written, in addition to the log.
 pub(super) fn calls(line: &ArgMatches) -> Option<&Path> {
     let (_, matches) = line.subcommand().filter(|(name, _)| *name == "serve")?;
     matches.get_one::<PathBuf>("calls").map(PathBuf::as_path)
