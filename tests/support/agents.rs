@@ -1,4 +1,4 @@
-//! What the tests expect of each agent: a file of `tests/fixtures/agents` for each one that the program knows.
+//! Reads the tests' expectations of each agent: one file in `tests/fixtures/agents` for each agent that mcpkg knows.
 
 use std::sync::LazyLock;
 
@@ -10,17 +10,17 @@ use serde_json::Value;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentFixture {
-    /// Such as `claude-code`.
+    /// The agent's name, such as `claude-code`.
     #[serde(skip)]
     pub name: &'static str,
-    /// Such as `claude_code`.
+    /// The agent's id, such as `claude_code`.
     #[serde(skip)]
     pub id: &'static str,
-    /// Its file of MCP servers in the home folder.
+    /// The agent's file of MCP servers in the home folder.
     pub user_file: String,
-    /// Its file of MCP servers in a project.
+    /// The agent's file of MCP servers in a project.
     pub project_file: Option<String>,
-    /// The key in both that holds the servers.
+    /// The key in both files that contains the servers.
     pub key: String,
     /// The entry that `client add` writes; `{BINARY}` and `{DB}` stand for paths.
     pub start: Value,
@@ -28,18 +28,20 @@ pub struct AgentFixture {
     pub servers: Value,
     /// The servers that a deploy leaves out, each with the reason.
     pub left_out: LeftOut,
-    /// The file that a deploy writes for a rule with globs, or the reason for none; empty if it reads another agent's.
+    /// The file that a deploy writes for a rule with globs, or the reason why it writes none. Empty if the agent reads
+    /// the rule in another agent's file.
     pub scoped_rule: String,
-    /// The file that a deploy writes for a rule for one folder, if that is a file which no other agent reads.
+    /// The file that a deploy writes for a rule for one folder. Empty if other agents read that file too.
     #[serde(default)]
     pub folder_rule: String,
-    /// The files that a deploy for the user writes for instructions and a rule with globs, if a test looks at them.
+    /// The files that a deploy for the user writes for instructions and for a rule with globs. Empty if no test checks
+    /// them.
     pub user_instructions: Vec<String>,
-    /// Where import finds its MCP servers.
+    /// The paths at which import finds the agent's MCP servers.
     pub server_files: Vec<String>,
-    /// What such a file holds; the server `m` has the token `tok-SECRET-123`.
+    /// The content of a file in `server_files`. The server `m` has the token `tok-SECRET-123`.
     pub server_text: String,
-    /// Further files that import knows: path, text, and what it becomes.
+    /// Further files that import knows: the path, the text, and the result of the import.
     pub imports: Vec<(String, String, String)>,
 }
 
@@ -56,7 +58,7 @@ impl AgentFixture {
     }
 }
 
-/// Returns the fixtures of all agents, in the order that users see.
+/// Returns the fixtures of all agents, in display order.
 pub fn agents() -> &'static [AgentFixture] {
     static ALL_OF_THEM: LazyLock<Vec<AgentFixture>> = LazyLock::new(|| {
         let read = |agent: &&mcpkg_agents::agents::Agent| {

@@ -1,4 +1,5 @@
-//! The API that `tests/fixtures/api/hosting.json` describes, played over HTTP: with state, and with trouble where it is told.
+//! Serves the API that `tests/fixtures/api/hosting.json` describes over HTTP. The API has state, and fails where a test asks
+//! for it.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -21,49 +22,47 @@ use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::{ServerConfig, pki_types};
 
-/// How often a database is looked at until it is ready.
+/// The number of requests for a database before the database is ready.
 const LOOKS: u64 = 2;
 
-/// What comes instead of the next answer.
+/// A failure instead of the next normal answer.
 #[derive(Clone, Debug)]
 pub enum Trouble {
-    /// Nothing, for as long as the client waits.
+    /// The server never answers.
     Stall,
-    /// The end of the connection.
+    /// The server closes the connection.
     Drop,
-    /// A status with these headers, and a body.
+    /// The answer has this status, these headers and this body.
     Status(u16, Vec<(&'static str, String)>, &'static str),
-    /// What is not HTTP.
+    /// The answer is not HTTP.
     Garbage,
-    /// The half of a body, and then the end of the connection.
+    /// The server sends half of a body and closes the connection.
     Half,
-    /// A head, and then nothing for as long as the client waits.
+    /// The server sends the head of an answer, and never the body.
     HeadAlone,
-    /// A body of so many bytes.
+    /// The answer has a body of this many bytes.
     Large(usize),
-    /// JSON that is none, called JSON.
+    /// The body is not JSON, but the `Content-Type` says that it is.
     NoJson,
-    /// The answer, so much later.
+    /// The normal answer comes after this time.
     Late(Duration),
-    /// The work is done, and then nothing comes for as long as the client waits.
+    /// The server does the work, but never answers.
     Unheard,
 }
 
-/// A request that came.
+/// A request that the server received.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// The method with path and query, such as `GET /api/v1/apps?limit=1`.
+    /// The method with the path and the query, such as `GET /api/v1/apps?limit=1`.
     pub line: String,
-    /// Its headers.
     pub headers: HashMap<String, String>,
-    /// Its body.
     pub body: Vec<u8>,
 }
 
 #[derive(Default)]
 struct State {
     seen: Vec<Seen>,
-    /// What comes instead of the next answers; nothing where one is as it should be.
+    /// The failures of the next answers, in order. `None` stands for a normal answer.
     trouble: VecDeque<Option<Trouble>>,
     apps: Vec<Value>,
     databases: Vec<(Value, u64)>,
@@ -71,10 +70,10 @@ struct State {
     token: Option<String>,
 }
 
-/// An API that listens on a port of its own until it is dropped.
+/// An API server on a port of its own. Dropping it ends the server.
 pub struct Api {
     address: SocketAddr,
-    /// The certificate, where it speaks TLS.
+    /// The certificate, if the server uses TLS.
     pub certificate: Option<String>,
     state: Arc<Mutex<State>>,
     runtime: Option<Runtime>,
@@ -91,12 +90,12 @@ impl Drop for Api {
 type Answer = Response<BoxBody<Bytes, io::Error>>;
 
 impl Api {
-    /// Starts one that speaks plain HTTP.
+    /// Starts a server that uses plain HTTP.
     pub fn start() -> Self {
         Self::listening(None)
     }
 
-    /// Starts one that speaks TLS, with a certificate for `localhost` that nobody knows.
+    /// Starts a server that uses TLS, with a certificate for `localhost` that no client trusts by default.
     pub fn start_tls() -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
         let key = pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -127,7 +126,7 @@ impl Api {
         Self { address, certificate: None, state, runtime: Some(runtime) }
     }
 
-    /// Where its paths begin.
+    /// Returns the base URL of the API.
     pub fn base(&self) -> String {
         match self.certificate {
             Some(_) => format!("https://localhost:{}/api/v1", self.address.port()),
@@ -135,34 +134,34 @@ impl Api {
         }
     }
 
-    /// Answers the next requests so, in this order.
+    /// Makes the next requests fail in these ways, in this order.
     pub fn trouble(&self, trouble: impl IntoIterator<Item = Trouble>) {
         self.state().trouble.extend(trouble.into_iter().map(Some));
     }
 
-    /// Answers so after `count` requests more.
+    /// Makes one request fail, after `count` normal answers.
     pub fn trouble_after(&self, count: usize, trouble: Trouble) {
         let mut state = self.state();
         state.trouble.extend((0..count).map(|_| None));
         state.trouble.push_back(Some(trouble));
     }
 
-    /// Forgets all that came, and all that was made of it.
+    /// Forgets all requests and everything that they created.
     pub fn reset(&self) {
         *self.state() = State::default();
     }
 
-    /// Answers 401 from now on where `Authorization` is another.
+    /// From now on, answers 401 to each request with another `Authorization` header.
     pub fn require(&self, authorization: &str) {
         self.state().token = Some(authorization.to_owned());
     }
 
-    /// Returns the requests that came.
+    /// Returns the requests that the server received.
     pub fn seen(&self) -> Vec<Seen> {
         self.state().seen.clone()
     }
 
-    /// Returns how many requests came whose method and path begin so.
+    /// Returns how many requests had a method and path that begin with `line`.
     pub fn count(&self, line: &str) -> usize {
         self.state().seen.iter().filter(|seen| seen.line.starts_with(line)).count()
     }
@@ -184,7 +183,7 @@ async fn connection(mut stream: TcpStream, tls: Option<TlsAcceptor>, state: Arc<
         is_next.then(|| state.trouble.pop_front())
     };
     if garbage.is_some() {
-        // What speaks no HTTP waits for nothing, but a client has to have asked.
+        // This server does not wait for a request, but the client must have sent one before it reads the answer.
         let _ = stream.read(&mut [0; 1024]).await;
         let _ = stream.write_all(b"220 mail.example ESMTP\r\n").await;
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -224,7 +223,7 @@ async fn answer(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<
     }
 }
 
-/// Answers as a trouble says; `work` does what was asked for.
+/// Answers with a failure. `work` does the work of the request and returns the normal answer.
 async fn troubled(trouble: Trouble, work: impl FnOnce() -> Answer) -> Result<Answer, io::Error> {
     let pieces =
         |pieces: Vec<Result<Frame<Bytes>, io::Error>>| BodyExt::boxed(StreamBody::new(tokio_stream::iter(pieces)));
@@ -260,7 +259,7 @@ async fn troubled(trouble: Trouble, work: impl FnOnce() -> Answer) -> Result<Ans
             json(100, BodyExt::boxed(StreamBody::new(pending)))
         }
         Trouble::Large(size) => {
-            // Without a length: it is found out while it comes.
+            // There is no `Content-Length`, so that the client notices the size only while it reads.
             let piece = Bytes::from(vec![b' '; 64 << 10]);
             let count = size.div_ceil(piece.len());
             let body = pieces((0..count).map(|_| Ok(Frame::data(piece.clone()))).collect());
@@ -329,7 +328,7 @@ impl State {
         }
     }
 
-    /// Makes an app, once for each key.
+    /// Creates an app. A second request with the same idempotency key returns the first one's app.
     fn create(&mut self, given: &Value, key: Option<&String>) -> Answer {
         if let Some(before) = key.and_then(|key| self.keys.get(key)) {
             return told(201, before);

@@ -1,4 +1,4 @@
-//! A client of `mcpkg serve` that speaks lines and waits with a deadline.
+//! Runs `mcpkg serve` as a child process and exchanges lines with it. Every wait has a deadline.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{DEADLINE, Scratch, eventually};
 
-/// The revisions with a handshake.
+/// The protocol revisions that begin with a handshake.
 pub const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// A server as a child process, and the client's side of its pipes.
@@ -17,11 +17,11 @@ pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
-    /// Lines that came while another was waited for.
+    /// Lines that arrived while the client waited for another line.
     pub seen: Vec<Value>,
     next: i64,
     modern: bool,
-    /// What it says it can do.
+    /// The capabilities that the client declares.
     capabilities: Value,
 }
 
@@ -34,7 +34,7 @@ pub enum Wait {
 }
 
 impl Client {
-    /// Starts a server without a word.
+    /// Starts a server and sends nothing.
     pub fn start(scratch: &Scratch, arguments: &[&str]) -> Self {
         Self::spawn(scratch.command().arg("serve").args(arguments))
     }
@@ -61,19 +61,19 @@ impl Client {
         Self { child, input, lines, seen: Vec::new(), next: 1, modern: false, capabilities: json!({}) }
     }
 
-    /// Starts a server and shakes hands on `version`.
+    /// Starts a server and does the handshake of the revision `version`.
     pub fn legacy(scratch: &Scratch, version: &str) -> Self {
         Self::start(scratch, &[]).shake_hands(version)
     }
 
-    /// Starts a server and speaks 2026-07-28 to it: every request carries its metadata.
+    /// Starts a server and uses the revision 2026-07-28, in which every request carries the client's metadata.
     pub fn modern(scratch: &Scratch) -> Self {
         let mut client = Self::start(scratch, &[]);
         client.modern = true;
         client
     }
 
-    /// Starts `command` as a server and speaks 2026-07-28 to it as a client that has these capabilities.
+    /// Starts `command` as a server and uses the revision 2026-07-28, as a client with these capabilities.
     pub fn modern_with(command: &mut Command, capabilities: Value) -> Self {
         let mut client = Self::spawn(command);
         client.modern = true;
@@ -81,12 +81,12 @@ impl Client {
         client
     }
 
-    /// Does the handshake.
+    /// Does the handshake of the revision `version`.
     pub fn shake_hands(self, version: &str) -> Self {
         self.shake_hands_as("test-client", version)
     }
 
-    /// As [`Client::shake_hands`], for a client that calls itself `name`.
+    /// Like [`Client::shake_hands`], for a client with the name `name`.
     pub fn shake_hands_as(mut self, name: &str, version: &str) -> Self {
         let hello = json!({
             "protocolVersion": version,
@@ -99,7 +99,7 @@ impl Client {
         self
     }
 
-    /// Does the handshake with a server that may be unable to start; returns whether it was done.
+    /// Does the handshake with a server that may be unable to start. Returns whether the handshake succeeded.
     pub fn try_shake_hands(&mut self, version: &str) -> bool {
         let info = json!({ "name": "test-client", "version": "1" });
         self.post("initialize", json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": info }));
@@ -163,7 +163,7 @@ impl Client {
         self.raw(format!("{message}\n").as_bytes());
     }
 
-    /// Sends bytes; a server that is gone takes none.
+    /// Sends bytes. Ignores the failure if the server has already ended.
     pub fn raw(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("the input is open");
         let _ = input.write_all(bytes).and_then(|()| input.flush());
@@ -224,7 +224,7 @@ impl Client {
         let _ = self.child.wait();
     }
 
-    /// Ends the input; what comes then is still read.
+    /// Closes the server's input. Its output can still be read.
     pub fn close_input(&mut self) {
         self.input = None;
     }
@@ -235,7 +235,7 @@ impl Client {
         eventually("the server ends", || self.child.try_wait().expect("a child can be waited for"))
     }
 
-    /// Ends the input and waits until the server has ended well.
+    /// Closes the input and waits until the server has ended successfully.
     #[track_caller]
     pub fn finish(mut self) {
         self.close_input();
@@ -250,7 +250,7 @@ impl Drop for Client {
     }
 }
 
-/// Where a request of 2026-07-28 says what its client can do.
+/// The key of the metadata in which a client declares its capabilities in the revision 2026-07-28.
 pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Returns the metadata that a request of 2026-07-28 carries.

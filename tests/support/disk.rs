@@ -1,4 +1,4 @@
-//! A disk of one's own, whose power can be cut.
+//! Mounts a disk whose power a test can cut.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,21 +6,22 @@ use std::process::{Command, Stdio};
 
 use super::{Mount, Scratch, finds, is_root, set_mode, skipped};
 
-/// The size of the disk in bytes: XFS takes no less. The image has holes.
+/// The size of the disk in bytes, which is the smallest that XFS accepts. The image is a sparse file.
 const SIZE: u64 = 320 << 20;
 
-/// A file system in an image file, which is mounted. The image is not on the disk.
+/// A mounted file system in an image file. The image file is stored outside of that file system.
 pub struct Disk {
     system: &'static str,
     at: PathBuf,
     outside: Scratch,
-    /// How many times the power was cut.
+    /// The number of times that the power was cut.
     cuts: usize,
     mount: Option<Mount>,
 }
 
 impl Disk {
-    /// Makes the file system (`ext4`, `xfs`) and mounts it; `None` after saying why it cannot.
+    /// Makes the file system (`ext4` or `xfs`) and mounts it. If this machine cannot do that, prints the reason and
+    /// returns `None`.
     pub fn new(system: &'static str, at: &Path) -> Option<Self> {
         if !is_root() || finds("xfs_io").is_none() {
             skipped("power loss needs root and xfs_io (xfsprogs)");
@@ -48,12 +49,12 @@ impl Disk {
     }
 
     fn mounted(&self) -> Option<Mount> {
-        // XFS mounts no second file system of one id, and a copy has the id of its original.
+        // XFS refuses to mount two file systems with the same id, and a copy has the id of its original.
         let options = if self.system == "xfs" { "loop,nouuid" } else { "loop" };
         Mount::new(&["-o", options, &self.image().to_string_lossy()], &self.at)
     }
 
-    /// Cuts the power: what was not synced is gone, and nothing more is written.
+    /// Cuts the power: data that was not synced is lost, and nothing more is written.
     pub fn power_off(&self) {
         let cut = Command::new("xfs_io").args(["-x", "-c", "shutdown"]).arg(&self.at).status();
         assert!(cut.expect("xfs_io starts").success(), "the file system could not be shut down");
@@ -62,8 +63,8 @@ impl Disk {
     /// Turns the power on again.
     pub fn power_on(&mut self) {
         self.mount = None;
-        // A process that ends right now, or a sandbox that starts, may still hold the old file system, which then stays off. So a
-        // copy of the image is mounted.
+        // A process that is just ending, or a sandbox that is just starting, may still use the old file system, which then stays
+        // shut down. So mount a copy of the image.
         let old = self.image();
         self.cuts += 1;
         let copied = Command::new("cp").arg("--sparse=always").args([&old, &self.image()]).status();
@@ -78,7 +79,7 @@ impl Disk {
         self.power_on();
     }
 
-    /// Writes everything to the disk: the test is about what comes after.
+    /// Writes everything to the disk, for a test that is only about later writes.
     pub fn flush(&self) {
         let flushed = Command::new("sync").arg("-f").arg(&self.at).status();
         assert!(flushed.expect("sync starts").success());

@@ -1,4 +1,4 @@
-//! Bounds for input from strangers: how many cases a run takes, and what a child process may cost.
+//! Limits tests with hostile input: the number of cases in a run, and the cost of a child process.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{Random, machine, seed};
 
-/// Cases of one property: a number of them, or as many as fit into `MCPKG_FUZZ_SECONDS`.
+/// Counts the cases of one property: a fixed number, or as many as fit into `MCPKG_FUZZ_SECONDS`.
 pub struct Cases {
     name: &'static str,
     count: u32,
@@ -16,14 +16,15 @@ pub struct Cases {
 }
 
 impl Cases {
-    /// Returns as many of `all` cases as [`seed::cases`] says, or cases for as many seconds as `MCPKG_FUZZ_SECONDS` says.
+    /// Allows as many of `all` cases as [`seed::cases`] returns. If `MCPKG_FUZZ_SECONDS` is set, allows cases for that
+    /// many seconds instead.
     pub fn new(name: &'static str, all: u32) -> Self {
         let seconds = std::env::var("MCPKG_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
         let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         Self { name, count: seed::cases(all), until, done: 0, random: Random::new() }
     }
 
-    /// Returns whether another case is to be run; counts it.
+    /// Returns whether the test should run another case, and counts that case.
     pub fn more(&mut self) -> bool {
         let more = self.until.map_or(self.done < self.count, |until| Instant::now() < until);
         self.done += u32::from(more);
@@ -37,22 +38,22 @@ impl Drop for Cases {
     }
 }
 
-/// What became of a child process that was given input from a stranger.
+/// The result of a child process that was given hostile input.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The exit status; `None` where a signal ended it, such as an abort.
+    /// The exit status; `None` if a signal ended the process, for example after an abort.
     pub status: Option<i32>,
     pub signal: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-/// Runs `command` to its end and asserts that it ended in `deadline` by itself and not by a signal. `mib` bounds its
-/// address space above that of an idle process, so that the kernel refuses what is too much.
+/// Runs `command` to its end. Asserts that it ended before the deadline, and not by a signal or a panic. `mib` limits
+/// its memory, in addition to the memory of an idle process; the kernel refuses more.
 #[track_caller]
 pub fn bounded(command: &mut Command, input: &[u8], mib: u64, deadline: Duration) -> Outcome {
-    // The peak that the kernel counted for a child is known only after it was waited for; a limit that it enforces is
-    // known at once, and a child that meets it aborts.
+    // Use a limit that the kernel enforces, so that a process that exceeds it aborts at once. The peak of its memory
+    // would be known only after its end.
     let limit = machine::finds("prlimit").map(|_| (mib + BASE_MIB) << 20);
     let mut limited = Command::new("prlimit");
     let command = match limit {
@@ -78,7 +79,7 @@ pub fn bounded(command: &mut Command, input: &[u8], mib: u64, deadline: Duration
     outcome
 }
 
-/// Data segments of the program before it does anything: heaps of its threads and their stacks.
+/// The memory of the program before it does anything, in MiB: the heaps and stacks of its threads.
 const BASE_MIB: u64 = 96;
 
 #[track_caller]

@@ -1,18 +1,18 @@
-//! A proxy before a server of databases: it passes connections on, lets new ones wait, or refuses all.
+//! Runs a proxy in front of a database server. It passes connections on, stalls new ones, or refuses all.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What becomes of a new connection.
+/// The proxy's behavior towards a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// It reaches the server.
+    /// The connection reaches the server.
     On,
-    /// It is accepted, and nothing ever comes from it.
+    /// The connection is accepted, but never answered.
     Stalled,
-    /// It is closed at once.
+    /// The connection is closed at once.
     Refused,
 }
 
@@ -21,7 +21,7 @@ struct State {
     open: Vec<TcpStream>,
 }
 
-/// A proxy on a port of its own.
+/// A proxy that listens on a port of its own.
 pub struct Gate {
     port: u16,
     state: Arc<Mutex<State>>,
@@ -29,7 +29,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Starts one before the server on a port of this machine.
+    /// Starts a proxy in front of the server on a port of this machine.
     pub fn before(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("its address").port();
@@ -57,12 +57,12 @@ impl Gate {
         Self { port, state, came }
     }
 
-    /// Returns the address of a database behind it, without more parameters than `sslmode`.
+    /// Returns the address of a database behind the proxy. `sslmode` is the only parameter.
     pub fn address(&self, database: &str) -> String {
         format!("postgres://mcpkg@127.0.0.1:{}/{database}?sslmode=disable", self.port)
     }
 
-    /// Says what becomes of new connections. Those that are open end where they are refused.
+    /// Sets the behavior for new connections. `Refused` also closes all open connections.
     pub fn set(&self, pass: Pass) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.pass = pass;
@@ -73,7 +73,7 @@ impl Gate {
         }
     }
 
-    /// Returns how many connections came so far.
+    /// Returns how many connections clients have opened so far.
     pub fn came(&self) -> usize {
         self.came.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A home and a deploy root of one's own, and what stands in them to the byte.
+//! Makes a home folder and a deploy root for a test, and compares their files byte for byte.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::{Ran, Scratch};
 
-/// A scratch folder with a database that has the selected project `p`, a home, a deploy root and a place for a config
-/// repo.
+/// A scratch folder with a database that has the selected project `p`, a home folder, a deploy root, and a folder for a
+/// config repo.
 pub struct Ground {
     pub scratch: Scratch,
 }
@@ -20,7 +20,7 @@ impl Ground {
         Self::below(Scratch::with_project_here())
     }
 
-    /// Makes the home and the root below a scratch folder that is there.
+    /// Makes the home folder and the deploy root in an existing scratch folder.
     pub fn below(scratch: Scratch) -> Self {
         let ground = Self { scratch };
         for folder in [ground.home(), ground.root()] {
@@ -29,7 +29,7 @@ impl Ground {
         ground
     }
 
-    /// Returns the folder that holds the home and the root.
+    /// Returns the folder that contains the home folder and the root.
     pub fn path(&self) -> PathBuf {
         self.scratch.path().join("ground")
     }
@@ -53,24 +53,24 @@ impl Ground {
         path
     }
 
-    /// Returns the bytes of a file below the root, as text.
+    /// Returns the text of a file below the root.
     #[track_caller]
     pub fn read(&self, name: &str) -> String {
         let bytes = std::fs::read(self.root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         String::from_utf8(bytes).expect("UTF-8")
     }
 
-    /// Writes a file of the config repo.
+    /// Writes a file in the config repo.
     pub fn in_repo(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         self.scratch.file(&format!("repo/{name}"), content)
     }
 
-    /// Returns the real binary in the root, with this home.
+    /// Returns a command that runs the mcpkg binary in the root, with this home folder.
     pub fn command(&self) -> Command {
         self.command_under(&[])
     }
 
-    /// As [`Ground::command`], started by another program.
+    /// Like [`Ground::command`], but another program, such as `strace`, starts the binary.
     pub fn command_under(&self, wrapper: &[&str]) -> Command {
         let mut command = self.scratch.command_under(wrapper);
         command.env("HOME", self.home()).current_dir(self.root());
@@ -89,14 +89,14 @@ impl Ground {
         ran.stdout
     }
 
-    /// Runs the binary with `--json` and returns what it printed, whatever came of it.
+    /// Runs the binary with `--json` and returns the envelope that it printed, even after a failure.
     #[track_caller]
     pub fn envelope(&self, arguments: &[&str]) -> Value {
         let ran = self.run(&[&["--json"], arguments].concat());
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{ran}", arguments.join(" ")))
     }
 
-    /// Runs the binary with `--json`, which must succeed, and returns the envelope's data.
+    /// Runs the binary with `--json`, which must succeed, and returns the data in its envelope.
     #[track_caller]
     pub fn data(&self, arguments: &[&str]) -> Value {
         let mut envelope = self.envelope(arguments);
@@ -112,18 +112,18 @@ impl Ground {
         envelope["errors"][0].take()
     }
 
-    /// What stands in the home and the root.
+    /// Returns all files, folders and links in the home folder and the root.
     pub fn tree(&self) -> Tree {
         Tree::of(&self.path())
     }
 }
 
-/// The permission bits of a file.
+/// Sets the permission bits of a file.
 pub fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
 }
 
-/// Something in a folder.
+/// A file, folder or link, with its mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
     Folder(u32),
@@ -131,7 +131,7 @@ pub enum Thing {
     Link(PathBuf),
 }
 
-/// Everything below a folder.
+/// Everything below a folder, by path.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tree(pub BTreeMap<PathBuf, Thing>);
 
@@ -158,13 +158,13 @@ impl Tree {
         Self(things)
     }
 
-    /// Returns the paths of what mcpkg writes beside files while it applies.
+    /// Returns the paths of the temporary files that mcpkg creates while it applies a deploy.
     pub fn leftovers(&self) -> Vec<&Path> {
         let is_ours = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".mcpkg-"));
         self.0.keys().map(PathBuf::as_path).filter(is_ours).collect()
     }
 
-    /// Returns how many things are not the same, each with what it is here and there.
+    /// Returns one line for each path at which the trees differ, with its state in each tree.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let paths: std::collections::BTreeSet<&PathBuf> = self.0.keys().chain(other.0.keys()).collect();
         let word = |thing: Option<&Thing>| match thing {
@@ -183,7 +183,7 @@ impl Tree {
     pub fn assert_is(&self, other: &Self, when: &str) {
         let mut differences = self.differences(other);
         let count = differences.len();
-        // A failing test is to be read.
+        // Show only some of the differences, so that the failure stays readable.
         differences.truncate(12);
         let lines: Vec<String> = differences.iter().map(|line| line.chars().take(300).collect()).collect();
         assert!(count == 0, "{when}: {count} differences: is | should be\n{}", lines.join("\n"));

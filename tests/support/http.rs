@@ -1,4 +1,4 @@
-//! A server over HTTP, and a client that says exactly what a test wants, byte for byte.
+//! Runs a server over HTTP, and sends it requests exactly as a test defines them, byte for byte.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{DEADLINE, Scratch, eventually, modern_meta};
 
-/// What a client of MCP accepts.
+/// The `Accept` header of an MCP client.
 pub const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
 /// A server that listens on a port of its own.
@@ -19,7 +19,7 @@ pub struct Http {
     pub address: SocketAddr,
 }
 
-/// A response whose body came whole.
+/// A response with its complete body.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -27,7 +27,7 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-/// A request to be sent.
+/// A request to send.
 #[derive(Clone)]
 pub struct Request {
     method: String,
@@ -36,7 +36,7 @@ pub struct Request {
     body: Vec<u8>,
 }
 
-/// An event stream that is read as it comes.
+/// An event stream that is read while it arrives.
 pub struct Events {
     pub head: Response,
     events: Receiver<String>,
@@ -79,7 +79,7 @@ impl Http {
         read_response(&mut BufReader::new(stream)).expect("a response")
     }
 
-    /// Sends a request and reads its event stream as it comes.
+    /// Sends a request and reads the event stream in its response while it arrives.
     #[track_caller]
     pub fn open(&self, request: &Request) -> Events {
         let mut stream = self.connect();
@@ -104,13 +104,13 @@ impl Http {
         Events { head, events, stream }
     }
 
-    /// Sends a message of 2026-07-28 to `path` and returns its answer.
+    /// Sends a message of the revision 2026-07-28 to `path` and returns the answer.
     #[track_caller]
     pub fn modern(&self, path: &str, method: &str, params: Value) -> Value {
         self.send(&modern(path, method, params)).message()
     }
 
-    /// Begins a session of `version` at `path` and returns its id.
+    /// Begins a session of the revision `version` at `path` and returns the session's id.
     #[track_caller]
     pub fn session(&self, path: &str, version: &str) -> String {
         let response = self.send(&message(path, &hello(version)));
@@ -121,14 +121,14 @@ impl Http {
         id
     }
 
-    /// Waits until so many requests are under way.
+    /// Waits until this many requests are in flight.
     #[track_caller]
     pub fn wait_for_requests(&self, count: u64) {
-        // The request for the metrics is one of them.
+        // The request for the metrics counts as well.
         self.wait_for_gauge("mcpkg_requests_in_flight", count + 1);
     }
 
-    /// Waits until one of the metrics that go up and down is so much.
+    /// Waits until the gauge `name` in the metrics has this value.
     #[track_caller]
     pub fn wait_for_gauge(&self, name: &str, value: u64) {
         eventually(name, || {
@@ -139,13 +139,13 @@ impl Http {
         });
     }
 
-    /// Waits until the server takes no connection any more.
+    /// Waits until the server no longer accepts connections.
     #[track_caller]
     pub fn wait_until_it_ends(&self) {
         eventually("no connection is taken", || TcpStream::connect(self.address).is_err().then_some(()));
     }
 
-    /// Asks the server to end, as a service manager does.
+    /// Asks the server to end with SIGTERM, as a service manager does.
     pub fn end(&self) {
         super::signal(self.child.id(), "TERM");
     }
@@ -178,13 +178,13 @@ impl Request {
         Self { method: method.to_owned(), path: path.to_owned(), headers, body: Vec::new() }.with(ACCEPT.0, ACCEPT.1)
     }
 
-    /// Sets a header, instead of one of the same name.
+    /// Sets a header. Replaces an existing header of the same name.
     #[must_use]
     pub fn with(self, name: &str, value: &str) -> Self {
         self.without(name).and(name, value)
     }
 
-    /// Adds a header, also where there is one of the name.
+    /// Adds a header, even if there already is one of the same name.
     #[must_use]
     pub fn and(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -203,7 +203,7 @@ impl Request {
         self
     }
 
-    /// Changes the message that is sent.
+    /// Edits the message in the request's body.
     #[must_use]
     pub fn edited(mut self, edit: impl FnOnce(&mut Value)) -> Self {
         let mut message = serde_json::from_slice(&self.body).expect("the body is a message");
@@ -226,7 +226,7 @@ impl Request {
     }
 }
 
-/// What begins a session of `version`.
+/// Returns the request that begins a session of the revision `version`.
 pub fn hello(version: &str) -> Value {
     let client = json!({ "name": "test-client", "version": "1" });
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
@@ -238,7 +238,7 @@ pub fn message(path: &str, message: &Value) -> Request {
     Request::new("POST", path).with("Content-Type", "application/json").body(message.to_string())
 }
 
-/// Returns a POST of one request of 2026-07-28, with the headers that belong to it.
+/// Returns a POST of one request of the revision 2026-07-28, with the headers that this revision requires.
 pub fn modern(path: &str, method: &str, mut params: Value) -> Request {
     let name = ["name", "uri", "taskId"].iter().find_map(|key| params[key].as_str()).map(str::to_owned);
     params["_meta"] = modern_meta();
@@ -294,7 +294,7 @@ fn data(event: &str) -> Option<String> {
 }
 
 impl Events {
-    /// Returns the next event as it is, comments too; `None` at the end.
+    /// Returns the next event unchanged, even if it is only a comment; `None` at the end of the stream.
     pub fn raw(&self) -> Option<String> {
         match self.events.recv_timeout(DEADLINE) {
             Ok(event) => Some(event),
@@ -303,7 +303,7 @@ impl Events {
         }
     }
 
-    /// Returns the next event's data, where it has any.
+    /// Returns the data of the next event that has data.
     #[track_caller]
     pub fn data(&self) -> String {
         let deadline = Instant::now() + DEADLINE;
@@ -322,7 +322,7 @@ impl Events {
         serde_json::from_str(&self.data()).expect("JSON")
     }
 
-    /// Returns the messages that come within `time`.
+    /// Returns the messages that arrive within `time`.
     pub fn messages(&self, time: Duration) -> Vec<Value> {
         let end = Instant::now() + time;
         let mut messages = Vec::new();
@@ -355,7 +355,7 @@ fn read_head(reader: &mut impl BufRead) -> std::io::Result<Response> {
     }
 }
 
-/// Reads a response whole, also one that comes in chunks.
+/// Reads a complete response, even if it arrives in chunks.
 pub fn read_response(reader: &mut impl BufRead) -> std::io::Result<Response> {
     let mut response = read_head(reader)?;
     if response.header("transfer-encoding") == Some("chunked") {

@@ -1,4 +1,5 @@
-//! What a machine may have or lack: tools, root, file systems of one's own.
+//! Provides what the tests need from the machine: tools, signals, mounted file systems, facts about processes, and
+//! random numbers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,18 +7,18 @@ use std::process::{Command, Stdio};
 use super::seed::{runs_all, seed};
 use super::{BINARY, eventually};
 
-/// Where `tool` stands, if the machine has it.
+/// Returns the path of `tool`, if the machine has it.
 pub fn finds(tool: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(tool)).find(|path| path.is_file())
 }
 
-/// Returns a tool of the machine. It is named by its path: so it is started without a copy of this process's memory,
-/// whatever its environment is to be.
+/// Returns a command that runs a tool of the machine. The command uses the tool's full path. With a path, Rust can
+/// start a program in any environment without first copying this process's memory.
 pub fn tool(name: &str) -> Command {
     Command::new(finds(name).unwrap_or_else(|| name.into()))
 }
 
-/// Returns the free bytes of the disk that `path` is on, as `df` says; none where it cannot.
+/// Returns the free bytes of the disk that contains `path`, as `df` reports them; 0 if `df` fails.
 pub fn free_space(path: &Path) -> u64 {
     let output = Command::new("df").arg("-Pk").arg(path).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -25,7 +26,8 @@ pub fn free_space(path: &Path) -> u64 {
     column.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Returns whether this process ignores SIGHUP, and so what it starts: under nohup.
+/// Returns whether this process ignores SIGHUP, as it does under nohup. Processes that it starts then ignore SIGHUP
+/// too.
 pub fn ignores_hangups() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -40,8 +42,8 @@ pub fn is_root() -> bool {
     })
 }
 
-/// What starts a program as a user whom the modes of files bind, before its words: nothing, unless the tests run as root. `None`
-/// where root has no such user who may start the binary.
+/// Returns the words to put before a command so that file permissions apply to it. The result is empty unless the tests run as
+/// root, because permissions do not bind root. `None` if root cannot run the binary as another user.
 pub fn as_bound_user() -> Option<&'static [&'static str]> {
     const NOBODY: &[&str] = &["runuser", "-u", "nobody", "--"];
     if !is_root() {
@@ -64,25 +66,26 @@ pub fn sockets(pid: u32) -> usize {
     targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
 }
 
-/// Returns a process's memory in KiB, by its line in /proc: `VmRSS` now, `VmHWM` at most so far.
+/// Returns a figure in KiB from a process's status in /proc. `VmRSS` is its memory now, and `VmHWM` is the highest
+/// value so far.
 pub fn memory(pid: u32, what: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
     let line = status.lines().find(|line| line.starts_with(what)).expect("a line of memory");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number of KiB")
 }
 
-/// Begins `VmHWM` of a process again, from what it has now.
+/// Resets `VmHWM` of a process to its current memory.
 pub fn reset_peak(pid: u32) {
     std::fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("the kernel takes it from who started the process");
 }
 
-/// A mounted file system; unmounted when dropped.
+/// A mounted file system. Dropping it unmounts the file system.
 pub struct Mount {
     at: PathBuf,
 }
 
 impl Mount {
-    /// Mounts at `at` with the arguments of `mount`; `None` where the machine does not let us.
+    /// Mounts a file system at `at` with these arguments of `mount`; `None` if that fails.
     pub fn new(arguments: &[&str], at: &Path) -> Option<Self> {
         std::fs::create_dir_all(at).expect("a folder to mount at");
         let mut command = Command::new("mount");
@@ -90,7 +93,7 @@ impl Mount {
         done.then(|| Self { at: at.to_path_buf() })
     }
 
-    /// Returns a file system in memory of `size`, such as `6m`; `None` without root.
+    /// Mounts a file system in memory of this `size`, such as `6m`; `None` without root.
     pub fn in_memory(size: &str, at: &Path) -> Option<Self> {
         if !is_root() {
             return None;
@@ -98,7 +101,7 @@ impl Mount {
         Self::new(&["-t", "tmpfs", "-o", &format!("size={size},mode=0755"), "tmpfs"], at)
     }
 
-    /// Changes what it was mounted with, such as `ro`, once the files of processes that ended just now are closed.
+    /// Changes a mount option, such as `ro`. Retries while processes that are just ending still have files open.
     #[track_caller]
     pub fn remount(&self, options: &str) {
         let options = format!("remount,{options}");
@@ -112,27 +115,27 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Lazily: a child that ends right now must not keep it mounted.
+        // Unmount lazily, because a child process that is just ending would otherwise prevent it.
         let _ = Command::new("umount").arg("-l").arg(&self.at).status();
     }
 }
 
-/// Returns every how many steps a sweep kills what it sweeps: at each one if [`runs_all`], otherwise at every tenth, since
-/// sweeps of all of them take half an hour.
+/// Returns the interval between the steps at which a sweep kills a process: 1 if [`runs_all`] is true, otherwise 10,
+/// because complete sweeps take half an hour.
 pub fn kill_stride() -> usize {
     if runs_all() { 1 } else { 10 }
 }
 
-/// Random numbers that a seed repeats (splitmix64).
+/// Random numbers that depend only on a seed (splitmix64).
 pub struct Random(u64);
 
 impl Random {
-    /// Returns those of the seed of all random tests.
+    /// Returns random numbers from the seed of all random tests.
     pub fn new() -> Self {
         Self(seed())
     }
 
-    /// Random numbers of its own for somebody else, which the same seed repeats.
+    /// Returns a separate sequence of random numbers, which also depends only on the seed.
     pub fn another(&mut self) -> Self {
         Self(self.next())
     }
@@ -151,7 +154,7 @@ impl Random {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    /// So many bytes.
+    /// Returns `length` random bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| self.next() as u8).collect()
     }

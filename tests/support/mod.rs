@@ -1,4 +1,4 @@
-//! What the tests share: a scratch database, the real binary, a client that speaks lines.
+//! Provides the tools that the tests share, such as a scratch database, the real binary, and MCP clients.
 
 mod agents;
 pub mod api;
@@ -40,10 +40,10 @@ pub use upstream::{Upstream, skill};
 use std::io::Write;
 use std::time::Duration;
 
-/// How long a test waits for what must happen; it measures nothing.
+/// The maximum time that a test waits for an expected event. It is not a measure of speed.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Polls until `f` gives something, at most until the deadline.
+/// Calls `f` repeatedly until it returns a value. Panics after the deadline.
 #[track_caller]
 pub fn eventually<T>(what: &str, mut f: impl FnMut() -> Option<T>) -> T {
     let end = std::time::Instant::now() + DEADLINE;
@@ -56,8 +56,8 @@ pub fn eventually<T>(what: &str, mut f: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Says on the terminal that a test, or a part of it, could not run here. It goes around what `cargo test` captures of a test
-/// that passes, so that nobody takes a green run for a whole one; `.ci/run` counts these lines.
+/// Reports that a test, or a part of it, could not run on this machine. `cargo test` hides the output of a passing test, so
+/// this writes to stderr directly. Otherwise a passing run would look complete. `.ci/run` counts these lines.
 pub fn skipped(why: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");

@@ -1,4 +1,4 @@
-//! A plugin: this very program, started again as an MCP server that does what a file tells it, and worse.
+//! Runs this test program as an MCP server, a plugin of mcpkg. A file tells the server how to behave or misbehave.
 
 #![expect(clippy::disallowed_methods, reason = "what is played ends as programs do, in the middle of things too")]
 
@@ -8,30 +8,30 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The variable that names the file which says what is played.
+/// The variable with the path of the file that defines the plugin's behavior.
 const PLAY: &str = "MCPKG_TEST_PLUGIN";
 
-/// What a plugin plays, and what became of it.
+/// The behavior of a plugin, and the log of its actions.
 pub struct Play {
     file: PathBuf,
 }
 
 impl Play {
-    /// Plays `what` from now on; the file stands in `folder`.
+    /// Defines the plugin's behavior in a new file in `folder`.
     pub fn new(folder: &Path, what: &Value) -> Self {
         let play = Self { file: folder.join("play.json") };
         play.now(what);
         play
     }
 
-    /// Plays something else from the next message on.
+    /// Changes the plugin's behavior, starting with the next message.
     pub fn now(&self, what: &Value) {
         let beside = self.file.with_extension("new");
         std::fs::write(&beside, what.to_string()).expect("a file");
         std::fs::rename(beside, &self.file).expect("a file");
     }
 
-    /// What starts it, as `mcpkg plugin add` takes it.
+    /// Returns the arguments with which `mcpkg plugin add` adds the plugin.
     pub fn given(&self) -> Value {
         let program = std::env::current_exe().expect("a program");
         let test = concat!(module_path!(), "::plays_when_it_is_told_to");
@@ -43,35 +43,35 @@ impl Play {
         })
     }
 
-    /// What it wrote down: `started PID`, `called TOOL`, `answered ...`, `child PID`.
+    /// Returns the lines of the plugin's log: `started PID`, `called TOOL`, `answered ...`, `child PID`.
     pub fn log(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.file.with_extension("log")).unwrap_or_default();
         log.lines().map(str::to_owned).collect()
     }
 
-    /// Returns the numbers after a word of its log.
+    /// Returns the numbers after `word` in the plugin's log.
     pub fn logged(&self, word: &str) -> Vec<u32> {
         self.log().iter().filter_map(|line| line.strip_prefix(word)?.trim().parse().ok()).collect()
     }
 
-    /// Returns whether none of the programs that it started, and none of its children, runs.
+    /// Returns whether all processes of the plugin and all their children have ended.
     pub fn is_over(&self) -> bool {
         [self.logged("started"), self.logged("child")].concat().iter().all(|id| !runs(*id))
     }
 }
 
-/// Returns whether a process runs; one that nobody waited for does not.
+/// Returns whether a process is running. A zombie process is not.
 fn runs(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-/// Returns a tool as it is listed.
+/// Returns a tool's definition in the form of `tools/list`.
 pub fn tool(name: &str, description: &str, properties: Value) -> Value {
     json!({ "name": name, "description": description, "inputSchema": { "type": "object", "properties": properties } })
 }
 
-/// No test of its own: it is what a test has mcpkg start.
+/// This is not a test. mcpkg starts the plugin as this "test" of the test program.
 #[test]
 fn plays_when_it_is_told_to() {
     if let Some(file) = std::env::var_os(PLAY) {
@@ -139,7 +139,7 @@ impl Player {
                 "serverInfo": { "name": "toy", "version": "1" },
             })),
             Some("tools/list") => {
-                // What is listed may tell what it was given.
+                // A tool's definition may contain the token, so that a test sees whether the plugin received it.
                 let token = Value::from(std::env::var("TOKEN").unwrap_or_default()).to_string();
                 let tools = what["tools"].to_string().replace("$TOKEN", token.trim_matches('"'));
                 let tools: Value = serde_json::from_str(&tools).expect("JSON");

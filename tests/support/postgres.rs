@@ -1,4 +1,5 @@
-//! A PostgreSQL server of a test's own: in a temporary folder, on a socket in it, gone when dropped.
+//! Runs a PostgreSQL server for a test, in a temporary folder and on a socket in that folder. Dropping the server ends
+//! it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,17 +11,18 @@ use postgres::SimpleQueryMessage::{CommandComplete, Row};
 
 use super::{folder, is_root, skipped};
 
-/// The database that those of tests are copies of: to make the tables takes longer than most tests do.
+/// The template that the tests' databases are copied from. Creating the tables takes longer than most tests.
 const MADE: &str = "made";
 
-/// A database without content on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`; gone when dropped.
+/// A database without content on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`. Dropping it
+/// deletes the database.
 pub struct Database {
     server: String,
     name: String,
 }
 
 impl Database {
-    /// Makes one; `None` where no server is named.
+    /// Makes a database; `None` if `MCPKG_TEST_POSTGRES` is not set.
     pub fn create() -> Option<Self> {
         let server = std::env::var("MCPKG_TEST_POSTGRES").ok()?;
         static ONCE: Once = Once::new();
@@ -33,7 +35,7 @@ impl Database {
         Some(Self { server, name })
     }
 
-    /// What `--db` names it by.
+    /// Returns the value of `--db` for the database.
     pub fn address(&self) -> PathBuf {
         format!("{}/{}?pool_size=4", self.server, self.name).into()
     }
@@ -52,7 +54,8 @@ impl Database {
     }
 }
 
-/// Runs a statement in a database of a server; on a thread of its own, since the client may not be used within a runtime.
+/// Runs a statement in a database of a server. It runs on a separate thread, because the client must not be used inside
+/// an async runtime.
 fn run(server: &str, database: &str, sql: &str) -> Vec<postgres::SimpleQueryMessage> {
     let (address, sql) = (format!("{server}/{database}"), sql.to_owned());
     let told = std::thread::spawn(move || {
@@ -68,7 +71,7 @@ impl Drop for Database {
     }
 }
 
-/// The server that tests share while any of them runs.
+/// The server that the tests share. It ends when no test uses it.
 static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
 
 /// A running server with one empty database.
@@ -81,7 +84,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns the server that tests share; `None` as [`Server::start`].
+    /// Returns the server that the tests share. Returns `None` in the same cases as [`Server::start`].
     pub fn shared() -> Option<Arc<Self>> {
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = shared.upgrade() {
@@ -92,7 +95,7 @@ impl Server {
         Some(started)
     }
 
-    /// Makes an empty database of a test's own, and returns the address that `--db` names it by.
+    /// Makes an empty database for one test, and returns the value of `--db` for it.
     pub fn database(&self) -> String {
         let name = format!("t{}", uuid::Uuid::new_v4().simple());
         self.query(&format!("CREATE DATABASE {name}"));
@@ -105,17 +108,18 @@ impl Server {
         format!("postgres://{user}@{socket}/{database}")
     }
 
-    /// Returns the folder of the server and of its socket.
+    /// Returns the folder that contains the server's data and its socket.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Starts a server; says why not, and returns `None`, where PostgreSQL 15 or later is not installed.
+    /// Starts a server. If PostgreSQL 15 or later is not installed, prints the reason and returns `None`.
     pub fn start() -> Option<Self> {
         Self::start_with(5432, "-c listen_addresses='' -c fsync=off", |_| {})
     }
 
-    /// As [`Server::start`], with this port and these options; `prepare` is handed the folder before it starts.
+    /// Like [`Server::start`], with this port and these options. `prepare` is called with the folder before the server
+    /// starts.
     pub fn start_with(port: u16, options: &str, prepare: impl FnOnce(&Path)) -> Option<Self> {
         let Some(programs) = programs() else {
             skipped("PostgreSQL 15 or later is not installed (Debian: postgresql)");
@@ -125,7 +129,7 @@ impl Server {
         let options = format!("-k {} -p {port} -c max_connections=200 {options}", folder.path().display());
         let server = Self { programs, folder, port, options, is_killed: AtomicBool::new(false) };
         if is_root() {
-            // PostgreSQL refuses to run as root; Debian's package makes this user.
+            // PostgreSQL refuses to run as root. Debian's package creates the user `postgres`.
             let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
             if !owned.is_ok_and(|status| status.success()) {
                 skipped("there is no user `postgres` that the server could run as");
@@ -153,7 +157,7 @@ impl Server {
         self.folder.path().join("data")
     }
 
-    /// Starts a standby of this server, which takes what it commits.
+    /// Starts a standby that replicates this server.
     pub fn standby(&self, port: u16) -> Self {
         let (programs, folder) = (self.programs.clone(), folder());
         let options =
@@ -171,7 +175,7 @@ impl Server {
         standby
     }
 
-    /// Makes a primary of a standby.
+    /// Promotes a standby to primary.
     pub fn promote(&self) {
         let data = self.data();
         self.run("pg_ctl", |command| {
@@ -179,7 +183,7 @@ impl Server {
         });
     }
 
-    /// Ends the server as a crash does, and starts it again after `pause`.
+    /// Stops the server as a crash would, and starts it again after `pause`.
     pub fn restart(&self, pause: std::time::Duration) {
         let data = self.data();
         self.run("pg_ctl", |command| {
@@ -189,7 +193,7 @@ impl Server {
         self.go();
     }
 
-    /// Ends all connections to the database that an address names, but the one that does.
+    /// Ends all connections to the database at `address`, except the one that runs this query.
     pub fn end_connections(&self, address: &str) {
         self.query_of(
             address,
@@ -198,7 +202,7 @@ impl Server {
         );
     }
 
-    /// Has the server's processes stop, as a machine that is frozen does, until what is returned is dropped.
+    /// Stops the server's processes, as if its machine had frozen, until the result is dropped.
     pub fn freeze(&self) -> Frozen {
         let file = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("its process");
         let parent = file.lines().next().expect("a line").to_owned();
@@ -214,14 +218,14 @@ impl Server {
     pub fn kill(&self) {
         let file = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("its process");
         let pid = file.lines().next().expect("a line");
-        // The processes of its connections and of replication end with it, or right after.
+        // The processes for connections and for replication end together with the main process, or shortly after.
         let children = Command::new("pkill").args(["-9", "-P", pid]).status();
         let itself = Command::new("kill").args(["-9", pid]).status();
         assert!(children.is_ok() && itself.is_ok_and(|status| status.success()), "it is killed");
         self.is_killed.store(true, Ordering::Relaxed);
     }
 
-    /// Makes the schema of `migrations/postgres`.
+    /// Creates the schema in `migrations/postgres`.
     pub fn migrate(&self) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
         let files = std::fs::read_dir(folder).expect("the migrations");
@@ -233,7 +237,7 @@ impl Server {
         }
     }
 
-    /// Runs a script, and returns the number of the line and the message of each statement that is refused.
+    /// Runs a script. Returns the line number and the message of each statement that failed.
     pub fn errors(&self, script: &str) -> Vec<(usize, String)> {
         let (_, errors) = self.psql("postgres", script);
         let errors = errors.lines().filter_map(|line| {
@@ -243,12 +247,12 @@ impl Server {
         errors.collect()
     }
 
-    /// Returns the rows of a query of one column, a line each.
+    /// Returns the rows of a query with one column, one row per line.
     pub fn query(&self, sql: &str) -> String {
         self.query_in("postgres", sql)
     }
 
-    /// As [`Server::query`], in the database that an address names.
+    /// Like [`Server::query`], in the database at `address`.
     pub fn query_of(&self, address: &str, sql: &str) -> String {
         let name = address.rsplit('/').next().unwrap_or_default();
         self.query_in(name.split('?').next().unwrap_or_default(), sql)
@@ -285,7 +289,8 @@ impl Server {
             Command::new(program)
         };
         arguments(&mut command);
-        // The server inherits what is not a file, and a pipe would be waited for until it ends.
+        // Send the output to a file: the server inherits the standard streams, and reading a pipe would block until the
+        // server ends.
         let log = std::fs::File::create(self.folder.path().join("output")).expect("a file");
         let errors = log.try_clone().expect("the same file");
         let status = command.current_dir("/").stdin(Stdio::null()).stdout(log).stderr(errors).status();
@@ -294,7 +299,7 @@ impl Server {
     }
 }
 
-/// The processes of a server that were stopped.
+/// The stopped processes of a server. Dropping this lets them continue.
 pub struct Frozen(Vec<String>);
 
 impl Frozen {
@@ -322,7 +327,7 @@ impl Drop for Server {
     }
 }
 
-/// Writes a file that the server's user alone reads.
+/// Writes a file that only the server's user may read.
 pub fn write_for_the_server(path: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::write(path, text).expect("a file");
@@ -333,7 +338,7 @@ pub fn write_for_the_server(path: &Path, text: &str) {
     }
 }
 
-/// Returns the folder of the newest server's programs, from 15 on.
+/// Returns the folder with the programs of the newest installed PostgreSQL, from version 15 on.
 fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
     let versions = versions.filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path())));

@@ -1,4 +1,5 @@
-//! A server whose pipes the test holds itself: it may leave them full, close them, or kill the server in mid line.
+//! Runs a server whose pipes the test controls: the test may let them fill up, close them, or kill the server in the
+//! middle of a line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Scratch, eventually};
 
-/// A server, its pipes, and what it says on stderr.
+/// A server, its pipes, and the file with its standard error.
 pub struct Raw {
     child: Child,
     pub input: Option<ChildStdin>,
@@ -18,7 +19,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Starts `command` as a server without a word.
+    /// Starts `command` as a server and sends nothing.
     pub fn spawn(scratch: &Scratch, command: &mut Command) -> Self {
         let stderr = tempfile::Builder::new().prefix("stderr-").tempfile_in(scratch.path()).expect("a file");
         let stderr = stderr.into_temp_path().keep().expect("a file that stays");
@@ -29,7 +30,7 @@ impl Raw {
         Self { child, input, output, stderr }
     }
 
-    /// Starts a server and shakes hands.
+    /// Starts a server and does the handshake.
     pub fn start(scratch: &Scratch, arguments: &[&str]) -> Self {
         let mut raw = Self::spawn(scratch, scratch.command().arg("serve").args(arguments));
         raw.shake_hands();
@@ -43,7 +44,7 @@ impl Raw {
         assert!(answer["result"].is_object(), "{answer}");
     }
 
-    /// Writes to the server; one that is gone takes nothing.
+    /// Writes to the server. Ignores the failure if the server has already ended.
     pub fn write(&mut self, text: impl AsRef<[u8]>) {
         let input = self.input.as_mut().expect("the input is open");
         let _ = input.write_all(text.as_ref()).and_then(|()| input.flush());
@@ -56,7 +57,7 @@ impl Raw {
         (read > 0).then(|| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
     }
 
-    /// Returns the next answer from the server; notifications before it are left out.
+    /// Returns the next answer from the server. Skips notifications before it.
     #[track_caller]
     pub fn answer(&mut self) -> Value {
         loop {
@@ -67,7 +68,8 @@ impl Raw {
         }
     }
 
-    /// What the server still wrote, in whole lines; a last one that was cut is left out.
+    /// Returns the complete lines that the server wrote and that were not read yet. Skips a last line that is
+    /// incomplete.
     pub fn rest(&mut self) -> Vec<Value> {
         let mut bytes = Vec::new();
         self.output.as_mut().expect("the output is open").read_to_end(&mut bytes).expect("a readable pipe");
@@ -89,7 +91,7 @@ impl Raw {
         let _ = self.child.wait();
     }
 
-    /// Writes this to the server again and again until it has ended.
+    /// Writes `text` to the server repeatedly until the server has ended.
     #[track_caller]
     pub fn write_until_it_ends(&mut self, text: &str) {
         eventually("the server ends", || {
@@ -104,7 +106,7 @@ impl Raw {
         eventually("the server ends", || self.child.try_wait().expect("a child can be waited for"))
     }
 
-    /// What the server said on stderr, where a panic would stand.
+    /// Returns the server's standard error, which would contain a panic.
     pub fn stderr(&self) -> String {
         std::fs::read_to_string(&self.stderr).unwrap_or_default()
     }
@@ -122,7 +124,7 @@ impl Drop for Raw {
     }
 }
 
-/// Returns the client's part of a handshake, as lines; the request's id is "hello".
+/// Returns the client's messages of a handshake as lines. The request's id is "hello".
 pub fn handshake() -> String {
     let client = json!({ "name": "raw", "version": "1" });
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
@@ -135,7 +137,7 @@ pub fn request(id: i64, method: &str, params: &Value) -> String {
     format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
-/// Returns a tool's call as a line.
+/// Returns a tool call as a line.
 pub fn call(id: i64, tool: &str, arguments: &Value) -> String {
     request(id, "tools/call", &json!({ "name": tool, "arguments": arguments }))
 }

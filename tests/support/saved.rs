@@ -1,4 +1,4 @@
-//! A copy of folders, to begin again from.
+//! Saves copies of folders, so that a test can start again from the same state.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use tempfile::TempDir;
 
 use super::tool;
 
-/// A copy of folders, to begin again from.
+/// Copies of folders, from which a test can restore them.
 pub struct Saved {
     copies: Vec<(PathBuf, TempDir)>,
 }
 
 impl Saved {
-    /// Copies what stands in folders.
+    /// Copies the contents of the folders.
     pub fn of(folders: &[&Path]) -> Self {
         let copy = |folder: &&Path| {
             let to = super::folder();
@@ -22,7 +22,7 @@ impl Saved {
         Self { copies: folders.iter().map(copy).collect() }
     }
 
-    /// Puts it back instead of what stands there now.
+    /// Restores the folders: removes everything in them and copies the saved contents back.
     pub fn restore(&self) {
         for (folder, copied) in &self.copies {
             for entry in std::fs::read_dir(folder).expect("a folder").flatten() {

@@ -1,4 +1,4 @@
-//! A folder of its own with a database, and the real binary on it.
+//! Makes a scratch folder with a database, and runs the mcpkg binary on that database.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use tempfile::TempDir;
 use super::folder;
 use super::postgres::Database;
 
-/// The real binary.
+/// The path of the mcpkg binary.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mcpkg");
 
-/// A scratch folder; gone when dropped.
+/// A scratch folder. Dropping it removes the folder.
 pub struct Scratch {
     folder: TempDir,
-    /// Where the test is run on PostgreSQL: its database.
+    /// The test's own database on PostgreSQL, if the tests run on PostgreSQL.
     database: OnceLock<Option<Database>>,
-    /// The database's address, where a test has a server of its own.
+    /// The address of the database, if the test has its own server.
     address: Option<PathBuf>,
 }
 
@@ -31,22 +31,22 @@ impl Scratch {
         Self { folder, database: OnceLock::new(), address: None }
     }
 
-    /// Returns an empty folder whose database is one on a server.
+    /// Returns an empty folder that uses the database at `address`.
     pub fn at(address: &str) -> Self {
         Self { address: Some(address.into()), ..Self::new() }
     }
 
-    /// Returns an empty folder; the database is made on first use.
+    /// Returns an empty folder. The database is created when it is first used.
     pub fn new() -> Self {
         Self::of(folder())
     }
 
-    /// Returns one whose database is there and holds nothing.
+    /// Returns a folder whose database exists and is empty.
     pub fn with_database() -> Self {
         Self::new().and_database()
     }
 
-    /// Puts a copy of an empty database in its place: to make the tables takes longer than most tests do.
+    /// Copies an empty database into the folder, because creating the tables takes longer than most tests.
     fn and_database(self) -> Self {
         static EMPTY: LazyLock<(Vec<u8>, String)> = LazyLock::new(|| {
             let scratch = Scratch::of(folder());
@@ -63,7 +63,7 @@ impl Scratch {
         }
         let (mut bytes, generation) = EMPTY.clone();
         let at = bytes.windows(generation.len()).position(|window| window == generation.as_bytes());
-        // No two databases have the same one.
+        // Each database must have its own generation.
         let own = uuid::Uuid::new_v4().simple().to_string();
         bytes[at.expect("its generation")..][..own.len()].copy_from_slice(own.as_bytes());
         for (file, bytes) in [("test.db", &bytes[..]), ("test.db.lock", b"")] {
@@ -72,14 +72,15 @@ impl Scratch {
         self
     }
 
-    /// Returns one whose database has the selected project `p`.
+    /// Returns a folder whose database has the selected project `p`.
     pub fn with_project() -> Self {
         let scratch = Self::with_database();
         scratch.ok(&["project", "create", "p"]);
         scratch
     }
 
-    /// As [`Scratch::with_project`], where temporary files go: below `/tmp`, its path is as long on every machine.
+    /// Like [`Scratch::with_project`], but in the system's folder of temporary files, so that its path has the same
+    /// length on every machine.
     pub fn with_project_in_tmp() -> Self {
         let folder = tempfile::Builder::new().prefix("mcpkg-test-").tempdir().expect("a scratch folder");
         let scratch = Self::of(folder).and_database();
@@ -87,7 +88,7 @@ impl Scratch {
         scratch
     }
 
-    /// As [`Scratch::with_project`], made in this process.
+    /// Like [`Scratch::with_project`], but without starting the binary.
     pub fn with_project_here() -> Self {
         let scratch = Self::with_database();
         let context = scratch.context();
@@ -102,8 +103,7 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// What `--db` names the database by: a file in the folder, or where `MCPKG_TEST_POSTGRES` names a server, a database of the
-    /// test's own there.
+    /// Returns the value of `--db`: a file in the folder, or this test's own database if `MCPKG_TEST_POSTGRES` names a server.
     pub fn db(&self) -> PathBuf {
         if let Some(address) = &self.address {
             return address.clone();
@@ -114,7 +114,7 @@ impl Scratch {
         }
     }
 
-    /// Returns whether the database is a file; else says that the test, which is about the file, is skipped.
+    /// Returns whether the database is a file. If not, reports that the test is skipped, because it is about the file.
     pub fn is_file(&self) -> bool {
         let is_file = self.db().starts_with(self.path());
         if !is_file {
@@ -123,13 +123,13 @@ impl Scratch {
         is_file
     }
 
-    /// Returns the bytes of the database's file, where it is one.
+    /// Returns the size of the database in bytes, if it is a file.
     pub fn size(&self) -> Option<u64> {
         let file = self.db().starts_with(self.path()).then(|| self.db());
         file.map(|file| std::fs::metadata(file).expect("the database").len())
     }
 
-    /// Runs a statement in the database behind the program's back, and returns how many rows it changed.
+    /// Runs a statement directly in the database, without mcpkg. Returns the number of changed rows.
     pub fn change(&self, sql: &str) -> u64 {
         match self.database.get_or_init(Database::create) {
             Some(database) => database.change(sql),
@@ -160,7 +160,7 @@ impl Scratch {
         }
     }
 
-    /// Returns bytes as [`Scratch::change`] takes them in a statement.
+    /// Returns bytes as a literal in a statement for [`Scratch::change`].
     pub fn in_sql(&self, bytes: &[u8]) -> String {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         match self.database.get_or_init(Database::create) {
@@ -169,7 +169,7 @@ impl Scratch {
         }
     }
 
-    /// Returns the values of all rows as text, by table: of every table that there is, contents among them.
+    /// Returns the name of each table, with the values of all its rows as text.
     pub fn tables(&self) -> Vec<(String, String)> {
         let copy = folder();
         let file = copy.path().join("tables.db");
@@ -197,7 +197,7 @@ impl Scratch {
         names.map(|name| of_table(name.expect("a name"))).collect()
     }
 
-    /// Returns all that the database holds: the bytes of its file, or of a backup where it is none.
+    /// Returns all bytes of the database: its file, or a backup if it is not a file.
     pub fn bytes(&self) -> Vec<u8> {
         let file = match self.database.get_or_init(Database::create) {
             Some(_) => {
@@ -216,7 +216,7 @@ impl Scratch {
         self.path().join("state")
     }
 
-    /// What the user approved, for a context in this process.
+    /// Returns the user's approvals, for a context in this process.
     pub fn approved(&self) -> Approved {
         Approved::below(self.state().join("mcpkg/approved"))
     }
@@ -229,12 +229,13 @@ impl Scratch {
         path
     }
 
-    /// Returns the real binary on this database, with nothing of the machine's environment but a PATH.
+    /// Returns a command that runs the binary on this database. From the machine's environment, it gets only PATH.
     pub fn command(&self) -> Command {
         self.command_under(&[])
     }
 
-    /// Returns the real binary, started by another program such as `strace`, whose arguments come first.
+    /// Like [`Scratch::command`], but `wrapper` starts the binary: another program such as `strace`, and that program's
+    /// arguments.
     pub fn command_under(&self, wrapper: &[&str]) -> Command {
         let words = [wrapper, &[BINARY]].concat();
         let mut command = Command::new(words[0]);
@@ -245,14 +246,14 @@ impl Scratch {
             .env("HOME", self.path())
             .env("MCPKG_DB", self.db())
             .env("XDG_STATE_HOME", self.state())
-            // At a terminal a pager would wait for the person: tests of it name one.
+            // At a terminal, a pager would wait for a person. Tests of the pager set another one.
             .env("PAGER", "cat")
             .current_dir(self.path())
             .stdin(Stdio::null());
         command
     }
 
-    /// Runs the binary and returns what it printed.
+    /// Runs the binary and returns its output and exit status.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         self.finish(self.command().args(arguments))
     }
@@ -278,7 +279,7 @@ impl Scratch {
         self.ran(output)
     }
 
-    /// Runs a command made from [`Scratch::command`].
+    /// Runs a command that [`Scratch::command`] returned.
     pub fn finish(&self, command: &mut Command) -> Ran {
         let output = command.output().expect("mcpkg starts");
         self.ran(output)
@@ -292,7 +293,7 @@ impl Scratch {
         ran.stdout
     }
 
-    /// Runs the binary with `--json`, which must succeed, and returns its data.
+    /// Runs the binary with `--json`, which must succeed, and returns the JSON.
     #[track_caller]
     pub fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let text = self.ok(&[&["--json"], arguments].concat());
@@ -304,7 +305,7 @@ impl Scratch {
         Store::open(&self.db()).expect("the database opens")
     }
 
-    /// Returns a shell's context on the database, with the selected project.
+    /// Returns the context of a shell on the database, with the selected project.
     pub fn context(&self) -> Context {
         Context { approved: self.approved(), ..Context::shell(mcpkg::DOMAINS, self.store(), Selection::default()) }
     }
@@ -315,7 +316,7 @@ impl Scratch {
     }
 }
 
-/// What a command printed and how it ended, with the scratch folder's path taken out.
+/// The output and the exit status of a command. The scratch folder's path is removed from the output.
 pub struct Ran {
     pub status: i32,
     pub stdout: String,

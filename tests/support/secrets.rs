@@ -1,21 +1,22 @@
-//! What programs print of secrets, and what only looks like it: for the tests of the redaction, also of those in `src/`.
+//! Lists texts with secrets, and harmless texts that look similar. The tests of the redaction use them, including those
+//! in `src/`.
 
-/// Two lines of a private key, and its last one.
+/// A line of a private key.
 pub const KEY_LINE: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDabcdefghijklm";
 
-/// Returns what programs print of secrets: what it is, the text, and the part that nobody may see.
+/// Returns texts with secrets as programs print them: a description, the text, and the part that must be hidden.
 pub fn shapes() -> Vec<(&'static str, String, &'static str)> {
     let plain = ONE_LINE.iter().chain(LINES).map(|(name, printed, secret)| (*name, (*printed).to_owned(), *secret));
     plain.chain(keys()).collect()
 }
 
-/// Returns a private key of a kind, such as `RSA `.
+/// Returns a private key of this kind, such as `RSA `.
 pub fn key(kind: &str) -> String {
     format!("-----BEGIN {kind}PRIVATE KEY-----\n{KEY_LINE}\n{KEY_LINE}\nqvYw==\n-----END {kind}PRIVATE KEY-----")
 }
 
 fn keys() -> Vec<(&'static str, String, &'static str)> {
-    // `key("RSA ")` as base64 writes it, which `base64 -w 76` breaks.
+    // This is `key("RSA ")` in Base64, which `base64 -w 76` breaks into lines.
     let encoded = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFdlFJQkFEQU5CZ2txaGtpRzl3MEJB";
     let rest = "UUVGQUFTQ0JLY3dnZ1NqQWdFQUFvSUJBUURhYmNkZWZnaGlqa2xtCnF2WXc9PQotLS0tLUVORCBS";
     vec![
@@ -158,7 +159,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What has to be printed as it is.
+/// Texts that redaction must not change.
 pub const PLAIN: &[&str] = &[
     "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b\nAuthor: Ada <ada@example.org>\nDate:   Sat Nov 28 17:00:00 2026",
     "9f86d08 fix: tokens are counted\n36dc822c tools: a test of containers",

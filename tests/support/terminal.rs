@@ -1,4 +1,4 @@
-//! A command at a terminal of its own, for what asks a person.
+//! Runs a command at a terminal of its own, for tests of prompts and full-screen programs.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -6,18 +6,19 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// As [`at_a_terminal`], nothing typed, on a terminal of so many columns; returns what it showed with plain line ends.
+/// Like [`at_a_terminal`], on a terminal with this many columns and without typing anything. Returns the output with
+/// plain line ends.
 pub fn shown_on(columns: u16, command: &Command) -> Option<String> {
     at_a_terminal(&sized(columns, 50, command), "").map(|(shown, _)| shown.replace("\r\n", "\n"))
 }
 
-/// As [`shown_on`], where `typed` is typed once the command has shown `awaited`.
+/// Like [`shown_on`], but types `typed` once the command has shown `awaited`.
 pub fn typed_on(columns: u16, command: &Command, awaited: &str, typed: &str) -> Option<String> {
     typed_after(&sized(columns, 50, command), awaited, typed).map(|(shown, _)| shown.replace("\r\n", "\n"))
 }
 
-/// Runs a command on a terminal of so many columns and rows, where `typed` is typed once it has shown `awaited`; returns the rows
-/// of the screen as they were when that was shown, all that was written to it, and the exit status.
+/// Runs a command on a terminal of this size, and types `typed` once the command has shown `awaited`. Returns the rows of the
+/// screen at that moment, the complete output, and the exit status.
 pub fn screen_at(
     (columns, rows): (u16, u16),
     command: &Command,
@@ -29,7 +30,7 @@ pub fn screen_at(
     Some((screen((columns, rows), &shown[..until]), shown, status))
 }
 
-/// Returns the rows of a terminal of so many columns and rows after this was written to it.
+/// Returns the rows of a terminal of this size after `written` was written to it.
 pub fn screen((columns, rows): (u16, u16), written: &str) -> Vec<String> {
     let [height, width] = [rows, columns].map(|size| NonZeroU16::new(size).expect("a size"));
     let mut terminal = vt100::Parser::new(height, width, 0);
@@ -37,7 +38,7 @@ pub fn screen((columns, rows): (u16, u16), written: &str) -> Vec<String> {
     terminal.screen().rows(0, columns).collect()
 }
 
-/// Returns the command on a terminal of so many columns and rows.
+/// Returns a command that runs `command` on a terminal of this size.
 fn sized(columns: u16, rows: u16, command: &Command) -> Command {
     let mut sized = Command::new("/bin/sh");
     let line = format!("stty columns {columns} rows {rows} && exec \"$0\" \"$@\"");
@@ -54,16 +55,17 @@ fn sized(columns: u16, rows: u16, command: &Command) -> Command {
     sized
 }
 
-/// Runs a command at a terminal where `typed` is typed, and returns what it showed and whether it succeeded; `None` where
-/// there is no `script` of util-linux.
+/// Runs a command at a terminal and types `typed`. Returns the output and whether the command succeeded; `None` if the
+/// machine lacks the program `script` of util-linux.
 pub fn at_a_terminal(command: &Command, typed: &str) -> Option<(String, bool)> {
     typed_after(command, "", typed).map(|(shown, status)| (shown, status == 0))
 }
 
-/// Types `typed` at a command's terminal once it has shown `awaited`, and returns all that it showed and its exit status.
+/// Runs a command at a terminal and types `typed` once the command has shown `awaited`. Returns the complete output and
+/// the exit status.
 pub fn typed_after(command: &Command, awaited: &str, typed: &str) -> Option<(String, i32)> {
     let mut child = spawned(command)?;
-    // Held open until the command has ended: at its end `script` would end the terminal's input too.
+    // Keep the input open until the command has ended: when the input ends, `script` also ends the terminal's input.
     let mut input = child.stdin.take().expect("an input");
     let mut output = child.stdout.take().expect("an output");
     let mut shown = Vec::new();
@@ -74,7 +76,7 @@ pub fn typed_after(command: &Command, awaited: &str, typed: &str) -> Option<(Str
             read => shown.extend_from_slice(&piece[..read]),
         }
     }
-    // Where the command has ended before, what it showed tells.
+    // Ignore a failure: if the command has already ended, its output shows why.
     let _ = input.write_all(typed.as_bytes()).and_then(|()| input.flush());
     output.read_to_end(&mut shown).expect("what is shown");
     let status = child.wait().expect("script ends");
@@ -82,7 +84,7 @@ pub fn typed_after(command: &Command, awaited: &str, typed: &str) -> Option<(Str
     Some((String::from_utf8_lossy(&shown).into_owned(), status.code().unwrap_or(-1)))
 }
 
-/// Starts a command at a terminal of its own; `None` where there is no `script` of util-linux.
+/// Starts a command at a terminal of its own; `None` if the machine lacks the program `script` of util-linux.
 fn spawned(command: &Command) -> Option<Child> {
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
     let words = std::iter::once(command.get_program()).chain(command.get_args());
@@ -104,10 +106,10 @@ fn spawned(command: &Command) -> Option<Child> {
     }
 }
 
-/// How long a screen may take to show what is awaited.
+/// The maximum time that a test waits for a text on the screen.
 const SCREEN: Duration = Duration::from_secs(60);
 
-/// A program that owns the whole screen of a terminal, such as the console, while it is driven by keys.
+/// A program that uses the whole screen of a terminal, such as the console, while the test sends it keys.
 pub struct Screen {
     child: Child,
     input: Option<ChildStdin>,
@@ -116,7 +118,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Starts a command on a terminal of this size; `None` where there is no `script` of util-linux.
+    /// Starts a command on a terminal of this size; `None` if the machine lacks the program `script` of util-linux.
     pub fn start((columns, rows): (u16, u16), command: &Command) -> Option<Self> {
         let mut child = spawned(&sized(columns, rows, command))?;
         let [height, width] = [rows, columns].map(|size| NonZeroU16::new(size).expect("a size"));
@@ -135,14 +137,14 @@ impl Screen {
         Some(Self { child, input, terminal, columns })
     }
 
-    /// What is on the screen now, a line a row.
+    /// Returns the current text of the screen, one row per line.
     pub fn text(&self) -> String {
         let screen = self.terminal.lock().expect("the screen");
         let rows = screen.0.screen().rows(0, self.columns);
         rows.map(|row| row.trim_end().to_owned() + "\n").collect()
     }
 
-    /// Returns the same with its colours, as codes that a picture can be drawn from.
+    /// Returns the current screen with its colors as escape codes, from which a picture can be drawn.
     pub fn colored(&self) -> String {
         let screen = self.terminal.lock().expect("the screen");
         let (rows, columns) = screen.0.screen().size();
@@ -177,13 +179,13 @@ impl Screen {
         self.terminal.lock().expect("the screen").1.clone()
     }
 
-    /// Waits until `awaited` stands on the screen, and returns the whole screen.
+    /// Waits until the screen contains `awaited`, and returns the whole screen.
     #[track_caller]
     pub fn wait(&self, awaited: &str) -> String {
         self.wait_until(|text| text.contains(awaited), awaited)
     }
 
-    /// Waits until the screen is as wanted.
+    /// Waits until `is_so` accepts the screen, and returns the whole screen.
     #[track_caller]
     pub fn wait_until(&self, is_so: impl Fn(&str) -> bool, what: &str) -> String {
         let until = Instant::now() + SCREEN;
@@ -222,7 +224,7 @@ impl Screen {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Kills the program itself, which `script` has started by a shell.
+    /// Kills the program itself, which `script` has started through a shell.
     pub fn kill(&self) {
         let child = |id: &str| {
             let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();

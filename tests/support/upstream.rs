@@ -1,10 +1,10 @@
-//! A repository that somebody else keeps: a bare one, and a work tree that pushes to it.
+//! Makes a git repository as another person would maintain it: a bare repository, and a work tree that pushes to it.
 
 use std::path::{Path, PathBuf};
 
 use super::{folder, tool};
 
-/// A repository upstream.
+/// A repository that another person maintains.
 pub struct Upstream {
     folder: tempfile::TempDir,
 }
@@ -32,7 +32,7 @@ impl Upstream {
         self.folder.path().join("tree")
     }
 
-    /// What git fetches from.
+    /// Returns the URL that git fetches from.
     pub fn url(&self) -> String {
         format!("file://{}", self.bare().display())
     }
@@ -58,14 +58,14 @@ impl Upstream {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// Writes a file of the work tree.
+    /// Writes a file in the work tree.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.tree().join(path);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
         std::fs::write(path, text).expect("a file");
     }
 
-    /// Writes files, commits all that differs, pushes, and returns the commit.
+    /// Writes files, commits all changes, pushes, and returns the commit.
     pub fn commit(&self, files: &[(&str, &str)]) -> String {
         for (path, text) in files {
             self.write(path, text);
@@ -78,7 +78,7 @@ impl Upstream {
         self.git(&["rm", "-q", "-r", path]);
     }
 
-    /// Commits all that differs, pushes in this way, and returns the commit.
+    /// Commits all changes, pushes with these arguments of git, and returns the commit.
     pub fn publish(&self, push: &[&str]) -> String {
         self.git(&["add", "-A", "-f"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", "change"]);
