@@ -1,15 +1,15 @@
-//! How fast mcpkg is, as ratios to reference processes measured in the same run.
+//! Measures how fast mcpkg is, as ratios to reference processes that are measured in the same run.
 //!
-//! `cargo bench` measures all; `cargo bench -- --quick` takes fewer samples; any other word keeps the rows whose name
-//! holds it. Nothing is asserted about time: the machine may be busy. See docs/explanation/benchmarks.md.
+//! `cargo bench` measures everything. `cargo bench -- --quick` takes fewer samples. Any other word selects the rows
+//! whose names contain it. The program never fails because of a time: the machine may be busy. See
+//! docs/explanation/benchmarks.md.
 //!
-//! `cargo bench -- --load` measures how mcpkg holds up instead: minutes, on every CPU, and it fails where a bar is
-//! missed. It is a mode of this program, since it takes the same databases, the same client and the same table.
+//! `cargo bench -- --load` tests instead how mcpkg behaves under load. It takes minutes on every CPU, and fails if a
+//! bar is missed. It is a mode of this program, because it uses the same databases, the same client and the same table.
 //!
-//! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
-//! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`,
-//! `--start TIMES PROGRAM`, `--look ROOT REPOSITORIES`, and on PostgreSQL `--statements ADDRESS PLAN ANSWER`, `--hand-http ADDRESS`,
-//! `--listen ADDRESS`.
+//! This program also acts as the reference processes: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write FROM TO`, `--take
+//! FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`, `--start TIMES PROGRAM`,
+//! `--look ROOT REPOSITORIES`, and for PostgreSQL `--statements ADDRESS PLAN ANSWER`, `--hand-http ADDRESS`, `--listen ADDRESS`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
@@ -97,13 +97,13 @@ mod workspaces;
 use data::Data;
 use table::Table;
 
-/// How much is measured.
+/// The amount of measuring in this run.
 struct Effort {
-    /// Times that ours and the reference take turns.
+    /// The number of rounds, in each of which mcpkg and the reference take turns.
     rounds: usize,
-    /// Divides the samples of a round.
+    /// The divisor for the number of samples in a round.
     divisor: usize,
-    /// Rows of the large database.
+    /// The number of rows in the large database.
     rows: usize,
 }
 
@@ -114,7 +114,7 @@ impl Effort {
         Self { rounds, divisor, rows: rows.unwrap_or(default).max(1_000) }
     }
 
-    /// Samples of a round that takes `full` of them when there is time.
+    /// Returns the number of samples in a round. `full` is the number in a run without `--quick`.
     fn samples(&self, full: usize) -> usize {
         (full / self.divisor).max(3)
     }
@@ -199,7 +199,8 @@ fn measure(quick: bool, filter: &str) {
     print!("{table}");
 }
 
-/// Keeps this process and its children on one CPU: a wake-up across CPUs costs more than what is measured.
+/// Keeps this process and its children on one CPU, because a wake-up across CPUs costs more than most of the measured
+/// operations.
 fn pin_to_one_cpu() -> &'static str {
     match peer::pin(std::process::id(), 0) {
         true => "all processes pinned to CPU 0",

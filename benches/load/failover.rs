@@ -1,4 +1,4 @@
-//! Three servers on one database while a server is killed, and then the primary, in whose place a standby is promoted.
+//! Runs three servers on one database, kills a server, then kills the primary, and promotes a standby.
 
 use std::collections::{HashMap, HashSet};
 use std::net::TcpListener;
@@ -26,28 +26,29 @@ const LOST: &str = "a primary is killed under load: acknowledged writes lost";
 const WRONG: &str = "a primary is killed under load: wrong answers";
 const GAP: &str = "a primary is killed under load: time without a write, against PostgreSQL's own";
 
-/// Within this time of the primary's death a time without a write is told: what was acknowledged by then may arrive a moment later.
+/// A time without a write counts towards the failover only if it begins within this time after the primary's death. A write that
+/// was acknowledged before may reach the client a moment later.
 const AFTER: Duration = Duration::from_secs(1);
 
-/// How long a client waits after a failure.
+/// The time that a client waits after a failure.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What a client saw.
+/// The observations of one client.
 #[derive(Default)]
 struct Seen {
-    /// When a request was done, and what was asked for.
+    /// The times at which requests succeeded.
     done: Vec<Instant>,
-    /// Requests that were refused, or whose connection ended.
+    /// The number of requests that were refused, or whose connection ended.
     refused: usize,
-    /// Answers that cannot be: what is there with another content, or what was acknowledged and is not there.
+    /// Wrong answers: an item had other content than expected, or an acknowledged item was missing.
     wrong: Vec<String>,
-    /// The names and contents of writes that were acknowledged.
+    /// The names and contents of acknowledged writes.
     acknowledged: HashMap<String, String>,
-    /// The names of writes that were said to have failed.
+    /// The names of writes that the server reported as failed.
     failed: HashSet<String>,
 }
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if ![LOST, WRONG, GAP].iter().any(|row| table.wants(row)) {
         return;
@@ -119,15 +120,15 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-/// Returns the longest time between two of these moments that follow each other, of those that begin before [`AFTER`] is over and
-/// end after the primary was killed. Clients that wait for a processor leave gaps at any time, which are none of a failover's.
+/// Returns the longest time between two consecutive moments. Counts only pairs that begin before [`AFTER`] has passed and end
+/// after the primary was killed. At any other time, a gap only means that the clients waited for a processor.
 fn gap(mut moments: Vec<Instant>, killed: Instant) -> Duration {
     moments.sort_unstable();
     let pairs = moments.windows(2).filter(|pair| pair[1] > killed && pair[0] < killed + AFTER);
     pairs.map(|pair| pair[1] - pair[0].max(killed)).max().unwrap_or_default()
 }
 
-/// Returns what each prompt of the usual database holds.
+/// Returns the content of each prompt in the usual database.
 fn contents(address: &str) -> Vec<String> {
     let store = Store::open(Path::new(address)).expect("the database opens");
     let contents = store.read(|db| (0..100).map(|n| Ok(content(db, &data::prompt(n))?.unwrap_or_default())).collect());
@@ -141,7 +142,7 @@ fn content(db: &mcpkg_store::Db<'_>, name: &str) -> mcpkg_base::error::Result<Op
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// A client that goes on with the next server where one does not answer.
+/// A client that tries the next server if one does not answer.
 struct Roaming<'w> {
     webs: &'w [Web],
     at: usize,
@@ -153,7 +154,7 @@ impl<'w> Roaming<'w> {
         Self { webs, at, connection: None }
     }
 
-    /// Returns the status and the body of the answer; `None` where the connection cannot be made or ended.
+    /// Returns the status and the body of the answer; `None` if there is no connection, or if it ended.
     fn ask(&mut self, request: &[u8]) -> Option<(u16, Json)> {
         if self.connection.is_none() {
             self.at += 1;
@@ -172,12 +173,12 @@ fn get(name: &str) -> Vec<u8> {
     stateless("prompts/get", json!({ "name": name }))
 }
 
-/// Returns the text of a prompt in an answer; `None` where it is a refusal.
+/// Returns the text of a prompt in an answer; `None` if the answer is an error.
 fn text(answer: &Json) -> Option<&str> {
     answer["result"]["messages"][0]["content"]["text"].as_str()
 }
 
-/// Reads prompts whose content is known.
+/// Reads prompts with known content until `over` is set.
 fn read(webs: &[Web], over: &AtomicBool, contents: &[String], n: usize) -> Seen {
     let mut client = Roaming::new(webs, n);
     let mut seen = Seen::default();
@@ -205,7 +206,7 @@ fn read(webs: &[Web], over: &AtomicBool, contents: &[String], n: usize) -> Seen 
     seen
 }
 
-/// Creates prompts, and reads each that was acknowledged through another server.
+/// Creates prompts until `over` is set. Reads each acknowledged prompt through another server.
 fn write(webs: &[Web], over: &AtomicBool, n: usize) -> Seen {
     let (mut client, mut other) = (Roaming::new(webs, n), Roaming::new(webs, n + 1));
     let mut seen = Seen::default();
@@ -233,7 +234,7 @@ fn write(webs: &[Web], over: &AtomicBool, n: usize) -> Seen {
                 seen.failed.insert(name);
                 thread::sleep(PAUSE);
             }
-            // The server was killed: nobody can know.
+            // The server was killed, so it is unknown whether the write succeeded.
             None => {
                 seen.refused += 1;
                 thread::sleep(PAUSE);
@@ -243,7 +244,7 @@ fn write(webs: &[Web], over: &AtomicBool, n: usize) -> Seen {
     seen
 }
 
-/// Writes rows with the client alone, and returns when each was acknowledged.
+/// Writes rows with only the PostgreSQL client, without mcpkg. Returns the times of the acknowledgements.
 fn write_plainly(address: &str, over: &AtomicBool) -> Vec<Instant> {
     let mut done = Vec::new();
     let mut client: Option<Client> = None;
@@ -266,7 +267,8 @@ fn write_plainly(address: &str, over: &AtomicBool) -> Vec<Instant> {
     done
 }
 
-/// Returns how many prompts do not hold what was acknowledged, and those that are there though they were said to have failed.
+/// Returns the number of prompts that lack their acknowledged content, and a line for each prompt that exists although its
+/// write was reported as failed.
 fn compare(address: &str, writers: &[Seen]) -> (usize, Vec<String>) {
     let store = Store::open(Path::new(address)).expect("the database opens");
     let compared = store.read(|db| {

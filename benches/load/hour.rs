@@ -1,4 +1,4 @@
-//! A million requests, as an hour of a busy server sees them: whether memory grows.
+//! Sends a million requests, like an hour of a busy server, and checks whether the server's memory grows.
 
 use serde_json::{Value as Json, json};
 
@@ -10,7 +10,7 @@ const CONNECTIONS: usize = 8;
 const FIRST: usize = 10_000;
 const MEMORY: &str = "resident after a million requests, against ten thousand";
 
-/// Measures the row of this file.
+/// Measures the row of the result table that this file defines.
 pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if !table.wants(MEMORY) {
         return;
@@ -44,7 +44,7 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     });
 }
 
-/// A client with one request under way; every second one comes in a session.
+/// A client with one request in flight. Every second client uses a session.
 struct Client {
     connection: Connection,
     session: Option<String>,
@@ -76,10 +76,10 @@ impl Client {
     }
 }
 
-/// Returns request `n` and what its answer holds: eight of ten are hot reads that come again and again, one is new each
-/// time, one calls a tool; a few read much, fewer write.
+/// Returns request `n` and a part of its answer. Of ten requests, about eight are hot reads that are repeated often,
+/// one is new each time, and one calls a tool. A few requests read a large text, and even fewer write.
 fn request(n: usize) -> (&'static str, Json, &'static [u8]) {
-    // Scattered, and the same in each run.
+    // The requests are in a random order, which is the same in each run.
     let random = (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let (kind, which) = (random % 20, usize::try_from(random / 20 % 100).expect("less than a hundred"));
     let prompt = data::prompt(which);

@@ -1,4 +1,5 @@
-//! Clients that read as fast as they are answered, alone and while others write at a set pace.
+//! Measures clients that send the next read as soon as the last one is answered, first alone and then while others
+//! write at a fixed rate.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -15,37 +16,38 @@ use crate::web::{Web, in_session, stateless};
 const READERS: usize = 32;
 const WRITERS: usize = 4;
 
-/// A writer's time from one write to the next: a hundred a second of all of them.
+/// The time between two writes of one writer. All writers together write a hundred times a second.
 const PACE: Duration = Duration::from_millis(40);
 
 const P50: &str = "32 clients read while 4 write: p50 of reads, against alone";
 const FAILED: &str = "32 clients read while 4 write: failed requests";
 const LOST: &str = "32 clients read while 4 write: lost writes";
 
-/// The moment after the last one.
+/// The phase that ends the benchmark.
 const OVER: usize = usize::MAX;
 
-/// What a reader saw.
+/// The observations of a reader.
 #[derive(Default)]
 struct Seen {
-    /// Nanoseconds to each answer, by phase: those with an even number are the readers' alone.
+    /// The nanoseconds until each answer, by phase. In the phases with an even number, nobody writes.
     times: Vec<Vec<u32>>,
     failed: usize,
 }
 
-/// What a writer was told.
+/// The results that a writer received.
 #[derive(Default)]
 struct Written {
     acknowledged: Vec<(String, String)>,
     failed: usize,
 }
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if ![P50, FAILED, LOST].iter().any(|row| table.wants(row)) {
         return;
     }
-    // Alone and together take turns, so that a busy machine slows both; together they take a minute.
+    // The phases with and without writers alternate, so that a busy machine slows both equally. The phases with writers
+    // take a minute in total.
     let (rounds, alone, both) = if quick { (2, 1, 2) } else { (6, 5, 10) };
     let web = Web::serve(&data.usual());
     let phase = AtomicUsize::new(0);
@@ -93,7 +95,7 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     table.push(row(LOST, Value::Count(lost(data, &written)), None, Bar::Never));
 }
 
-/// Reads this and that; every second client comes in a session.
+/// Sends different reads. Every second client uses a session.
 fn read(web: &Web, phase: &AtomicUsize, n: usize, phases: usize) -> Seen {
     let mut connection = web.connect();
     let session = (n % 2 == 1).then(|| connection.session());
@@ -131,7 +133,7 @@ fn read(web: &Web, phase: &AtomicUsize, n: usize, phases: usize) -> Seen {
     seen
 }
 
-/// Creates a prompt and changes it, over and over, in the phases with an odd number.
+/// Creates a prompt and changes it, again and again, in the phases with an odd number.
 fn write(web: &Web, phase: &AtomicUsize, n: usize) -> Written {
     let mut connection = web.connect();
     let session = (n % 2 == 1).then(|| connection.session());
@@ -175,7 +177,7 @@ fn write(web: &Web, phase: &AtomicUsize, n: usize) -> Written {
     written
 }
 
-/// Returns how many prompts do not hold what was last acknowledged.
+/// Returns the number of prompts that lack the content that was acknowledged last.
 fn lost(data: &Data, written: &[Written]) -> usize {
     let store = Store::open(&data.usual()).expect("the database opens");
     let kept = store.read(|db| {

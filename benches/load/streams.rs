@@ -1,4 +1,4 @@
-//! Open listen streams: what they take, and how soon a change reaches them all.
+//! Opens many listen streams. Measures the memory that they need, and how soon a change reaches all of them.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ const STREAMS: usize = 1000;
 const MEMORY: &str = "1000 open listen streams: resident";
 const REACHED: &str = "a change reaches 1000 streams, against one: median";
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     if !table.wants(MEMORY) && !table.wants(REACHED) {
         return;
@@ -27,7 +27,7 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     let opened = all.resident();
     let mut times = [Vec::new(), Vec::new()];
     for change in 0..changes {
-        // The servers look every few milliseconds; a commit comes at any moment between.
+        // The servers check for commits every few milliseconds. Commit at varying moments between two checks.
         std::thread::sleep(Duration::from_micros(20_000 + (change * 7_919) % 20_000));
         for (which, name) in ["one", "all"].into_iter().enumerate() {
             data::create(&store, &clock, &format!("{name}-{change}"), None, "x").expect("the prompt can be written");
@@ -35,7 +35,7 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
             let heard = |listener: &mut crate::web::Listener| listener.hear("notifications/prompts/list_changed");
             listeners[which].iter_mut().for_each(heard);
             times[which].push(start.elapsed());
-            // Both servers hear of each change; what the other one says of it has to be taken.
+            // Both servers report each change, so also read the notification of the other server.
             listeners[1 - which].iter_mut().for_each(heard);
         }
     }

@@ -1,4 +1,5 @@
-//! Builds of a workspace: what starting commands costs, what runs at the same time, and what an output takes of memory.
+//! Measures builds of a workspace: the cost of starting commands, running them in parallel, and the memory for their
+//! output.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,10 +22,10 @@ const MANY: &str = "build of 40 repositories whose command is `true`, as a proce
 const SLEEP: &str = "build of two repositories that sleep for a second, in parallel";
 const MEMORY: &str = "resident after a build that printed 100 MiB";
 
-/// Prints 100 MiB.
+/// A command that prints 100 MiB.
 const LOUD: &str = "sh -c 'yes 0123456789abcde | head -c 104857600'";
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(MANY) {
         let many = Shop::make(data, "many", 40, "true");
@@ -60,14 +61,14 @@ fn push(table: &mut Table, what: &str, [ours, reference]: [Value; 2], bar: f64) 
     table.push(Row { what: what.to_owned(), ours, off: None, reference: Some(reference), bar: Bar::Times(bar) });
 }
 
-/// Starts a program so many times, one after the other: what a build is compared with.
+/// Starts a program this many times, one after the other. This is the reference for a build.
 pub fn start(times: &str, program: &str) {
     for _ in 0..times.parse().expect("a number") {
         assert!(Command::new(program).status().expect("the program starts").success());
     }
 }
 
-/// A workspace whose repositories have one command.
+/// A workspace in which each repository has one build command.
 struct Shop {
     root: PathBuf,
     database: PathBuf,
@@ -102,7 +103,7 @@ impl Shop {
         self.command(&[&["-q", "build"], flags].concat())
     }
 
-    /// Consents to what waits, as the user would by the question of their client.
+    /// Approves all pending requests, as the user of a client would.
     fn consent(&self) {
         let store = Store::open(&self.database).expect("the database opens");
         let caller = Caller::client(Some("bench"), None, Connection::Stdio, Identity::Mcpkg);

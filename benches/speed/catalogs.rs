@@ -1,4 +1,5 @@
-//! Import of a big OpenAPI document, as a process: GitHub's, where npm has it, else one of its size.
+//! Measures the import of a large OpenAPI document by a process: GitHub's document from npm, or a generated one of the
+//! same size.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use crate::table::{Bar, Row, Table, Value};
 
 const IMPORT: &str = "catalog import of a document of 13 MB, as a process, against serde_json reading it";
 
-/// Measures the row of this file.
+/// Measures the row of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(IMPORT) {
         return;
@@ -39,7 +40,8 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     table.push(Row { what: IMPORT.to_owned(), ours, off: None, reference, bar: Bar::Times(10.0) });
 }
 
-/// Returns the path of GitHub's own document, which comes from npm; nothing, and why, where it cannot be had.
+/// Returns the path of GitHub's own document, which comes from npm. If it is not available, prints the reason and
+/// returns `None`.
 pub fn github() -> Option<PathBuf> {
     let script = ". tests/support/outside.sh; need_github_api; echo \"$document\"";
     let mut bash = Command::new("bash");
@@ -54,7 +56,7 @@ pub fn github() -> Option<PathBuf> {
     Some(path)
 }
 
-/// Returns the path of GitHub's document, else of one of its size.
+/// Returns the path of GitHub's document, or of a generated one of the same size.
 fn document(data: &Data) -> PathBuf {
     github().unwrap_or_else(|| {
         let path = data.path("big.json");
@@ -63,7 +65,8 @@ fn document(data: &Data) -> PathBuf {
     })
 }
 
-/// Makes a document of 1,200 operations and 13 MB: most of it words and examples, as in GitHub's.
+/// Generates a document with 1,200 operations and 13 MB. As in GitHub's document, most of it is descriptions and
+/// examples.
 fn made() -> Json {
     let words = "Says at some length what this is for, and what to look at before it is used. ".repeat(10);
     let property =

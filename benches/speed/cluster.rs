@@ -1,4 +1,4 @@
-//! PostgreSQL of this run's own, and what mcpkg asks of it.
+//! Runs a PostgreSQL server for the benchmarks, and records the statements that mcpkg sends to it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,26 +16,26 @@ use crate::web::Web;
 #[allow(dead_code, reason = "the tests use all of it")]
 pub mod postgres;
 
-/// Has each statement of a connection stand in the server's log.
+/// A connection parameter that makes the server log each statement.
 const LOGGED: &str = "options=-c%20log_statement%3Dall";
 
-/// What mcpkg looks for commits with, alone or with a read.
+/// The query with which mcpkg checks for commits, either on its own or as part of a read.
 const LOOK: &str = "SELECT pg_current_snapshot()::text";
 
-/// A server that writes what it acknowledges to the disk.
+/// A PostgreSQL server that writes each commit to the disk before it acknowledges the commit.
 pub struct Cluster {
     pub server: postgres::Server,
     home: PathBuf,
 }
 
 impl Cluster {
-    /// Starts a server; says why not where there is none to be had.
+    /// Starts a server. If PostgreSQL is not available, prints the reason and returns `None`.
     pub fn start(data: &Data) -> Option<Self> {
         let server = postgres::Server::start_with(5432, "-c listen_addresses= -c log_line_prefix=%p:", |_| {})?;
         Some(Self { server, home: data.path("") })
     }
 
-    /// Makes a database of what a file holds, and returns its address.
+    /// Moves the content of a database file to a new database, and returns that database's address.
     pub fn database(&self, file: &Path) -> String {
         let address = self.server.database();
         let moved = mcpkg(file).args(["move", "--to", &address]).env("HOME", &self.home).output();
@@ -44,17 +44,17 @@ impl Cluster {
         address
     }
 
-    /// CPU time so far of the processes that serve its connections, of those that are connected now.
+    /// Returns the CPU time so far of the server processes for the current connections.
     pub fn cpu(&self) -> Duration {
         self.processes().skip(1).map(cpu).sum()
     }
 
-    /// Keeps it on one CPU; returns whether that could be done.
+    /// Keeps the server's processes on one CPU. Returns whether that succeeded.
     pub fn pin(&self, cpu: usize) -> bool {
         self.processes().all(|process| peer::pin(process, cpu))
     }
 
-    /// Its own process, and those that serve its connections.
+    /// Returns the ids of the server's main process and of its child processes, which serve connections.
     fn processes(&self) -> impl Iterator<Item = u32> {
         let file = std::fs::read_to_string(self.server.folder().join("data/postmaster.pid")).expect("its process");
         let process = file.lines().next().expect("a line");
@@ -70,11 +70,11 @@ impl Cluster {
         serve(address, &self.home)
     }
 
-    /// Returns what one request has the server do, as a plain program can do it too: `ask` is handed a server of mcpkg's, and
-    /// asks for the same again each time. What looks for commits is left out.
+    /// Returns the statements that mcpkg sends to PostgreSQL for one request, so that a plain program can send the same ones.
+    /// `ask` sends the same request to an mcpkg server each time. The checks for commits are left out.
     pub fn statements(&self, address: &str, mut ask: impl FnMut(&Web)) -> Vec<Json> {
         let web = self.serve(&format!("{address}?{LOGGED}"));
-        // Each connection prepares its statements and settles on their plans first.
+        // First let each connection prepare its statements, and PostgreSQL choose their plans.
         (0..40).for_each(|_| ask(&web));
         let before = self.log().len();
         ask(&web);
@@ -91,7 +91,7 @@ impl Cluster {
         }
         statements.retain(|statement| statement["sql"] != LOOK);
         for statement in &mut statements {
-            // What tells a version is of no use to a plain program.
+            // A plain program does not need the database's version, so remove it from the statement.
             let sql = statement["sql"].as_str().expect("a text");
             let sql = sql.strip_suffix(&format!("; {LOOK}")).unwrap_or(sql);
             let told = format!("SELECT found.*, ({LOOK}) FROM (");
@@ -118,7 +118,7 @@ pub fn serve(address: &str, home: &Path) -> Web {
     Web::start(command)
 }
 
-/// Returns the entries of a log without the process that each is of; further lines of one begin with a tab.
+/// Returns the entries of a log without the process ids. Further lines of an entry begin with a tab.
 fn entries(log: &str) -> Vec<String> {
     let mut entries: Vec<String> = Vec::new();
     for line in log.lines() {
@@ -131,7 +131,7 @@ fn entries(log: &str) -> Vec<String> {
     entries
 }
 
-/// Returns the values of `$1 = NULL, $2 = 'it''s'`.
+/// Returns the values in a text such as `$1 = NULL, $2 = 'it''s'`.
 fn values(mut text: &str) -> Vec<Option<String>> {
     let mut values = Vec::new();
     while let Some((_, rest)) = text.split_once(" = ") {

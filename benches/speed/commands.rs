@@ -1,5 +1,5 @@
-//! The index of commands: a search in the library and over stdio, a command's spec, and what many commands cost a server, each
-//! against the least that could answer it.
+//! Measures the index of commands: a search in the library and over stdio, a command's spec, and the cost of many commands for
+//! a server. The reference is always the smallest program that could give the same answer.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::peer::{Peer, line, mcpkg};
 use crate::process::{first_answer, in_turn};
 use crate::table::{Bar, Row, Table, Value, median};
 
-/// What is searched for.
+/// The words of the search.
 const WORDS: [&str; 3] = ["create", "app", "postgres"];
 
-/// How many commands a page of what was found has.
+/// The number of commands on a page of search results.
 const PAGE: usize = 20;
 
 const LIBRARY: &str = "search of three words over 5000 commands: p50";
@@ -72,7 +72,8 @@ fn row(table: &mut Table, what: &str, ours: Duration, reference: Duration, bar: 
     table.push(Row { what: what.to_owned(), ours, off: None, reference, bar: Bar::Times(bar) });
 }
 
-/// Returns the medians of two things that take turns, each with something to show for it.
+/// Returns the median times of two functions that take turns. Both return a number, so that the compiler cannot remove
+/// their work.
 fn in_turns(
     effort: &Effort,
     samples: usize,
@@ -94,20 +95,20 @@ fn in_turns(
     std::array::from_fn(|which| median(&mut rounds[1..].iter().map(|round| round[which]).collect::<Vec<_>>()))
 }
 
-/// What is looked at of each command: its id, its summary and the names of its arguments.
+/// Returns the text of each command that the plain search looks at: its id, its summary and the names of its arguments.
 fn texts(context: &Context) -> Vec<String> {
     let briefs = SOURCES.iter().flat_map(|source| source.briefs(context).expect("its commands"));
     briefs.map(|brief| format!("{} {} {}", brief.id, brief.summary, brief.words)).collect()
 }
 
-/// Looks for each word in each text, as the plainest search does.
+/// Searches for each word in each text, which is the simplest possible search.
 fn look(texts: &[String]) -> usize {
     let finders = WORDS.map(memmem::Finder::new);
     let has = |text: &&String| finders.iter().filter(|finder| finder.find(text.as_bytes()).is_some()).count() > 0;
     texts.iter().filter(has).count()
 }
 
-/// Returns the first page of what was found.
+/// Searches, and returns the number of results on the first page.
 fn page(commands: &Reachable<'_>, indexes: &[Arc<Index>]) -> usize {
     let query = WORDS.join(" ");
     let mut found = commands.search(indexes, black_box(&query), |_| true);
@@ -130,7 +131,7 @@ fn library(context: &Context, effort: &Effort, table: &mut Table) {
     row(table, LIBRARY, ours, reference, 1.0);
 }
 
-/// What calls a tool; each request differs from all before.
+/// Returns a function that makes calls of a tool. Each call differs from all earlier ones.
 pub fn calls(tool: &'static str, arguments: Json) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {
@@ -167,7 +168,7 @@ fn spec(context: &Context, effort: &Effort, table: &mut Table) {
     let answer = ours.ask(&call()).to_vec();
     let told = String::from_utf8_lossy(&answer);
     assert!(told.contains("\"isError\":false"), "there is no such command: {told}");
-    // A prompt whose answer has as many bytes.
+    // Create a prompt whose text is as long as the answer.
     let text = "x".repeat(answer.len());
     data::create(&context.store, &Clock::system(), "as-long", None, &text).expect("a prompt");
     let mut other = Peer::serve(context.database(), true);
@@ -177,7 +178,8 @@ fn spec(context: &Context, effort: &Effort, table: &mut Table) {
     row(table, SPEC, ours, reference, 1.5);
 }
 
-/// Measures what a server has in memory that searched a hundred times, against one whose database has no such commands.
+/// Measures the memory of a server after a hundred searches. The reference is a server whose database has no such
+/// commands.
 fn memory(data: &Data, context: &Context, table: &mut Table) {
     let [ours, reference] = [context.database(), &data.empty("without-memory.db")].map(|database| {
         let mut server = Peer::serve(database, true);

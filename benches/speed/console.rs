@@ -1,5 +1,5 @@
-//! The console at a terminal: its first frame, a key in a long list, rest, the commits of others; and in this process the
-//! palette and the findings of a text.
+//! Measures the console at a terminal: its first frame, a key in a long list, its work at rest, and commits of other
+//! processes. In this process, measures the palette and the findings in a text.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -33,7 +33,7 @@ const COMMIT: &str = "console: commit in another process to the screen, against 
 const PALETTE: &str = "console: palette of 5,000 entries, against nucleo's matcher alone";
 const FINDINGS: &str = "console: findings in 500 steps, against `workflow validate` in this process";
 
-/// Nothing is drawn for this long: the answer to a key is complete.
+/// If nothing is drawn for this long, the answer to a key is complete.
 const QUIET: Duration = Duration::from_millis(300);
 
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
@@ -146,7 +146,7 @@ fn at_a_terminal(command: &mut Command) -> Duration {
     start.elapsed()
 }
 
-/// Returns the median time from a commit of this process to what the console draws of it.
+/// Returns the median time from a commit of this process until the console draws it.
 fn commit_to_screen(data: &Data, samples: usize) -> Duration {
     let database = data.empty("seen.db");
     let (store, clock) = (Store::open(&database).expect("the database opens"), Clock::system());
@@ -159,7 +159,7 @@ fn commit_to_screen(data: &Data, samples: usize) -> Duration {
             thread::sleep(Duration::from_micros(20_000 + (n as u64 * 7_919) % 20_000));
             data::create(&store, &clock, &format!("new-{n}"), None, "x").expect("the prompt can be written");
             let start = Instant::now();
-            // A frame draws the cells that differ: the number at the end of the newest row's name always does.
+            // A frame draws only the cells that differ. The number at the end of the newest row's name always differs.
             let drawn = terminal.next().expect("the console draws a commit");
             terminal.settle();
             drawn.saturating_duration_since(start)
@@ -204,7 +204,7 @@ impl Terminal {
         Self { child, written }
     }
 
-    /// Starts the console on a database and goes to its content, of which `item` is a part.
+    /// Starts the console on a database and opens its content. Waits until `item`, a part of that content, is shown.
     fn with_content(database: &Path, item: &str) -> Self {
         let mut terminal = Self::start(mcpkg(database).arg("console"));
         terminal.until("palette");
@@ -214,7 +214,7 @@ impl Terminal {
         terminal
     }
 
-    /// Returns the time from the key that opens the content to an item of it.
+    /// Returns the time from the key that opens the content until `item` is shown.
     fn opening(database: &Path, item: &str) -> Duration {
         let mut terminal = Self::start(mcpkg(database).arg("console"));
         terminal.until("palette");
@@ -251,7 +251,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until something is written, and returns when it was.
+    /// Waits until the program writes something, and returns the time at which it was written.
     fn next(&mut self) -> Option<Instant> {
         self.written.recv_timeout(Duration::from_secs(60)).ok().map(|(at, _)| at)
     }
@@ -261,7 +261,7 @@ impl Terminal {
         while self.written.recv_timeout(QUIET).is_ok() {}
     }
 
-    /// Returns the time from keys to the first byte that is drawn for them.
+    /// Returns the time from pressing keys until the console draws the first byte in response.
     fn answer(&mut self, keys: &str) -> Duration {
         self.settle();
         let start = Instant::now();
@@ -283,7 +283,8 @@ impl Terminal {
         }
     }
 
-    /// Returns the process id of the program itself: `script` has started it, or the shell that became it.
+    /// Returns the process id of the program itself, which `script` has started directly or through a shell that then
+    /// became the program.
     fn program(&self) -> u32 {
         let id = self.child.id();
         let children =

@@ -1,4 +1,4 @@
-//! The databases that are measured.
+//! Makes the databases that the benchmarks use.
 
 use std::fs;
 use std::io::Read;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const AUTHOR: Author<'_> = Author { actor: "bench", now: 1_700_000_000_000 };
 
-/// A scratch folder with a database of a usual size: 100 prompts, 150 small resources, a long text, a large blob.
+/// A scratch folder with a database of a usual size: 100 prompts, 150 small resources, a long text and a large blob.
 pub struct Data {
     folder: TempDir,
 }
@@ -45,21 +45,22 @@ impl Data {
         self.path("usual.db")
     }
 
-    /// Makes a database of nothing but a project.
+    /// Makes a database that contains only a project.
     pub fn empty(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         make(&path, |_, _| Ok(()));
         path
     }
 
-    /// Makes a database of the usual one's 100 prompts and nothing else.
+    /// Makes a database with only the 100 prompts of the usual database.
     pub fn prompts(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         make(&path, |db, project| hundred_prompts(db, project, &sources(1 << 20)));
         path
     }
 
-    /// Returns a database of `rows` resources, named in the order of [`row_name`]; makes it once.
+    /// Returns a database of `rows` resources, whose names are in the order of [`row_name`]. Makes the database on the
+    /// first call.
     pub fn large(&self, rows: usize) -> PathBuf {
         let name = format!("rows-{rows}.db");
         if self.path(&name).exists() {
@@ -79,9 +80,9 @@ impl Data {
     }
 }
 
-/// A word of each prompt's description, and how many of them a search for it gives.
+/// A word that is in each prompt's description.
 pub const WORD: &str = "change";
-/// See [`WORD`].
+/// The number of results of a search for [`WORD`].
 pub const HITS: usize = 20;
 
 fn hundred_prompts(db: &Db<'_>, project: &Project, text: &str) -> Result<()> {
@@ -106,7 +107,7 @@ pub fn row_name(n: usize) -> String {
     format!("row-{n:07}")
 }
 
-/// Returns the URI of a resource.
+/// Returns the URI of a resource with this name.
 pub fn uri(name: &str) -> String {
     format!("file:///bench/{name}")
 }
@@ -154,7 +155,7 @@ fn resource(db: &Db<'_>, project: &Project, name: &str, text: bool, content: &[u
 
 /// Returns `size` ASCII bytes of Rust sources and Markdown pages, repeated as often as needed.
 ///
-/// The text is a copy that never changes: ratios of two versions compare only where both measured the same bytes.
+/// The text is a fixed copy. The ratios of two versions of mcpkg are comparable only if both measured the same bytes.
 pub fn sources(size: usize) -> String {
     let packed = include_bytes!("corpus.txt.gz");
     let mut once = String::new();
@@ -164,12 +165,12 @@ pub fn sources(size: usize) -> String {
     text
 }
 
-/// Returns bytes that look random and are the same in each run.
+/// Returns random-looking bytes that are the same in each run.
 fn noise(size: usize) -> Vec<u8> {
     noise_from(0, size)
 }
 
-/// Returns other bytes of that kind for each seed.
+/// Like `noise`, with different bytes for each seed.
 pub fn noise_from(seed: u64, size: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_add(seed);
     let words = std::iter::repeat_with(|| {
@@ -181,7 +182,7 @@ pub fn noise_from(seed: u64, size: usize) -> Vec<u8> {
     words.flatten().take(size).collect()
 }
 
-/// Returns whether the processor hashes with instructions of its own.
+/// Returns whether the processor has instructions for SHA hashes.
 pub fn has_sha_instructions() -> bool {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     flags.split_whitespace().any(|flag| matches!(flag, "sha_ni" | "sha2"))

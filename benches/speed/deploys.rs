@@ -1,4 +1,4 @@
-//! Deploys: plans, status, apply, and what a snapshot costs.
+//! Measures deploys: plans, status, apply, and the size of a snapshot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const APPLY: &str = "apply of 1000 small files";
 const APPLY_MANY: &str = "apply of 7000 small files";
 const GROWTH: &str = "database growth for one of 400 files, mean of ten deploys";
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let samples = effort.samples(5) * effort.rounds;
     if table.wants(TARGETS) {
@@ -41,7 +41,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     }
 }
 
-/// A database, a home and a deploy root of their own.
+/// A database, a home folder and a deploy root.
 struct Ground {
     folder: PathBuf,
 }
@@ -73,7 +73,7 @@ impl Ground {
         ran(self.command(arguments)).1
     }
 
-    /// Makes a project of `count` prompts of about 1 KiB.
+    /// Makes a project with `count` prompts of about 1 KiB.
     fn project(&self, count: usize) {
         let folder = self.path("commands/.claude/commands");
         fs::create_dir_all(&folder).expect("a scratch folder");
@@ -84,7 +84,8 @@ impl Ground {
         self.run(&["import", self.path("commands").to_str().expect("a plain path")]);
     }
 
-    /// Writes a config repo of `count` modules of about 4 KiB, of each type in turn or of one, for these targets.
+    /// Writes a config repo with `count` modules of about 4 KiB for these targets. The modules have these types in
+    /// turn.
     fn repo(&self, name: &str, count: usize, types: &[&str], targets: &[(&str, &str)]) -> String {
         let repo = self.path(name);
         let mut manifest = String::from("version: 1\nprofiles:\n  default:\n    include_tags: [base]\ntargets:\n");
@@ -115,7 +116,7 @@ impl Ground {
     }
 }
 
-/// Text that differs from one number to the next.
+/// Returns a text that differs for each `n`.
 fn text(n: usize, bytes: usize) -> String {
     let line = format!("Line of module {n}: look at the change, and say what is wrong with it.\n");
     line.repeat(bytes / line.len() + 1)
@@ -169,7 +170,7 @@ fn plan(data: &Data, samples: usize, table: &mut Table) {
 
 fn status(data: &Data, samples: usize, table: &mut Table) {
     let ground = Ground::make(data, "status");
-    // Each is a command of two agents and a skill of the others.
+    // Each prompt becomes a command for two agents and a skill for the others.
     ground.project(667);
     ground.run(&["deploy", "--apply", "--yes"]);
     let mut files = Vec::new();
@@ -180,7 +181,7 @@ fn status(data: &Data, samples: usize, table: &mut Table) {
     push(table, STATUS, ours, reference, 2.0);
 }
 
-/// Each prompt is a command of two agents and a skill of the others.
+/// Measures a deploy in which each prompt becomes a command for two agents and a skill for the others.
 fn apply(data: &Data, (what, prompts, bar): (&str, usize, f64), samples: usize, table: &mut Table) {
     let ground = Ground::make(data, &format!("apply-{prompts}"));
     ground.project(prompts);
@@ -202,7 +203,8 @@ fn apply(data: &Data, (what, prompts, bar): (&str, usize, f64), samples: usize, 
     push(table, what, ours, theirs, bar);
 }
 
-/// What a deploy of one changed file adds to the database, which is looked at when nothing of it stands in the WAL.
+/// Measures how much a deploy of one changed file adds to the database file. No command is running then, so the WAL is
+/// empty.
 fn growth(data: &Data, table: &mut Table) {
     const CHANGED: usize = 4096;
     let ground = Ground::make(data, "growth");

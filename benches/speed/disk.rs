@@ -1,4 +1,4 @@
-//! What depends on the file: pages of a large one, and durable writes.
+//! Measures operations whose time depends on the database file: pages of a large database, and durable writes.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const CREATE: &str = "durable create_prompt: p50";
 const SMALL: usize = 1_000;
 const PAGE: usize = 100;
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(CREATE) {
         create(data, effort, table);
@@ -26,12 +26,12 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     pages("", |rows| data.large(rows), effort, table);
 }
 
-/// Returns the names of the rows of [`pages`], of the first page and of the last.
+/// Returns the names of the two rows that [`pages`] measures: the first page and the last page.
 pub fn names(engine: &str, effort: &Effort) -> [String; 2] {
     ["first", "last"].map(|page| format!("{page} page of {PAGE} in {} rows against {SMALL}{engine}", effort.rows))
 }
 
-/// Measures pages of a large database and of a small one, which `make` makes; the last page is the one after which nothing
+/// Measures pages of a large and of a small database, both from `make`. The last page is the one that no other page
 /// follows.
 pub fn pages(engine: &str, make: impl Fn(usize) -> PathBuf, effort: &Effort, table: &mut Table) {
     let names = names(engine, effort);

@@ -1,4 +1,5 @@
-//! Archives of tools from the registry that a server offers, against a handler of axum that sends the same bytes.
+//! Measures downloads of tool archives from the registry of a server. The reference is an axum handler that sends the
+//! same bytes.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,10 +14,10 @@ use crate::web::Web;
 
 const CPU: &str = "download of 10 MiB from the registry: CPU";
 
-/// Bytes of the file that the archive consists of, which nothing makes smaller.
+/// The size in bytes of the only file in the archive. Its content cannot be compressed.
 const SIZE: usize = 10 << 20;
 
-/// Measures the row of this file.
+/// Measures the row of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(CPU) {
         return;
@@ -54,7 +55,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     table.push(Row { what: CPU.to_owned(), ours: of(0), off: None, reference: Some(of(1)), bar: Bar::Times(3.5) });
 }
 
-/// Publishes a tool in the database whose archive has 10 MiB.
+/// Publishes a tool with an archive of 10 MiB in the database.
 fn publish(data: &Data, database: &std::path::Path) {
     let folder = data.path("large-tool");
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -1,4 +1,5 @@
-//! mcpkg on PostgreSQL against plain programs that have it do the same, over HTTP.
+//! Measures mcpkg on PostgreSQL over HTTP. The references are plain programs that send the same statements to
+//! PostgreSQL.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,10 +20,10 @@ const CREATE: &str = "durable create_prompt over HTTP on PostgreSQL: p50";
 const CREATES: &str = "create_prompt on PostgreSQL, 8 connections";
 const TOLD: &str = "a write on one server to the notification on another, on PostgreSQL: median";
 
-/// Connections to a server, of the rows that count requests.
+/// The number of connections to a server in the rows that count requests.
 const CONNECTIONS: usize = 8;
 
-/// A read, and how many samples a round of it has.
+/// A read to measure, and the number of samples in a round.
 struct Case {
     name: &'static str,
     method: &'static str,
@@ -53,7 +54,7 @@ const CASES: [Case; 5] = [
     },
 ];
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !names(effort).any(|name| table.wants(&name)) {
         return;
@@ -73,14 +74,14 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     disk::pages(ENGINE, |rows| cluster.database(&data.large(rows)).into(), effort, table);
 }
 
-/// Returns the names of the rows, to know whether one of them is asked for.
+/// Returns the names of all rows, to find out whether the user asked for one of them.
 fn names(effort: &Effort) -> impl Iterator<Item = String> {
     let reads = CASES.iter().flat_map(|case| [case.row(false), case.row(true), case.trips()]);
     let others = [CREATE.to_owned(), CREATES.to_owned(), TOLD.to_owned(), of_servers(2), of_servers(4)];
     reads.chain(others).chain(disk::names(ENGINE, effort))
 }
 
-/// Returns what makes requests; fresh ones each differ from all before.
+/// Returns a function that makes requests. If `fresh` is true, each request differs from all earlier ones.
 fn requests(method: &'static str, parameters: impl Fn() -> Json, fresh: bool) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {
@@ -129,7 +130,7 @@ impl Case {
     }
 }
 
-/// Starts the plain program that runs these statements and gives this answer.
+/// Starts the plain program that runs these statements for each request and returns this answer.
 fn plain(data: &Data, address: &str, plan: &[Json], answer: &[u8]) -> Web {
     let (of_plan, of_answer) = (data.path("plain-plan"), data.path("plain-answer"));
     std::fs::write(&of_plan, json!(plan).to_string()).expect("the statements can be kept");
@@ -138,7 +139,7 @@ fn plain(data: &Data, address: &str, plan: &[Json], answer: &[u8]) -> Web {
     Web::start(reference(&["--statements", address, &text(&of_plan), &text(&of_answer)]))
 }
 
-/// Returns the median time to an answer of both; the first round only warms up.
+/// Returns the median times until an answer of both servers, which take turns. The first round only warms up.
 fn in_turn(webs: [&Web; 2], mut request: impl FnMut() -> Vec<u8>, samples: usize, effort: &Effort) -> [Duration; 2] {
     let mut connections = webs.map(Web::connect);
     let rounds: Vec<[Duration; 2]> = (0..=effort.rounds)
@@ -151,16 +152,17 @@ fn of_servers(servers: usize) -> String {
     format!("prompts/get{ENGINE}, fresh: in a second of CPU of {servers} servers, against one")
 }
 
-/// Says what a request costs a server and the database.
+/// Prints the CPU time of a request, in mcpkg's server and in the database.
 fn print_cpu(what: &str, requests: usize, cpu: [Duration; 2]) {
     let [server, database] = cpu.map(|cpu| Value::Time(cpu / u32::try_from(requests).expect("requests are few")));
     println!("a {what} on PostgreSQL takes {server} of CPU in the server, {database} in the database");
 }
 
-/// Measures what further servers on one database cost those that are there; each has as many clients as the first.
+/// Measures how much further servers on one database slow down the existing ones. Each server has as many clients as
+/// the first one.
 ///
-/// Where servers have machines of their own, neither their clients nor the database takes their caches from them. So the servers
-/// have a CPU here, and all else has another one.
+/// In production, servers run on machines of their own, so that neither their clients nor the database evicts data from their
+/// CPU caches. To imitate that, the servers run on one CPU, and everything else on another.
 fn servers(cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table) {
     if ![2, 4].iter().any(|servers| table.wants(&of_servers(*servers))) {
         return;
@@ -201,7 +203,7 @@ fn servers(cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table)
     }
 }
 
-/// Has each connection have one request under way until so many are answered.
+/// Keeps one request in flight on each connection until this many requests are answered.
 fn together(connections: &mut [Connection], requests: usize, request: &mut impl FnMut() -> Vec<u8>) {
     let turns = requests / connections.len();
     for connection in connections.iter_mut() {
@@ -217,7 +219,7 @@ fn together(connections: &mut [Connection], requests: usize, request: &mut impl 
     }
 }
 
-/// Returns a call of create_prompt, of another prompt each time.
+/// Returns a function that makes calls of create_prompt, with another prompt each time.
 fn creates() -> impl FnMut() -> Vec<u8> {
     let mut number = 0;
     move || {
@@ -266,7 +268,8 @@ fn create(data: &Data, cluster: &Cluster, effort: &Effort, table: &mut Table) {
     table.push(Row { what: CREATES.to_owned(), ours: rate, off: None, reference, bar: Bar::None });
 }
 
-/// Measures from a call of create_prompt to what another server's listener hears, and the same between two plain programs.
+/// Measures the time from a call of create_prompt until a listener at another server receives the notification. The
+/// reference is the same between two plain programs.
 fn told(data: &Data, cluster: &Cluster, effort: &Effort, table: &mut Table) {
     let (of_ours, of_plain) =
         (cluster.database(&data.empty("told-on-postgres.db")), cluster.database(&data.empty("told-plainly.db")));

@@ -1,4 +1,4 @@
-//! A test of a model: what mcpkg adds to the worker that runs it.
+//! Measures a test of a model: the time that mcpkg adds to the worker that runs the model.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ const TEST: &str = "smctl_gate_test of a small model, against its worker alone o
 
 const MODEL: &[u8] = include_bytes!("../../tests/fixtures/onnx/relu/model.onnx");
 
-/// Measures the row of this file.
+/// Measures the row of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(TEST) {
         return;
@@ -56,7 +56,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     });
 }
 
-/// What the worker reads.
+/// Returns the input of the worker.
 fn given() -> Vec<u8> {
     let x = json!({ "name": "x", "dtype": "float32", "shape": [1, 2] });
     let head =

@@ -1,4 +1,4 @@
-//! A home folder with tools: packages in it, a key that signed them and is trusted, databases where they are installed.
+//! Makes a home folder with tools: packages, a trusted key that signs them, and databases in which they are installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ use crate::peer::mcpkg;
 /// A home folder.
 pub struct Ground {
     home: PathBuf,
-    /// The identity of the key that signs.
+    /// The identity of the signing key.
     identity: String,
 }
 
 impl Ground {
-    /// Makes the folder, and a key.
+    /// Makes the home folder and a key.
     pub fn make(data: &Data) -> Self {
         let home = data.path("home");
         fs::create_dir(&home).expect("a home folder");
@@ -47,12 +47,12 @@ impl Ground {
         self.home.join(name)
     }
 
-    /// Returns a command of mcpkg's on a database, at home here.
+    /// Returns an mcpkg command on a database, with this home folder.
     pub fn command(&self, database: &Path) -> Command {
         self.at_home(mcpkg(database))
     }
 
-    /// Has a command be at home here.
+    /// Sets this home folder for a command.
     pub fn at_home(&self, mut command: Command) -> Command {
         for name in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
             command.env_remove(name);
@@ -69,14 +69,14 @@ impl Ground {
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
-    /// Returns what operations run in on a database.
+    /// Returns a context in which operations run on a database.
     pub fn context(&self, database: &Path) -> Context {
         let store = Store::open(database).expect("the database opens");
         let approved = Approved::below(self.home.join(".local/state/mcpkg/approved"));
         Context { approved, ..Context::shell(mcpkg::DOMAINS, store, Selection::default()) }
     }
 
-    /// Has the user trust the key in a database, as if they had said so at a terminal.
+    /// Makes the user trust the key in a database, as if the user had agreed at a terminal.
     pub fn trust(&self, database: &Path) {
         let context = self.context(database);
         let row = TrustedRow {
@@ -90,7 +90,7 @@ impl Ground {
         context.store.write(|db| trust::add(db, &row)).expect("a row");
     }
 
-    /// Makes the folder of a package with these lines in its manifest, and returns it.
+    /// Makes the folder of a package whose manifest has these lines, and returns the folder.
     pub fn package(&self, name: &str, lines: &str) -> PathBuf {
         let folder = self.home.join("packages").join(name);
         fs::create_dir_all(&folder).expect("a folder");
@@ -99,14 +99,14 @@ impl Ground {
         folder
     }
 
-    /// Signs a package and publishes it; `to` is a registry of the author's.
+    /// Signs a package and publishes it in `to`, one of the author's registries.
     pub fn publish(&self, folder: &Path, to: &str) {
         let (author, folder) = (self.database("author.db"), folder.to_str().expect("a readable name"));
         self.run(&author, &["tool", "sign", folder]);
         self.run(&author, &["tool", "publish", folder, "--to", to]);
     }
 
-    /// Signs and installs a tool in a database, and trusts its key there.
+    /// Signs a tool, publishes it in a database, trusts its key there, and installs it.
     pub fn install(&self, database: &Path, folder: &Path, name: &str) {
         let path = folder.to_str().expect("a readable name");
         self.run(database, &["tool", "sign", path]);
@@ -115,13 +115,13 @@ impl Ground {
         self.run(database, &["tool", "install", name]);
     }
 
-    /// Returns the copy of an installed tool's archive that runs.
+    /// Returns the path of the unpacked copy from which an installed tool runs.
     pub fn copy(&self, sha256: &str) -> PathBuf {
         self.home.join(".cache/mcpkg/tools").join(sha256)
     }
 }
 
-/// A package that is put into a database as if it had been published there.
+/// A package that is inserted into a database directly, as if it had been published there.
 pub struct Packed {
     name: String,
     opened: Opened,
@@ -134,7 +134,7 @@ impl Packed {
         Self { name: opened.manifest.name.to_string(), opened }
     }
 
-    /// Puts it into a database, and returns its key.
+    /// Inserts the package into a database, and returns its key there.
     pub fn put(&self, db: &Db<'_>) -> mcpkg_base::error::Result<i64> {
         let release = Release {
             registry: "local".to_owned(),
@@ -152,7 +152,7 @@ impl Packed {
         packages::insert(db, &release, blob, Manifest { json: &json, raw: &self.opened.raw_manifest }, 0)
     }
 
-    /// Puts it into a database and installs it for everybody.
+    /// Inserts the package into a database and installs it for everybody.
     pub fn install(&self, db: &Db<'_>) -> mcpkg_base::error::Result<()> {
         let package = self.put(db)?;
         installs::install(db, &Scope::Global, (package, &self.name, "1.0.0"), None, ("bench", 0))?;

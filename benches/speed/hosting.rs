@@ -1,4 +1,4 @@
-//! Databases whose catalogs have commands: those of an API that is described here, or of a document in a file.
+//! Makes databases whose catalogs contain commands: those of an API that this file describes, or of a given document.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use serde_json::{Map, Value as Json, json};
 use crate::data::Data;
 use crate::peer::mcpkg;
 
-/// How many commands the API has.
+/// The number of commands that the API has.
 pub const COMMANDS: usize = 5_000;
 
-/// One of them.
+/// The id of one of these commands.
 pub const COMMAND: &str = "hosting:addons:addons-7:info";
 
-/// Returns the path of a database with the commands of the API, and makes it where it is not there yet.
+/// Returns the path of a database with the commands of the API. Makes the database on the first call.
 pub fn database(data: &Data) -> PathBuf {
     let (document, database) = (data.path("hosting.json"), data.path("hosting.db"));
     if database.exists() {
@@ -27,12 +27,12 @@ pub fn database(data: &Data) -> PathBuf {
     database
 }
 
-/// Returns the folder in which mcpkg notes what this user approved here.
+/// Returns the folder in which mcpkg records this user's approvals.
 pub fn approved(data: &Data) -> PathBuf {
     data.path("state/mcpkg/approved")
 }
 
-/// Returns what imports a document into a database.
+/// Returns the command that imports a document into a database.
 pub fn importing(data: &Data, database: &Path, document: &Path, prefix: &str) -> Command {
     let mut command = mcpkg(database);
     command.env("XDG_STATE_HOME", data.path("state")).stdout(Stdio::null());
@@ -46,7 +46,7 @@ pub fn import(data: &Data, database: &Path, document: &Path, prefix: &str) {
     assert!(status.success(), "the import failed");
 }
 
-/// Describes the API: ten resources with a hundred lists each, of which one in nineteen is about postgres.
+/// Describes the API: ten resources with a hundred lists each. One in nineteen lists is about postgres.
 fn described() -> Json {
     const THINGS: [&str; 10] =
         ["app", "addon", "pipeline", "database", "domain", "release", "dyno", "key", "webhook", "collaborator"];

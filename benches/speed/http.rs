@@ -1,5 +1,5 @@
-//! Requests over HTTP on connections that are kept, against a handler of axum that gives the same bytes; and how soon
-//! a change is told.
+//! Measures requests over HTTP on persistent connections, against an axum handler that returns the same bytes. Also
+//! measures how soon a listener is notified of a change.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,19 +16,19 @@ use crate::web::{Connection, Web, in_session, stateless};
 
 const DELAY: &str = "commit in another process to its notification: median";
 
-/// Connections of the rows that count requests in a second.
+/// The number of connections in the rows that count requests per second.
 const CONNECTIONS: usize = 8;
 
-/// How a client comes.
+/// The protocol revision that a client uses.
 #[derive(Clone, Copy)]
 enum Form {
-    /// 2026-07-28: each request for itself.
+    /// 2026-07-28: each request stands alone.
     Stateless,
-    /// 2025-11-25: in a session.
+    /// 2025-11-25: the requests belong to a session.
     Session,
 }
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     for form in [Form::Stateless, Form::Session] {
         get(form, data, effort, table);
@@ -52,7 +52,7 @@ impl Form {
         }
     }
 
-    /// Returns what makes requests that the server takes.
+    /// Returns a function that makes requests for the server.
     fn requests(self, web: &Web) -> impl Fn(Json) -> Vec<u8> {
         let session = match self {
             Form::Stateless => None,
@@ -116,13 +116,13 @@ fn get(form: Form, data: &Data, effort: &Effort, table: &mut Table) {
     push(&rate, together(webs, &request, effort), Bar::AtLeast(0.7));
 }
 
-/// Starts a handler of axum that gives `answer`.
+/// Starts an axum handler that returns `answer`.
 fn handler(file: &Path, answer: &[u8]) -> Web {
     std::fs::write(file, answer).expect("the answer can be kept");
     Web::start(reference(&["--handler", file.to_str().expect("the scratch folder has a readable name")]))
 }
 
-/// Returns the median time to an answer.
+/// Returns the median time until an answer, with one request at a time.
 pub fn one_by_one(connection: &mut Connection, samples: usize, mut request: impl FnMut() -> Vec<u8>) -> Duration {
     let mut times: Vec<Duration> = (0..samples)
         .map(|_| {
@@ -136,7 +136,7 @@ pub fn one_by_one(connection: &mut Connection, samples: usize, mut request: impl
     median(&mut times)
 }
 
-/// Returns the requests in a second of connections that each have one under way, ours and the reference's.
+/// Returns the requests per second of mcpkg and of the reference. Each connection always has one request in flight.
 fn together(webs: [&Web; 2], request: &[u8], effort: &Effort) -> [Value; 2] {
     let samples = effort.samples(1000);
     let mut connections = webs.map(|web| [(); CONNECTIONS].map(|()| web.connect()));
@@ -165,7 +165,7 @@ fn together(webs: [&Web; 2], request: &[u8], effort: &Effort) -> [Value; 2] {
     })
 }
 
-/// Returns the median time from a commit of this process to what a listen stream of the server says of it.
+/// Returns the median time from a commit of this process until a listen stream of the server reports it.
 pub fn delay(data: &Data, samples: usize) -> Duration {
     let database = data.empty("delay.db");
     let (store, clock) = (Store::open(&database).expect("the database opens"), Clock::system());
@@ -173,7 +173,7 @@ pub fn delay(data: &Data, samples: usize) -> Duration {
     let mut listener = web.connect().listen();
     let mut times: Vec<Duration> = (0..samples)
         .map(|n| {
-            // The server looks every few milliseconds; a commit comes at any moment between.
+            // The server checks for commits every few milliseconds. Commit at varying moments between two checks.
             std::thread::sleep(Duration::from_micros(20_000 + (n as u64 * 7_919) % 20_000));
             data::create(&store, &clock, &format!("new-{n}"), None, "x").expect("the prompt can be written");
             let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Imports of a folder, as a process, and what others wait beside a large one.
+//! Measures imports of a folder by a process, and how long other writers wait during a large import.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const IMPORT: &str = "import of 6000 files, as a process";
 const AGAIN: &str = "import of 6000 files again, nothing changed";
 const BESIDE: &str = "create_prompt beside an import of 40000 files: longest wait";
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(IMPORT) || table.wants(AGAIN) {
         let folder = folder(data, 6000);
@@ -67,7 +67,7 @@ fn again(data: &Data, folder: &Path, empty: &Path, effort: &Effort, table: &mut 
     push(table, AGAIN, ours, Some(reference), Bar::Times(1.2));
 }
 
-/// Creates prompts in this process, one after the other, as long as the import runs.
+/// Creates prompts in this process, one after the other, while an import runs. Measures the longest wait.
 fn beside(data: &Data, effort: &Effort, table: &mut Table) {
     let folder = folder(data, 40_000);
     let clock = Clock::system();
@@ -99,7 +99,7 @@ fn import(data: &Data, database: &Path, folder: &Path) -> Command {
     command
 }
 
-/// Makes a folder of Markdown files of 2 KiB, a hundred in each folder; returns its path.
+/// Makes a folder of Markdown files of 2 KiB, a hundred in each subfolder. Returns its path.
 fn folder(data: &Data, count: usize) -> PathBuf {
     let root = data.path(&format!("files-{count}"));
     for n in 0..count {
@@ -117,7 +117,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries(folder).flat_map(|part| entries(&part).collect::<Vec<_>>()).collect()
 }
 
-/// Runs a command to its end, which has to be a good one.
+/// Runs a command, which must succeed, and returns its duration.
 fn run(mut command: Command) -> Duration {
     let start = Instant::now();
     let output = command.output().expect("the command starts");

@@ -1,23 +1,23 @@
-//! The programs that are measured, as an installed one lies on the disk. What a linker wrote stays page by page in the system's
-//! cache until the machine restarts, so that each start from it takes a tenth longer than one from a copy of the same bytes.
+//! Copies the measured programs, so that they are on the disk like installed ones. The system caches a file that a linker wrote
+//! page by page until the machine restarts, so that each start of such a file takes a tenth longer than a start of a copy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Returns where the mcpkg under test stands.
+/// Returns the path of the copy of the mcpkg under test.
 pub fn mcpkg() -> &'static Path {
     static COPY: OnceLock<PathBuf> = OnceLock::new();
     COPY.get_or_init(|| copy(Path::new(env!("CARGO_BIN_EXE_mcpkg"))))
 }
 
-/// Returns where this program stands.
+/// Returns the path of the copy of this program.
 pub fn this() -> &'static Path {
     static COPY: OnceLock<PathBuf> = OnceLock::new();
     COPY.get_or_init(|| copy(&std::env::current_exe().expect("this program has a path")))
 }
 
-/// Returns the copy of a program, which is made again if the program is newer.
+/// Returns the copy of a program. Makes the copy again if the program is newer.
 fn copy(program: &Path) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
     let copy = folder.join(program.file_name().expect("a program has a name"));

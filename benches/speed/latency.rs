@@ -1,4 +1,5 @@
-//! What an agent waits for each of the tools with which it writes a workflow, beside the 150 ms that contract 004 allows.
+//! Measures the latency of each tool with which an agent writes a workflow, compared with the 150 ms that contract 004
+//! allows.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +12,13 @@ use crate::hosting;
 use crate::peer::Peer;
 use crate::table::{Bar, Row, Table, Value, median};
 
-/// What the contract allows at the median.
+/// The latency that the contract allows at the median.
 const ALLOWED: Duration = Duration::from_millis(150);
 
-/// Steps of the workflow that is checked and planned.
+/// The number of steps in the workflow that is checked and planned.
 const STEPS: usize = 20;
 
-/// A tool that is called.
+/// A tool to call.
 struct Case {
     row: &'static str,
     tool: &'static str,
@@ -47,7 +48,7 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     for case in &CASES {
         if table.wants(case.row) {
@@ -75,7 +76,7 @@ impl Case {
     }
 }
 
-/// Returns a workflow of which each step uses what the one before answered.
+/// Returns a workflow in which each step uses the previous step's answer.
 fn text() -> String {
     let mut text = "workflow: chain\ninputs:\n  app:\n    description: Where it begins\nsteps:\n".to_owned();
     for step in 0..STEPS {

@@ -1,4 +1,4 @@
-//! A child process that answers lines, and what it costs.
+//! Runs a child process that answers lines, and reads its CPU time and memory.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,11 +16,12 @@ pub struct Peer {
     child: Child,
     is_killed: bool,
     buffer: Vec<u8>,
-    /// The part of the buffer that was read and not handed out.
+    /// The part of the buffer that was read from the process but not returned yet.
     unread: std::ops::Range<usize>,
 }
 
-/// Returns the command of the mcpkg under test on `database`, deaf to the user's environment.
+/// Returns a command that runs the mcpkg under test on `database`, without the variables by which the user's
+/// environment would influence it.
 pub fn mcpkg(database: &Path) -> Command {
     let mut command = Command::new(installed::mcpkg());
     command.current_dir(database.parent().expect("the database stands in a folder"));
@@ -31,7 +32,7 @@ pub fn mcpkg(database: &Path) -> Command {
     command
 }
 
-/// Returns this program's command as a reference process.
+/// Returns a command that runs this program as a reference process.
 pub fn reference(arguments: &[&str]) -> Command {
     let mut command = Command::new(installed::this());
     command.args(arguments);
@@ -45,7 +46,7 @@ impl Peer {
         Self { child: child.expect("the process starts"), is_killed: false, buffer: vec![0; 1 << 20], unread: 0..0 }
     }
 
-    /// Starts `mcpkg serve` and shakes hands.
+    /// Starts `mcpkg serve` and does the handshake.
     pub fn serve(database: &Path, front: bool) -> Self {
         let mut command = mcpkg(database);
         command.arg("serve");
@@ -55,7 +56,7 @@ impl Peer {
         Self::shake_hands(command)
     }
 
-    /// Starts a server and shakes hands.
+    /// Starts a server and does the handshake.
     pub fn shake_hands(command: Command) -> Self {
         let mut peer = Self::start(command);
         peer.ask(&line(INITIALIZE));
@@ -63,7 +64,7 @@ impl Peer {
         peer
     }
 
-    /// Sends a line and returns the answer with its end; notifications before it are passed over.
+    /// Sends a line and returns the answer including its line end. Skips notifications before it.
     pub fn ask(&mut self, line: &[u8]) -> &[u8] {
         self.tell(line);
         loop {
@@ -85,7 +86,7 @@ impl Peer {
         }
     }
 
-    /// Ends the process, whatever it still works on.
+    /// Kills the process, even if it is still working.
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -125,63 +126,64 @@ impl Peer {
         self.child.id()
     }
 
-    /// CPU time of all its threads so far.
+    /// Returns the CPU time of all threads of the process so far.
     pub fn cpu(&self) -> Duration {
         cpu(self.child.id())
     }
 
-    /// Bytes of it that are in memory.
+    /// Returns the number of the process's bytes that are in memory.
     pub fn resident(&self) -> u64 {
         resident(self.child.id())
     }
 
-    /// Returns the most bytes of it that were in memory at once.
+    /// Returns the highest number of the process's bytes that were in memory at once.
     pub fn peak(&self) -> u64 {
         status(self.child.id(), "VmHWM:")
     }
 }
 
-/// Keeps a process, and the children that it starts from now on, on one CPU; returns whether that could be done.
+/// Keeps a process, and all children that it starts from now on, on one CPU. Returns whether that succeeded.
 pub fn pin(process: u32, cpu: usize) -> bool {
     let pinned = Command::new("taskset").args(["-p", "-c", &cpu.to_string(), &process.to_string()]).output();
     pinned.is_ok_and(|output| output.status.success())
 }
 
-/// CPU time of all threads of a process so far.
+/// Returns the CPU time of all threads of a process so far.
 pub fn cpu(process: u32) -> Duration {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("/proc lists the threads");
     let nanoseconds = tasks.map(|task| {
         let path = task.expect("/proc lists the threads").path().join("schedstat");
-        // A thread may end between the two; its time is lost then.
+        // The thread may have ended since the folder was read. Its time is then missing.
         let text = fs::read_to_string(path).unwrap_or_default();
         text.split(' ').next().and_then(|first| first.parse::<u64>().ok()).unwrap_or(0)
     });
     Duration::from_nanos(nanoseconds.sum())
 }
 
-/// CPU time of a process so far and of those of its children that have ended, in hundredths of a second.
+/// Returns the CPU time so far of a process and of its children that have ended. The resolution is a hundredth of a
+/// second.
 pub fn cpu_with_children(process: u32) -> Duration {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).expect("/proc has the process");
-    // The name, in brackets, may hold spaces; user and system time are the 14th to the 17th field.
+    // The process's name is in parentheses and may contain spaces. User and system time are the fields 14 to 17.
     let (_, fields) = text.rsplit_once(')').expect("a name in brackets");
     let ticks: u64 =
         fields.split_whitespace().skip(11).take(4).map(|field| field.parse::<u64>().expect("a number")).sum();
     Duration::from_millis(ticks * 10)
 }
 
-/// Bytes of a process that are in memory.
+/// Returns the number of a process's bytes that are in memory.
 pub fn resident(process: u32) -> u64 {
     status(process, "VmRSS:")
 }
 
-/// Returns the most bytes of a process that were in memory at once; `None` once it has ended.
+/// Returns the highest number of a process's bytes that were in memory at once; `None` once the process has ended.
 pub fn peak(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
 }
 
-/// Returns a figure of a process that /proc tells in kB, in bytes.
+/// Returns a figure of a process in bytes. /proc reports it in kB.
 fn status(process: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("/proc has the process");
     let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("its memory is known");
@@ -196,7 +198,7 @@ impl Drop for Peer {
     }
 }
 
-/// Returns `text` as a line.
+/// Returns `text` with a line end.
 pub fn line(text: &str) -> Vec<u8> {
     [text.as_bytes(), b"\n"].concat()
 }

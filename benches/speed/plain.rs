@@ -1,4 +1,4 @@
-//! Plain programs on PostgreSQL, which mcpkg on PostgreSQL is compared with.
+//! Implements plain programs on PostgreSQL, which are the references for mcpkg on PostgreSQL.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -22,8 +22,8 @@ use tokio::task::block_in_place;
 
 use crate::data;
 
-/// Answers each POST with the content of `answer`, once it ran the statements of `plan` on one of as many connections as mcpkg
-/// reads on.
+/// Answers each POST with the content of `answer`, after it ran the statements in `plan` on one of its connections. It has as
+/// many connections as mcpkg uses for reads.
 pub fn statements(address: &str, plan: &Path, answer: &Path) {
     let read = |file: &Path| std::fs::read(file).expect("the file can be read");
     let plan: Vec<Json> = serde_json::from_slice(&read(plan)).expect("statements");
@@ -36,7 +36,8 @@ pub fn statements(address: &str, plan: &Path, answer: &Path) {
     });
 }
 
-/// Answers each POST of a create_prompt: writes its rows in one transaction, through the same store, and says so.
+/// Answers each call of create_prompt in a POST: writes the prompt's rows in one transaction through mcpkg's store, and
+/// returns mcpkg's answer.
 pub fn hand(address: &str) {
     let store = Store::open(Path::new(address)).expect("the database opens");
     let clock = Clock::system();
@@ -51,7 +52,7 @@ pub fn hand(address: &str) {
     });
 }
 
-/// Listens, and after each commit that is told reads the events after the last one and writes a line.
+/// Listens for commits. After each notification, reads the new events and writes one line for each.
 pub fn listen(address: &str) {
     let mut client = connect(address);
     client.batch_execute("LISTEN mcpkg").expect("it listens");
@@ -71,13 +72,13 @@ pub fn listen(address: &str) {
     }
 }
 
-/// Connects as mcpkg does.
+/// Connects with the same settings as mcpkg.
 fn connect(address: &str) -> Client {
     let mut config: postgres::Config = address.parse().expect("an address");
     config.options("-c search_path=mcpkg").connect(NoTls).expect("the server takes a connection")
 }
 
-/// Gives each POST what `answer` makes of its body; prints its address.
+/// Calls `answer` with the body of each POST, and returns the result to the client. First prints the address.
 fn serve(answer: impl Fn(Bytes) -> Bytes + Clone + Send + Sync + 'static) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
@@ -89,7 +90,7 @@ fn serve(answer: impl Fn(Bytes) -> Bytes + Clone + Send + Sync + 'static) {
     });
 }
 
-/// Connections that are lent.
+/// A pool of connections.
 struct Pool {
     free: Mutex<Vec<Planned>>,
     given_back: Condvar,
@@ -115,7 +116,7 @@ impl Pool {
     }
 }
 
-/// A connection with its statements.
+/// A connection and the statements to run on it.
 struct Planned {
     client: Client,
     plan: Vec<Step>,
@@ -155,7 +156,7 @@ impl Planned {
     }
 }
 
-/// A value as PostgreSQL's log writes it.
+/// A value in the form of PostgreSQL's log; `None` is NULL.
 #[derive(Debug)]
 struct Parameter(Option<String>);
 

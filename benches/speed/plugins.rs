@@ -1,5 +1,5 @@
-//! A tool of a plugin through `execute`, against the same call by rmcp's client between two durable inserts, which is what a run of one step
-//! keeps. The plugin is a second mcpkg.
+//! Measures the call of a plugin's tool through `execute`. The reference is the same call by rmcp's client between two durable
+//! inserts, because a run of one step stores as much. The plugin is a second mcpkg.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -31,13 +31,13 @@ const READS: &str = "a plugin's tool that only reads, through execute: p50, agai
 const CHANGES: &str =
     "a plugin's tool that a person says yes to, through execute: p50, against that call and two durable inserts";
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if ![READS, CHANGES].iter().any(|row| table.wants(row)) {
         return;
     }
     let store = Store::open(&data.empty("plugins.db")).expect("the database opens");
-    // A person at a terminal who says yes.
+    // This context acts as a person at a terminal who approves everything.
     let context = Context {
         approved: Approved::below(hosting::approved(data)),
         confirmation: Confirmation::Ask,
@@ -54,7 +54,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     run(&context, "add_plugin", json!({ "name": "second", "command": command }));
     let theirs = Client::start(&database);
     let arguments = json!({ "name": data::prompt(50) });
-    // What a server says of its own tools counts once a person says so.
+    // What a server declares about its own tools counts only after a person has confirmed it.
     for (what, trusted) in [(CHANGES, false), (READS, true)] {
         run(&context, "set_plugin", json!({ "name": "second", "trust_annotations": trusted }));
         let call = json!({ "command": "second:get_prompt", "args": arguments });
@@ -85,7 +85,7 @@ fn run(context: &Context, tool: &str, arguments: Json) -> Json {
     reply.unwrap_or_else(|error| panic!("{tool}: {error}")).into_value()
 }
 
-/// rmcp's client of a server that is a program.
+/// An rmcp client of a server that is a child process.
 struct Client {
     runtime: Runtime,
     service: RunningService<RoleClient, ()>,
@@ -107,7 +107,7 @@ impl Client {
         Self { runtime, service, child }
     }
 
-    /// Returns how long a call of get_prompt takes.
+    /// Calls get_prompt and returns the time that the call took.
     fn call(&self, arguments: &Json) -> Duration {
         let begun = Instant::now();
         let arguments = arguments.as_object().expect("arguments").clone();

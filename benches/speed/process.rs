@@ -1,4 +1,4 @@
-//! Whole processes: their start, their memory, a shell command.
+//! Measures whole processes: their start, their memory, and a shell command.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,11 +15,11 @@ const READS: &str = "resident after ten 8 MiB reads";
 const IDLE: &str = "resident idle";
 const LIST: &str = "`mcpkg prompt list` as a process";
 
-/// What `mcpkg prompt list` asks the database.
+/// The query that `mcpkg prompt list` sends to the database.
 const QUERY: &str = "SELECT name, size, revision, updated_at, description FROM prompt JOIN blob ON blob.id = blob_id
                      WHERE project_id = (SELECT project_id FROM selection) ORDER BY name";
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(READS) || table.wants(IDLE) {
         memory(data, table);
@@ -104,7 +104,7 @@ fn list(data: &Data, effort: &Effort, table: &mut Table) {
     });
 }
 
-/// Returns the time from the start of a server to its first answer.
+/// Starts a server and returns the time until its first answer.
 pub fn first_answer(command: Command) -> Duration {
     let start = Instant::now();
     let mut peer = Peer::start(command);
@@ -112,7 +112,7 @@ pub fn first_answer(command: Command) -> Duration {
     start.elapsed()
 }
 
-/// Returns how long a command takes, which must succeed.
+/// Runs a command, which must succeed, and returns its duration.
 pub fn timed(command: &mut Command) -> Duration {
     let start = Instant::now();
     let output = command.output().expect("the command starts");
@@ -121,7 +121,7 @@ pub fn timed(command: &mut Command) -> Duration {
     time
 }
 
-/// Returns the medians of figures that are taken in turn.
+/// Returns the medians of several measurements that take turns.
 pub fn in_turn<const N: usize>(samples: usize, mut all: impl FnMut() -> [Duration; N]) -> [Duration; N] {
     let rounds: Vec<[Duration; N]> = (0..samples).map(|_| all()).collect();
     std::array::from_fn(|which| median(&mut rounds.iter().map(|round| round[which]).collect::<Vec<_>>()))

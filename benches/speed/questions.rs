@@ -1,4 +1,4 @@
-//! Twenty questions about GitHub's API, and where among what is found the right command stands.
+//! Asks twenty questions about GitHub's API, and checks the position of the right command in the search results.
 
 use mcpkg_core::op::Context;
 use mcpkg_store::Store;
@@ -14,7 +14,7 @@ use crate::table::{Bar, Row, Table, Value};
 const FIRST: &str = "the right command of GitHub's 1,223 first, of 20 questions";
 const AMONG_THREE: &str = "the right command of GitHub's 1,223 among the first three, of 20 questions";
 
-/// Each question, and the id of the right command behind `github:`.
+/// Each question, and the id of the right command without its prefix `github:`.
 const QUESTIONS: [(&str, &str); 20] = [
     ("create issue", "repos:issues:create"),
     ("list pull requests", "repos:pulls:list"),
@@ -38,7 +38,7 @@ const QUESTIONS: [(&str, &str); 20] = [
     ("delete a file", "repos:contents:delete"),
 ];
 
-/// Measures the rows of this file; without GitHub's document there is none.
+/// Measures the rows of the result table that this file defines. Without GitHub's document, measures nothing.
 pub fn measure(data: &Data, table: &mut Table) {
     if !table.wants(FIRST) && !table.wants(AMONG_THREE) {
         return;

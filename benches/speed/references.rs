@@ -1,4 +1,5 @@
-//! What mcpkg is compared with: blocking loops that do the least one can, a handler of axum, and SQLite's library.
+//! Implements the references for mcpkg: blocking loops that do as little as possible, an axum handler, and SQLite's
+//! library.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -32,8 +33,8 @@ pub fn replay(file: &Path) {
     lines(|_, output| output.write_all(&answer));
 }
 
-/// Answers each POST with the content of `file`, as a handler of axum that reads its body, and GETs of a thing and of a download
-/// with the same; prints its address.
+/// Answers each POST to `/mcp`, and each GET of `/things/...` and `/download`, with the content of `file`. It is an axum handler
+/// that reads the whole body of a POST. First prints the address.
 pub fn handler(file: &Path) {
     let answer = Bytes::from(std::fs::read(file).expect("the answer to give can be read"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -52,8 +53,8 @@ pub fn handler(file: &Path) {
     });
 }
 
-/// Writes every file below `from` below `to`, at the same place: all of them beside it, synced by 16 threads, then each put in
-/// place, at last the folders.
+/// Copies every file below `from` to the same place below `to`. First writes all files under temporary names and syncs them
+/// with 16 threads, then moves them into place, and finally syncs the folders.
 pub fn write(from: &Path, to: &Path) {
     let (mut folders, mut made, mut files) = (vec![from.to_owned()], Vec::new(), Vec::new());
     while let Some(next) = folders.pop() {
@@ -81,7 +82,7 @@ pub fn write(from: &Path, to: &Path) {
     sync_each(made.iter().map(|folder| File::open(folder).expect("the folder opens")));
 }
 
-/// Syncs files by 16 threads, each as soon as it is there.
+/// Syncs files with 16 threads. Each file is synced as soon as the iterator returns it.
 fn sync_each(files: impl Iterator<Item = File>) {
     let (sender, receiver) = std::sync::mpsc::sync_channel::<File>(64);
     let receiver = std::sync::Mutex::new(receiver);
@@ -99,8 +100,8 @@ fn sync_each(files: impl Iterator<Item = File>) {
     });
 }
 
-/// Puts every file below `folder` into the selected project of a database that mcpkg made: hashes it, and fills the tables and the
-/// index that an import fills, with plain statements in one transaction.
+/// Imports every file below `folder` into the selected project of a database that mcpkg made. It hashes the files, and fills the
+/// same tables and the same index as an import, with plain statements in one transaction.
 pub fn take(folder: &Path, database: &Path) {
     let mut connection = Connection::open(database).expect("the database opens");
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON").expect("the settings");
@@ -155,7 +156,8 @@ pub fn take(folder: &Path, database: &Path) {
     transaction.commit().expect("the transaction is committed");
 }
 
-/// Answers each create_prompt: parses it, writes its rows in one transaction, says so.
+/// Answers each call of create_prompt: parses the call, writes the prompt's rows in one transaction, and reports
+/// success.
 pub fn hand(database: &Path) {
     let store = Store::open(database).expect("the database opens");
     let clock = Clock::system();
@@ -193,7 +195,7 @@ struct Arguments {
     content: String,
 }
 
-/// SQLite's own library on a database, in this process.
+/// A connection to a database with SQLite's own library, in this process.
 pub struct Library(Connection);
 
 impl Library {
@@ -202,7 +204,8 @@ impl Library {
         Self(Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("the database opens"))
     }
 
-    /// Runs the query behind search_content of [`data::WORD`], reads what it gives, and returns how many rows those are.
+    /// Runs the query that a `search_content` for [`data::WORD`] uses, reads all rows of the result, and returns their
+    /// number.
     pub fn search(&self) -> usize {
         let mut statement = self.0.prepare_cached(SEARCH).expect("the query is prepared");
         let query = format!("project : \"p1\" AND {{name description body}} : (\"{}\"*)", data::WORD);
@@ -226,7 +229,7 @@ const SEARCH: &str = "WITH hit AS MATERIALIZED (
    WHERE hit.id % 2 = 1
   ORDER BY badness, 2, 3";
 
-/// Hands each line of the input to `answer`, without any buffer of the standard library between.
+/// Calls `answer` with each line of the input. It bypasses the buffers of the standard library.
 fn lines(mut answer: impl FnMut(&[u8], &mut File) -> io::Result<()>) {
     let raw = |fd: io::Result<std::os::fd::OwnedFd>| File::from(fd.expect("a standard stream can be duplicated"));
     let mut input = raw(io::stdin().as_fd().try_clone_to_owned());

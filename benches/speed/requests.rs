@@ -1,4 +1,5 @@
-//! Requests over stdio, one after the other: ours, ours with the front off, and the reference take turns.
+//! Measures requests over stdio, one at a time. mcpkg, mcpkg without its fast path (the front), and the reference take
+//! turns.
 
 use std::time::{Duration, Instant};
 
@@ -10,32 +11,32 @@ use crate::peer::{Peer, line, reference};
 use crate::references::Library;
 use crate::table::{Bar, Row, Table, Value, median};
 
-/// What a request is compared with.
+/// The reference for a request.
 #[derive(Clone, Copy)]
 enum Against {
-    /// A process that answers a line with itself.
+    /// A process that sends each line back.
     Echo,
-    /// A process that answers with the bytes of our answer.
+    /// A process that always sends mcpkg's answer.
     Replay,
-    /// Our own answer to another method.
+    /// mcpkg's own answer to another method.
     Ours(&'static str),
 }
 
-/// A request that is measured.
+/// A request to measure.
 struct Case {
     name: &'static str,
     method: &'static str,
     parameters: fn() -> Json,
     against: Against,
-    /// Requests in a round.
+    /// The number of requests in a round.
     samples: usize,
-    /// The bars where the same is asked again, and the front may give the answer that it gave before.
+    /// The bars if each request is the same, so that the front may repeat an earlier answer.
     again: Bars,
-    /// The bars where each request differs from all before.
+    /// The bars if each request differs from all earlier ones.
     fresh: Bars,
 }
 
-/// The bars of the time to the answer and of the CPU time; what has none is not shown.
+/// The bars for the time until the answer and for the CPU time. A figure without a bar is not shown.
 #[derive(Clone, Copy, Default)]
 struct Bars {
     p50: Option<Bar>,
@@ -147,21 +148,21 @@ const CASES: [Case; 10] = [
     },
 ];
 
-/// What a request costs: the median time to its answer, and the mean CPU time of the process.
+/// The cost of a request: the median time until its answer, and the mean CPU time of the process.
 #[derive(Clone, Copy)]
 struct Cost {
     round_trip: Duration,
     cpu: Duration,
 }
 
-/// Whether a request is the same each time, which the front may answer as it did before, or new each time.
+/// Whether the request is always the same, so that the front may repeat an earlier answer, or different each time.
 #[derive(Clone, Copy, PartialEq)]
 enum Asked {
     Again,
     Fresh,
 }
 
-/// Measures the rows of [`CASES`], and what is measured by itself.
+/// Measures the rows of [`CASES`], and the rows that have their own functions.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     for case in &CASES {
         for (asked, bars) in [(Asked::Again, case.again), (Asked::Fresh, case.fresh)] {
@@ -194,7 +195,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     }
 }
 
-/// What makes requests with `method`; fresh ones each differ from all before.
+/// Returns a function that makes requests with `method`. Fresh requests differ from all earlier ones.
 fn requests(method: &'static str, parameters: impl Fn() -> Json, asked: Asked) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {
@@ -245,7 +246,7 @@ impl Case {
     }
 }
 
-/// Sends a request so often.
+/// Sends `samples` requests and returns the cost of one.
 fn cost(peer: &mut Peer, request: &mut dyn FnMut() -> Vec<u8>, samples: usize) -> Cost {
     let before = peer.cpu();
     let mut times: Vec<Duration> = (0..samples)
@@ -262,7 +263,8 @@ fn cost(peer: &mut Peer, request: &mut dyn FnMut() -> Vec<u8>, samples: usize) -
 
 const SEARCH: &str = "tools/call search_content of 100 prompts, fresh: p50";
 
-/// Measures a search against its query alone, in SQLite's library, and a get_prompt, which stands for the rest.
+/// Measures a search. The reference is the search's query in SQLite's library plus a get_prompt, which stands for the
+/// rest of the work.
 fn search(data: &Data, effort: &Effort, table: &mut Table) {
     let database = data.prompts("prompts.db");
     let call = |name: &'static str, arguments: Json| {
@@ -304,7 +306,7 @@ fn search(data: &Data, effort: &Effort, table: &mut Table) {
 
 const PEAK: &str = "peak after reads fresh";
 
-/// Measures the most memory that a server had which answered each of [`CASES`] with fresh requests, the large ones ten times.
+/// Measures the highest memory use of a server that answered each of [`CASES`] ten times, with fresh requests.
 fn peak(data: &Data, table: &mut Table) {
     let [ours, off] = [true, false].map(|front| {
         let mut peer = Peer::serve(&data.usual(), front);

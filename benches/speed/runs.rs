@@ -1,4 +1,5 @@
-//! A run of many steps, against a loop of the same requests with the same client that keeps as much of each.
+//! Measures a run of many steps. The reference is a loop that sends the same requests with the same client and stores
+//! as much about each.
 
 use std::fs;
 use std::sync::Arc;
@@ -27,10 +28,10 @@ const RUN: &str = "run of 100 steps, against a loop of the same requests and two
 
 const STEPS: usize = 100;
 
-/// What the API answers.
+/// The answer of the API.
 const ANSWER: &str = r#"{"id":"seven","name":"Seven","region":"eu"}"#;
 
-/// Measures the row of this file.
+/// Measures the row of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(RUN) {
         return;
@@ -52,7 +53,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     hosting::import(data, &database, &document, "api");
 
     let store = Store::open(&database).expect("the database opens");
-    // A person at a terminal who says yes.
+    // This context acts as a person at a terminal who approves everything.
     let context = Context {
         approved: Approved::below(hosting::approved(data)),
         confirmation: Confirmation::Ask,
@@ -73,7 +74,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     table.push(Row { what: RUN.to_owned(), ours, off: None, reference, bar: Bar::Times(1.3) });
 }
 
-/// Each step asks for what the one before answered.
+/// Returns a workflow in which each step asks for the thing that the previous step returned.
 fn text_of(steps: usize) -> String {
     let mut text = "workflow: chain\nsteps:\n".to_owned();
     for step in 0..steps {

@@ -1,4 +1,5 @@
-//! What installed tools are compared with: a plain loop that starts bubblewrap, and one that hashes and checks signatures.
+//! Implements the references for installed tools: a plain loop that starts bubblewrap, and one that hashes archives and
+//! checks signatures.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -23,14 +24,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::installed;
 
-/// The packages that are verified.
+/// The number of packages to verify.
 const PACKAGES: usize = 100;
 
-/// What stands in a plan for the files of the tool.
+/// The word that stands for the folder with the tool's files in a plan.
 const OF_TOOL: &str = "the tool's archive";
 
-/// Answers each line when `true` has run in bubblewrap, as the plan says it that `mcpkg tool run --dry-run` made: with its
-/// arguments, and mcpkg's own program inside, which sets the limits. `tree` is where the files of the tool are.
+/// Runs `true` in bubblewrap for each input line, and then answers the line. It uses the command in `plan`, the output of
+/// `mcpkg tool run --dry-run`. As in mcpkg, the mcpkg program inside the sandbox sets the limits. `tree` is the folder
+/// with the tool's files.
 pub fn run(plan: &Path, tree: &Path) {
     let plan: Json = serde_json::from_slice(&std::fs::read(plan).expect("a plan")).expect("JSON");
     let runner = &plan["runners"].as_array().expect("runners").iter().find(|runner| runner["works"] == true);
@@ -41,7 +43,7 @@ pub fn run(plan: &Path, tree: &Path) {
             word => word.to_owned(),
         })
         .collect();
-    // It is this very program else, which is not a starter.
+    // By default, the starter is the current program, and this program does not implement one.
     starter::set_program(installed::mcpkg().into());
     let limits = mcpkg_registry::run::Limits::default();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -81,7 +83,7 @@ pub fn run(plan: &Path, tree: &Path) {
     }
 }
 
-/// Returns a package, and the bundle that was signed of it.
+/// Returns each package with the signed bundle for it.
 fn packages(store: &Store) -> Vec<(Subject, String)> {
     let read = store.read(|db| {
         (0..PACKAGES)
@@ -96,8 +98,8 @@ fn packages(store: &Store) -> Vec<(Subject, String)> {
     read.expect("the packages can be read")
 }
 
-/// Verifies each package of a database once, as `tool doctor` and `tool list` do with many: whom the user trusts is read once, and
-/// prints how many nanoseconds that took.
+/// Verifies each package of a database once, and prints how many nanoseconds that took. Like `tool doctor` and `tool list`, it
+/// reads the user's trusted keys only once.
 pub fn verify(database: &Path) {
     let context =
         Context::shell(mcpkg::DOMAINS, Store::open(database).expect("the database opens"), Selection::default());
@@ -116,8 +118,8 @@ pub fn verify(database: &Path) {
     println!("{}", start.elapsed().as_nanos());
 }
 
-/// Hashes the archive of each package of a database and checks its signature, all of it in memory, and prints how many
-/// nanoseconds that took.
+/// Hashes the archive of each package of a database and checks its signature, and prints how many nanoseconds that
+/// took. Everything is in memory before the measurement begins.
 pub fn check(database: &Path) {
     let store = Store::open(database).expect("the database opens");
     let ready: Vec<_> = packages(&store)
@@ -131,7 +133,7 @@ pub fn check(database: &Path) {
             let decode = |value: &Json| STANDARD.decode(value.as_str().expect("a text")).expect("base64");
             let signed = &bundle["signatures"][0];
             let line = signed["publicKey"].as_str().expect("a key").split(' ').nth(1).expect("a key").to_owned();
-            // Of a key as OpenSSH writes it the last 32 bytes are the point.
+            // In OpenSSH's format, the last 32 bytes of the key are the public key itself.
             let key = STANDARD.decode(line).expect("base64");
             let key = VerifyingKey::try_from(&key[key.len() - 32..]).expect("a key");
             let signature = Signature::from_slice(&decode(&signed["sig"])).expect("a signature");

@@ -1,4 +1,4 @@
-//! Sources: an update, against git's own fetch and diff of the same.
+//! Measures an update of a source. The reference is git's own fetch and diff of the same commits.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ const UPDATE: &str = "source update, 1 of 1,000 skills changed, as a process, ag
 
 const SKILLS: usize = 1_000;
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if !table.wants(UPDATE) {
         return;
@@ -25,7 +25,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let database = data.empty("sources.db");
     let run = |arguments: &[&str]| {
         let mut command = mcpkg(&database);
-        // The mirror and what was approved stay in the scratch folder.
+        // Keep the mirror and the approvals in the scratch folder.
         command.env("XDG_CACHE_HOME", data.path("cache")).env("XDG_STATE_HOME", data.path("state")).args(arguments);
         timed(&mut command)
     };
@@ -47,7 +47,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     });
 }
 
-/// A repository of skills that changes.
+/// A repository of skills that the benchmark changes.
 struct Upstream {
     tree: PathBuf,
     bare: PathBuf,

@@ -1,4 +1,4 @@
-//! Syncs of a project with a folder, as a process.
+//! Measures syncs of a project with a folder, each by a new process.
 
 use std::fs;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::table::{Bar, Row, Table, Value};
 
 const UNCHANGED: &str = "sync of 2000 files, nothing changed";
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(effort: &Effort, table: &mut Table) {
     if table.wants(UNCHANGED) {
         unchanged(effort, table);
@@ -47,7 +47,7 @@ fn unchanged(effort: &Effort, table: &mut Table) {
     git(&["init", "-q"]);
     git(&["add", "-A"]);
     git(&["commit", "-qm", "all"]);
-    // What was written a moment ago is read again: by then it is old enough for both.
+    // Both programs read recently written files again. Wait until the files are old enough for both.
     std::thread::sleep(Duration::from_millis(1200));
     ours(&["sync"]);
     git(&["status", "--short"]);
@@ -62,7 +62,7 @@ fn unchanged(effort: &Effort, table: &mut Table) {
     });
 }
 
-/// Runs a command to its end, which has to be a good one.
+/// Runs a command, which must succeed, and returns its duration.
 fn run(mut command: Command) -> Duration {
     let start = Instant::now();
     let output = command.output().expect("the command starts");

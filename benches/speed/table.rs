@@ -1,51 +1,51 @@
-//! The table of results.
+//! Collects the results in a table and prints it.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What was measured.
+/// A measured value.
 #[derive(Clone, Copy)]
 pub enum Value {
-    /// Of a request, a page or a process.
+    /// The time of a request, a page or a process.
     Time(Duration),
-    /// Of a process, in bytes.
+    /// The memory of a process, in bytes.
     Memory(u64),
-    /// Requests in a second.
+    /// The number of requests per second.
     Rate(f64),
-    /// How often something happened.
+    /// The number of times that something happened.
     Count(usize),
 }
 
-/// What a value is compared with.
+/// The limit that a value must keep.
 #[derive(Clone, Copy)]
 pub enum Bar {
-    /// At most so many times the reference.
+    /// At most this many times the reference.
     Times(f64),
-    /// At least so many times the reference.
+    /// At least this many times the reference.
     AtLeast(f64),
-    /// At most so many bytes.
+    /// At most this many bytes.
     Bytes(u64),
-    /// At most so many bytes more than the reference.
+    /// At most this many bytes more than the reference.
     BytesMore(u64),
-    /// At least so often.
+    /// At least this count.
     Reaches(usize),
-    /// Never.
+    /// The count must be zero.
     Never,
-    /// No bar: for comparison.
+    /// No limit. The value is only shown for comparison.
     None,
 }
 
 /// One line of the table.
 pub struct Row {
-    /// What was measured.
+    /// The name of the row: a description of what is measured.
     pub what: String,
-    /// mcpkg's figure.
+    /// mcpkg's value.
     pub ours: Value,
-    /// mcpkg's with the front switched off, where that makes a difference.
+    /// mcpkg's value with its fast path (the front) switched off, if that makes a difference.
     pub off: Option<Value>,
-    /// The reference's, where there is one.
+    /// The reference's value, if there is a reference.
     pub reference: Option<Value>,
-    /// What is asked for.
+    /// The limit for mcpkg's value.
     pub bar: Bar,
 }
 
@@ -56,17 +56,17 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns an empty table for the rows whose names hold `filter`.
+    /// Returns an empty table for the rows whose names contain `filter`.
     pub fn new(filter: &str) -> Self {
         Self { filter: filter.to_lowercase(), rows: Vec::new() }
     }
 
-    /// Returns whether the row `what` is asked for.
+    /// Returns whether the user asked for the row `what`.
     pub fn wants(&self, what: &str) -> bool {
         what.to_lowercase().contains(&self.filter)
     }
 
-    /// Adds a row, if it is asked for.
+    /// Adds a row, if the user asked for it.
     pub fn push(&mut self, row: Row) {
         if self.wants(&row.what) {
             eprintln!("measured: {}", row.what);
@@ -74,7 +74,7 @@ impl Table {
         }
     }
 
-    /// Returns whether every row keeps its bar.
+    /// Returns whether every row is within its limit.
     pub fn kept(&self) -> bool {
         self.rows.iter().all(|row| row.kept() != Some(false))
     }
@@ -90,7 +90,7 @@ impl Value {
         }
     }
 
-    /// Returns how often `reference` fits into this.
+    /// Returns this value divided by `reference`.
     fn times(self, reference: Value) -> f64 {
         self.number() / reference.number()
     }
@@ -114,7 +114,7 @@ impl Row {
         self.reference.map(|reference| self.ours.times(reference))
     }
 
-    /// Returns whether the row keeps its bar, where it has one.
+    /// Returns whether the row is within its limit; `None` if it has no limit.
     fn kept(&self) -> Option<bool> {
         match self.bar {
             Bar::Times(bar) => Some(self.ratio().is_some_and(|ratio| ratio <= bar)),
@@ -162,7 +162,7 @@ impl fmt::Display for Table {
         let lines: Vec<[String; 7]> = std::iter::once(head).chain(self.rows.iter().map(Row::cells)).collect();
         let widths: [usize; 7] =
             std::array::from_fn(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0));
-        // The last column stands only where a row fills it.
+        // The last column is shown only if at least one row has a value for it.
         let columns = if self.rows.iter().any(|row| row.off.is_some()) { 7 } else { 6 };
         for (number, line) in lines.iter().enumerate() {
             for (cell, width) in line.iter().zip(widths).take(columns) {
@@ -180,7 +180,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// Returns the middle one of some samples.
+/// Returns the median of some samples.
 pub fn median<T: Ord + Copy>(samples: &mut [T]) -> T {
     assert!(!samples.is_empty(), "nothing was sampled");
     let middle = samples.len() / 2;

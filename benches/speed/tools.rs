@@ -1,4 +1,5 @@
-//! Installed tools: calls, lists, installs, checks of signatures, searches; and what waits beside calls.
+//! Measures installed tools: calls, lists, installs, verification and searches, and how long other requests wait during
+//! calls.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,10 +28,10 @@ const BIG: &str = "peak of an install of 50 MiB";
 const RUNS: &str = "resident after 1000 runs against after 100";
 const TOLD: &str = "commit of an install to list_changed in another process: median";
 
-/// The tools of the rows of tools/list.
+/// The number of installed tools in the rows about tools/list.
 const MANY: usize = 1_000;
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let pages = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools: p50"));
     let fresh = ["first", "last"].map(|page| format!("tools/list, {page} page of {MANY} installed tools, fresh: p50"));
@@ -90,7 +91,7 @@ fn can_run(ground: &Ground) -> bool {
     output.status.success()
 }
 
-/// Starts a server of a database and shakes hands.
+/// Starts a server on a database and does the handshake.
 fn serve(ground: &Ground, database: &Path) -> Peer {
     let mut command = ground.command(database);
     command.arg("serve");
@@ -101,7 +102,7 @@ fn request(id: u64, method: &str, parameters: &Json) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters }).to_string())
 }
 
-/// Returns the median time from a request to its answer.
+/// Returns the median time until the answer to a request.
 fn p50(peer: &mut Peer, samples: usize, mut next: impl FnMut() -> Vec<u8>) -> Duration {
     let mut times: Vec<Duration> = (0..samples)
         .map(|_| {
@@ -114,7 +115,7 @@ fn p50(peer: &mut Peer, samples: usize, mut next: impl FnMut() -> Vec<u8>) -> Du
     median(&mut times)
 }
 
-/// Returns the medians of both peers, which take turns; the first round only warms up.
+/// Returns the medians of two measurements that take turns. The first round only warms up.
 fn in_rounds(effort: &Effort, mut turn: impl FnMut() -> [Duration; 2]) -> [Duration; 2] {
     let rounds: Vec<[Duration; 2]> = (0..=effort.rounds).map(|_| turn()).collect();
     std::array::from_fn(|which| median(&mut rounds[1..].iter().map(|round| round[which]).collect::<Vec<_>>()))
@@ -127,7 +128,7 @@ fn answer_of(peer: &mut Peer, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Returns a replay of an answer.
+/// Starts a reference process that always sends this answer.
 fn replay(ground: &Ground, name: &str, answer: &[u8]) -> Peer {
     let file = ground.path(name);
     fs::write(&file, answer).expect("the answer can be kept");
@@ -192,7 +193,7 @@ fn call(ground: &Ground, effort: &Effort, table: &mut Table) {
     let mut ours = serve(ground, &database);
     let request = request(1, "tools/call", &json!({ "name": "bench__true", "arguments": {} }));
     answer_of(&mut ours, &request);
-    // The reference has what a call has: the plan says it.
+    // The reference runs with the same sandbox as a call, which the plan describes.
     let plan = ground.run(&database, &["tool", "run", "bench/true", "--dry-run"]);
     let copy = ground.copy(plan["sha256"].as_str().expect("a digest"));
     let file = ground.path("plan.json");
@@ -207,7 +208,7 @@ fn call(ground: &Ground, effort: &Effort, table: &mut Table) {
     row(table, CALL, Value::Time(ours), Some(Value::Time(reference)), Bar::Times(1.3));
 }
 
-/// Runs a command, which must succeed, and returns how long it took.
+/// Runs a command, which must succeed, and returns its duration.
 fn run(mut command: Command) -> Duration {
     let start = Instant::now();
     let output = command.stdin(Stdio::null()).output().expect("the command starts");
@@ -216,7 +217,7 @@ fn run(mut command: Command) -> Duration {
     time
 }
 
-/// Makes a database of a user who has the author's registry and trusts the author's key.
+/// Makes a database of a user who has added the author's registry and trusts the author's key.
 fn user(ground: &Ground, name: &str, registry: &str) -> PathBuf {
     let database = ground.database(name);
     ground.run(&database, &["registry", "add", registry, ground.path(registry).to_str().expect("a readable name")]);
@@ -268,7 +269,7 @@ fn verify(ground: &Ground, effort: &Effort, table: &mut Table) {
     ground.trust(&database);
     for n in 0..100 {
         let folder = ground.package(&format!("bench/signed-{n:03}"), "scripts: {main: [\"true\"]}");
-        // Noise, so that the archive is as large as its content.
+        // Random content cannot be compressed, so that the archive is as large as its content.
         fs::write(folder.join("noise"), data::noise_from(n, 64 << 10)).expect("a file");
         let path = folder.to_str().expect("a readable name").to_owned();
         ground.run(&database, &["tool", "sign", &path]);
@@ -319,7 +320,7 @@ fn search(ground: &Ground, effort: &Effort, table: &mut Table) {
     row(table, SEARCH, Value::Time(large), Some(Value::Time(small)), Bar::Times(2.0));
 }
 
-/// Makes a database with a prompt and a tool that sleeps, and returns the request that calls it.
+/// Makes a database with a prompt and a tool that sleeps. Returns the database and the parameters of the tool's call.
 fn sleeping(ground: &Ground, name: &str) -> (PathBuf, Json) {
     let database = ground.database(name);
     ground.install(&database, &ground.package("bench/sleep", "scripts: {main: [\"sleep\", \"600\"]}"), "bench/sleep");
@@ -328,13 +329,13 @@ fn sleeping(ground: &Ground, name: &str) -> (PathBuf, Json) {
     (database, json!({ "name": "bench__sleep", "arguments": {} }))
 }
 
-/// The calls that wait: more than run at once, and no more than one asker may have.
+/// The number of calls that wait. It is more than the number that runs at once, but not more than one client may have.
 const WAITING: u64 = 8;
 
-/// How many of them run at once on any machine, and so are recorded.
+/// The number of these calls that run at once on every machine, and so are recorded as runs.
 const RUNNING: usize = 2;
 
-/// Waits until calls run; the others wait for them.
+/// Waits until [`RUNNING`] calls run. The other calls wait for those.
 fn wait_for_runs(ground: &Ground, database: &Path) {
     loop {
         let runs = ground.run(database, &["tool", "runs"])["runs"].as_array().map_or(0, Vec::len);
@@ -404,7 +405,7 @@ fn big(ground: &Ground, table: &mut Table) {
     let mut child = command.spawn().expect("mcpkg starts");
     let mut peak = 0;
     let status = loop {
-        // What the kernel keeps of a process is gone with it; the most so far is near enough.
+        // The kernel's figures disappear with the process, so use the highest value that was read before its end.
         peak = peak.max(peer::peak(child.id()).unwrap_or(0));
         if let Some(status) = child.try_wait().expect("the process can be waited for") {
             break status;

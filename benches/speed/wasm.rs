@@ -1,4 +1,5 @@
-//! A tool that is a WebAssembly module: a loop of arithmetic in the interpreter, against the same loop as native code.
+//! Measures a tool that is a WebAssembly module: a loop of arithmetic in the interpreter. The reference is the same
+//! loop in native code.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -16,10 +17,10 @@ use crate::table::{Bar, Row, Table, Value};
 
 const LOOP: &str = "a loop of arithmetic in a module, against native code";
 
-/// How often the loop goes round.
+/// The number of iterations of the loop.
 const STEPS: u64 = 5_000_000;
 
-/// The loop as a module, which ends with the lowest 7 bits as status.
+/// The loop as a module. Its exit status is the lowest 7 bits of the result.
 const TEXT: &str = "(module
     (import \"wasi_snapshot_preview1\" \"proc_exit\" (func $proc_exit (param i32)))
     (func (export \"_start\") (local $i i64) (local $x i64)
@@ -30,7 +31,7 @@ const TEXT: &str = "(module
             (br_if $l (i64.lt_u (local.get $i) (i64.const STEPS))))
         (call $proc_exit (i32.and (i32.wrap_i64 (local.get $x)) (i32.const 127)))))";
 
-/// Measures the row of this file.
+/// Measures the row of the result table that this file defines.
 pub fn measure(effort: &Effort, table: &mut Table) {
     if !table.wants(LOOP) {
         return;

@@ -1,4 +1,4 @@
-//! A server over HTTP, and a client that does the least one can on one connection.
+//! Starts a server over HTTP, and implements a minimal client that uses one connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::peer::{cpu, mcpkg, resident};
 
-/// How long an answer may take: only what hangs takes that long.
+/// The maximum time for an answer. Only a server that hangs takes that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that listens on a port of its own.
@@ -26,7 +26,7 @@ impl Web {
         Self::serve_with(database, &[])
     }
 
-    /// Returns the same with further arguments.
+    /// Starts `mcpkg serve --http` on `database` with further arguments.
     pub fn serve_with(database: &Path, arguments: &[&str]) -> Self {
         let mut command = mcpkg(database);
         command.args(["--json", "serve", "--http", "--port", "0"]).args(arguments);
@@ -45,17 +45,17 @@ impl Web {
         Self { child, address }
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Connects to it.
+    /// Connects to the server.
     pub fn connect(&self) -> Connection {
         self.try_connect().expect("the server takes a connection")
     }
 
-    /// Connects to it, where it runs.
+    /// Connects to the server, if it is running.
     pub fn try_connect(&self) -> io::Result<Connection> {
         let stream = TcpStream::connect(self.address)?;
         stream.set_nodelay(true)?;
@@ -63,18 +63,18 @@ impl Web {
         Ok(Connection { stream, buffer: vec![0; 4096], unread: 0..0, whole: Vec::new() })
     }
 
-    /// Ends it at once, in the middle of whatever it does.
+    /// Kills the server at once, even in the middle of its work.
     pub fn kill(&self) {
         let killed = Command::new("kill").args(["-9", &self.child.id().to_string()]).status();
         assert!(killed.is_ok_and(|status| status.success()), "the server is killed");
     }
 
-    /// CPU time of all its threads so far.
+    /// Returns the CPU time of all threads of the server so far.
     pub fn cpu(&self) -> Duration {
         cpu(self.child.id())
     }
 
-    /// Bytes of it that are in memory.
+    /// Returns the number of the server's bytes that are in memory.
     pub fn resident(&self) -> u64 {
         resident(self.child.id())
     }
@@ -87,13 +87,13 @@ impl Drop for Web {
     }
 }
 
-/// A connection that is kept.
+/// A connection that is used for several requests.
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// The part of the buffer that was read and not handed out.
+    /// The part of the buffer that was read from the server but not returned yet.
     unread: Range<usize>,
-    /// A body that came in chunks.
+    /// The complete body of an answer that arrived in chunks.
     whole: Vec<u8>,
 }
 
@@ -116,7 +116,7 @@ impl Connection {
         self.stream.write_all(request)
     }
 
-    /// Returns the answer to the request before, whole.
+    /// Returns the complete answer to the previous request.
     pub fn answer(&mut self) -> io::Result<Answer<'_>> {
         if self.unread.is_empty() {
             self.unread = 0..0;
@@ -151,7 +151,7 @@ impl Connection {
         Ok(Answer { status, head, body })
     }
 
-    /// Begins a session of 2025-11-25 and returns its id.
+    /// Begins a session of the revision 2025-11-25 and returns its id.
     pub fn session(&mut self) -> String {
         let hello = json!({
             "protocolVersion": "2025-11-25",
@@ -166,7 +166,7 @@ impl Connection {
         session
     }
 
-    /// Opens a stream of what changes in the list of prompts.
+    /// Opens a stream with a notification for each change to the list of prompts.
     pub fn listen(mut self) -> Listener {
         let filter = json!({ "notifications": { "promptsListChanged": true } });
         self.tell(&stateless("subscriptions/listen", filter)).expect("the server takes a request");
@@ -175,7 +175,7 @@ impl Connection {
         listener
     }
 
-    /// Reads the chunks from `at` on, to the last one.
+    /// Reads the chunks of a body, from position `at` to the last one.
     fn chunks(&mut self, mut at: usize) -> io::Result<()> {
         self.whole.clear();
         loop {
@@ -196,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// Returns where `mark` stands from `at` on.
+    /// Returns the position of `mark`, searching from `at`. Reads more from the server if necessary.
     fn find(&mut self, mark: &[u8], mut at: usize) -> io::Result<usize> {
         loop {
             if let Some(found) = memchr::memmem::find(&self.buffer[at..self.unread.end], mark) {
@@ -228,7 +228,7 @@ impl Listener {
     /// Waits for a notification.
     pub fn hear(&mut self, method: &str) {
         let found = self.0.find(method.as_bytes(), self.0.unread.start).expect("the stream goes on");
-        // What is left of the event goes with what came before it.
+        // Skip the rest of the event and everything before it.
         self.0.find(b"\n\n", found).expect("the event is whole");
         self.0.unread = 0..0;
     }
@@ -240,7 +240,7 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     lines.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
 }
 
-/// Returns a request of 2026-07-28.
+/// Returns a request of the revision 2026-07-28.
 pub fn stateless(method: &str, mut parameters: Json) -> Vec<u8> {
     let name = parameters["name"].as_str().or(parameters["uri"].as_str());
     let name = name.map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
@@ -257,7 +257,7 @@ pub fn stateless(method: &str, mut parameters: Json) -> Vec<u8> {
     )
 }
 
-/// Returns a request in a session of 2025-11-25.
+/// Returns a request in a session of the revision 2025-11-25. An empty `session` means that there is none yet.
 pub fn in_session(session: &str, method: &str, parameters: Json) -> Vec<u8> {
     let headers = match session {
         "" => String::new(),

@@ -1,4 +1,5 @@
-//! The text of workflows: checked, planned and written, against a reader of YAML that does no more than read.
+//! Measures the text of workflows: checking, planning and writing. The reference is a YAML parser that does nothing
+//! else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const PLAN: &str = "workflow: dry run of 500 steps, against validate";
 const RENDER: &str = "workflow: render 500 steps, against validate";
 const COMMANDS: &str = "workflow: validate 500 steps with 5,000 commands, against 500 commands";
 
-/// So many commands.
+/// A set of commands, by id.
 struct Many(HashMap<String, Arc<CommandSpec>>);
 
 impl Many {
@@ -54,7 +55,7 @@ impl Commands for Many {
     }
 }
 
-/// Returns a workflow of so many steps, each of which uses the answer of the one before.
+/// Returns a workflow with this many steps. Each step uses the previous step's answer.
 pub fn text(steps: usize) -> String {
     let mut text = String::from("workflow: many\ninputs:\n  thing:\n    description: Where it begins\nsteps:\n");
     for step in 0..steps {

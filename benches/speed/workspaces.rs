@@ -1,4 +1,5 @@
-//! Workspaces of many repositories: what mcpkg adds to the git that it runs, and what a quiet watch costs.
+//! Measures workspaces of many repositories: the time that mcpkg adds to the git commands that it runs, and the cost of
+//! watching a quiet workspace.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -20,19 +21,19 @@ const TOLD: &str = "`git switch` to its notification: median, against the time o
 const WATCH: &str = "processor time of a server that watches 50 quiet repositories, against the time";
 const START: &str = "start to first answer in a workspace of 50 repositories";
 
-/// How long it has to be quiet before subscribers are told.
+/// The time without changes that mcpkg waits for before it notifies subscribers.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// How long a quiet server is watched.
+/// The time for which the benchmark observes a quiet server.
 const WATCHED: Duration = Duration::from_secs(30);
 
-/// What the status is subscribed to and read as.
+/// The URI of the status, to read it and to subscribe to it.
 const URI: &str = "smctl://workspace/status";
 
-/// What is asked of each repository for its status.
+/// The arguments of the git command that reads the status of a repository.
 const LOOK: [&str; 6] = ["status", "--porcelain=v2", "--branch", "-z", "--ahead-behind", "--find-renames"];
 
-/// Measures the rows of this file.
+/// Measures the rows of the result table that this file defines.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(STATUS) || table.wants(READ) {
         status(&Shop::make(data, "twenty", 20), effort, table);
@@ -80,7 +81,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     }
 }
 
-/// Asks git for the status of so many repositories below a folder, on as many threads as mcpkg has.
+/// Reads the status of this many repositories below a folder with git, on as many threads as mcpkg uses.
 pub fn look(root: &Path, repos: &str) {
     let repos: usize = repos.parse().expect("a number");
     let next = AtomicUsize::new(0);
@@ -124,7 +125,7 @@ fn status(shop: &Shop, effort: &Effort, table: &mut Table) {
     }
 }
 
-/// Returns the median time from a `git switch` in a terminal to what a subscriber is told of it.
+/// Returns the median time from a `git switch` in a terminal until a subscriber is notified.
 fn told(shop: &Shop, samples: usize) -> Duration {
     let mut server = shop.subscribed();
     let mut times: Vec<Duration> = (0..samples)
@@ -144,7 +145,7 @@ fn push(table: &mut Table, what: &str, [ours, reference]: [Duration; 2], bar: f6
     table.push(Row { what: what.to_owned(), ours: Value::Time(ours), off: None, reference, bar: Bar::Times(bar) });
 }
 
-/// A workspace of repositories with a hundred files and a history each.
+/// A workspace whose repositories have a hundred files and a history each.
 struct Shop {
     root: PathBuf,
     database: PathBuf,
@@ -178,7 +179,8 @@ impl Shop {
             let place = root.join(format!("repo-{n}"));
             let copied = Command::new("cp").arg("-a").arg(&seed).arg(&place).status().expect("cp starts");
             assert!(copied.success());
-            // The index knows the files by their times and inodes.
+            // git's index recognizes unchanged files by their times and inodes, which differ in the copy, so refresh
+            // it.
             git(&place, &["update-index", "-q", "--refresh"]);
             manifest
                 .push_str(&format!("\n[[repos]]\nname = \"repo-{n}\"\nurl = \"https://example.org/repo-{n}.git\"\n"));
@@ -205,7 +207,7 @@ impl Shop {
         command
     }
 
-    /// Returns a server with a client that is subscribed to the status.
+    /// Starts a server, and subscribes to the status as its client.
     fn subscribed(&self) -> Peer {
         let mut server = Peer::shake_hands(self.command(&["serve", "--as", "smctl"]));
         server.ask(&line(&format!(
@@ -214,7 +216,7 @@ impl Shop {
         server
     }
 
-    /// Makes a feature of one commit in each repository.
+    /// Starts a feature with one commit in each repository.
     fn start(&self, name: &str) {
         for n in 0..self.repos {
             let repo = self.repo(n);
@@ -225,13 +227,13 @@ impl Shop {
         }
     }
 
-    /// Finishes a feature; returns the time of that alone.
+    /// Starts and finishes a feature. Returns the time of the finish only.
     fn finish(&self, name: &str) -> Duration {
         self.start(name);
         timed(&mut self.command(&["-q", "flow", "feature", "finish", name]))
     }
 
-    /// Finishes a feature as people do by hand.
+    /// Finishes a feature with plain git commands, as people do by hand.
     fn finish_by_hand(&self, name: &str) -> Duration {
         self.start(name);
         let (branch, start) = (format!("feature/{name}"), Instant::now());
