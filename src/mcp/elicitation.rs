@@ -13,7 +13,7 @@ use mcpkg_store::consents::Request;
 /// The only field of the form.
 const FIELD: &str = "approve";
 
-/// How many lines a form shows about the change; one more line counts the rest.
+/// Maximum number of lines that a form shows about the change. If there are more, one further line gives their number.
 const MAX_LINES: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,7 +47,8 @@ const SHAPES: &[Shape] = &[
     ("logging/setLevel", &[("level", Json::Text, true)]),
 ];
 
-/// Returns what is wrong with a request before it is fully parsed: its method, or the name of a parameter.
+/// Returns an error if the method of a request is unknown or a parameter is invalid, and names it. The request need not
+/// be fully parsed.
 pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Option<ErrorData> {
     let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == method) else {
         return Some(no_method(method));

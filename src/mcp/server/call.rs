@@ -30,7 +30,7 @@ impl Call {
     }
 }
 
-/// What a call holds that other requests wait for.
+/// The resources of a call that other requests wait for.
 pub(super) struct HeldResources {
     /// The call's position in the order of its client's requests.
     ticket: Option<Arc<Ticket>>,

@@ -81,7 +81,7 @@ impl Server {
         }
     }
 
-    /// Takes over what changed in the files that the server follows. Runs before each request is answered.
+    /// Applies the changes in the files that the server follows. Runs before each request is answered.
     pub(super) fn keep_up(&self) {
         if let Some(followed) = &self.followed {
             followed.keep_up();

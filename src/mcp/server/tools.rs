@@ -35,7 +35,7 @@ pub(super) fn get(server: &Server, name: &str) -> Option<Listed> {
     }
 }
 
-/// Finds the tool and passes the request to what answers it.
+/// Finds the tool and passes the request to the code that answers it.
 pub(super) async fn dispatch(
     server: &Server,
     params: CallToolRequestParams,

@@ -1,4 +1,4 @@
-//! Counts changes to what one selection of project and tools serves.
+//! Counts the changes to the content that one selection of project and tools serves.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,8 +66,8 @@ struct Served {
 }
 
 impl Served {
-    /// Reads what is served now. Values that `changes` does not affect are taken from `before`, if that is of the same
-    /// project.
+    /// Reads the validators of the content that is served now. Validators that `changes` does not affect are taken from
+    /// `before`, if that is of the same project.
     fn of(
         db: &Db<'_>,
         config: &Config,

@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The minimum time between two polls of resources that do not ring.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Polling may take at most this fraction of a processor's time: one part in 50.
+/// Polling may take at most one part in this many of a processor's time.
 const SHARE: u32 = 50;
 
 /// The live resources of a server, and the watch for their subscribers.

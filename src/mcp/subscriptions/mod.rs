@@ -1,8 +1,9 @@
 //! Notifies clients of changes: list_changed and resources/updated, for sessions and listen streams alike.
 //!
-//! One thread watches the store. A [`Feed`] represents what one selection of project and tools serves. A [`Subscriber`]
-//! knows which parts of it one client asked for, and what that client has received. Both keep counts instead of
-//! messages, so that a burst becomes one message and a slow client costs no memory.
+//! One thread watches the store. A [`Feed`] stands for the content that one selection of project and tools serves. A
+//! [`Subscriber`] knows to which parts of that content one client has subscribed, and which changes the client was
+//! notified of. Both keep counts instead of messages, so that a burst becomes one message and a slow client costs no
+//! memory.
 
 mod bell;
 mod feed;

@@ -48,8 +48,8 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Returns how a task ended. `cancelled` is who cancelled it, if anybody did. If its tool finished anyway, the task
-    /// counts as completed.
+    /// Returns how a task ended. `cancelled` says who cancelled the task, if anybody did. If the tool finished
+    /// nevertheless, the task counts as completed.
     pub(super) fn of(answered: Answered, cancelled: Option<CancelledBy>) -> Self {
         match (answered, cancelled) {
             (Answered::Result(result), Some(by)) if result.is_error == Some(true) => {

@@ -1,5 +1,5 @@
-//! Contains what the transports share: how a server announces itself and ends, and how lines are read. Also contains stdio;
-//! `http` is the other transport.
+//! Contains the code that both transports share: how a server registers itself and ends, and how it reads lines. Also
+//! contains the transport stdio; the other transport is in `http`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
