@@ -1,5 +1,6 @@
 //! Keeps old commits and removed worktrees restorable, with refs below `refs/mcpkg/kept/<run>/` that protect them from
 //! git gc.
+//!
 //! A removed worktree is kept as a commit of its files, including untracked ones. A single ignored file, such as `.env`, is
 //! kept too; if the file is too large, mcpkg refuses to remove the worktree. A folder that is ignored as a whole, such as
 //! `target/`, is not kept; the reply only names it.
