@@ -16,7 +16,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_core::op::Context;
 
-/// How long to wait for the lock.
+/// The maximum time to wait for the lock.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time between two attempts to take the lock.

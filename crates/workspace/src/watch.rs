@@ -44,7 +44,7 @@ struct Watch {
     lacks: Option<String>,
 }
 
-/// How much of a folder is watched.
+/// The part of a folder that is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
     /// The entries of the folder itself.

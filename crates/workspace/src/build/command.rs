@@ -15,7 +15,7 @@ use mcpkg_base::process::{Capture, Environment, Failure, Limits, Program};
 /// Prefixes of environment variables that are not passed to a build.
 const LEFT_OUT: &[&str] = &["GIT_", "MCPKG_", "SMCTL_"];
 
-/// How a command ended.
+/// The way in which a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     Exited(i32),

@@ -23,15 +23,15 @@ use mcpkg_core::op::{Context, Effect};
 /// The operation that a person approves, by the name that agents call.
 const OPERATION: &str = "smctl_build";
 
-/// How long the approval lasts, as shown to the person.
+/// The sentence that tells the person how long the approval lasts.
 const FOR_GOOD: &str = "agents can run later builds with the same commands without asking again";
 
-/// What a person approves: a repository with all of its commands.
+/// The thing that a person approves: a repository with all of its commands.
 struct Subject<'m> {
     repo: &'m Repo,
     /// The folder, the origin and the commands, unchanged.
     covers: String,
-    /// What a person is shown: the same data with passwords in URLs redacted.
+    /// The text that a person sees: the same data, with passwords in URLs redacted.
     note: Value,
 }
 

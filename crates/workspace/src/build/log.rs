@@ -8,7 +8,7 @@ use memchr::memchr2;
 use mcpkg_base::process::{Capture, Printed};
 use mcpkg_base::redact::Pieces;
 
-/// How much of a command's output is kept.
+/// The sizes in bytes of the beginning and the end of a command's output that are kept.
 const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };
 
 /// The longest line, in bytes, that is processed in full. mcpkg keeps only the first [`BEGINNING`] bytes of a longer
@@ -25,7 +25,7 @@ const LONGEST: usize = 120;
 pub struct Log {
     /// The start of a line that is not complete yet.
     waiting: Vec<u8>,
-    /// How many bytes of the incomplete line were dropped.
+    /// The number of bytes of the incomplete line that were dropped.
     left_out: usize,
     /// Whether the last byte was a carriage return. A line feed that follows it belongs to the same line end.
     has_returned: bool,

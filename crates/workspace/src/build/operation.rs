@@ -19,7 +19,7 @@ use crate::{GROUP, SHAPE};
 use mcpkg_base::error::Result;
 use mcpkg_core::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 
-/// How long a command may take to end after mcpkg asked it to stop.
+/// The time that a command may take to end after mcpkg asked it to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Like [`GRACE`], for a build in a server. It is shorter, because a server cancels its calls one second after it is asked to

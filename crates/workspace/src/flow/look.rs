@@ -16,7 +16,7 @@ use mcpkg_base::git::{self, Git};
 use mcpkg_base::plural;
 use mcpkg_base::shell::quote;
 
-/// How long to wait while another git process holds the lock of an index.
+/// The maximum time to wait while another git process holds the lock of an index.
 const LOCKED: Duration = Duration::from_secs(1);
 
 /// The time between two checks of an index lock.

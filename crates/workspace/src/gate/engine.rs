@@ -22,9 +22,9 @@ pub const BUILD: &str = "`cargo install --path . --features full`";
 pub struct ModelOutput {
     /// The output tensors by name.
     pub outputs: Vec<(String, Tensor)>,
-    /// How long loading took.
+    /// The time that loading took.
     pub load: Duration,
-    /// How long the run took.
+    /// The time that the run took.
     pub run: Duration,
 }
 

@@ -30,7 +30,7 @@ pub trait Gate {
 /// The options of a test run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// How far the outputs may differ from the expected ones.
+    /// The allowed difference between the outputs and the expected ones.
     pub tolerance: Tolerance,
     /// Whether to return all elements of the outputs.
     pub whole: bool,
@@ -43,7 +43,7 @@ pub struct Status {
     pub status: String,
     /// The version of the program that answers.
     pub version: String,
-    /// How long the gate has been running; `None` for an embedded gate, which has no process of its own.
+    /// The time since the gate was started; `None` for an embedded gate, which has no process of its own.
     pub uptime_secs: Option<u64>,
     pub model_count: u64,
     /// One of `remote` or `embedded`.
@@ -65,7 +65,7 @@ pub struct Model {
     pub format: String,
     /// The size of the file in bytes.
     pub size_bytes: u64,
-    /// When the model was registered.
+    /// The time at which the model was registered.
     pub registered_at: Option<String>,
     /// One of `loaded`, `unloaded` or `error`.
     pub status: String,

@@ -22,7 +22,7 @@ use mcpkg_core::op::Context;
 /// The largest response, in bytes.
 const MAX_ANSWER: u64 = 8 << 20;
 
-/// How long to read a log stream that does not end.
+/// The time for which mcpkg reads a log stream that does not end.
 const LOG: Duration = Duration::from_secs(5);
 
 /// The most characters shown of a server's error message.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::tensor::{Range, float};
 
-/// How many elements are shown of each output.
+/// The maximum number of elements that are shown of each output.
 pub const SHOWN: usize = 32;
 
 /// The most bytes of JSON for all outputs together.

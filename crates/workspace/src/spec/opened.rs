@@ -16,7 +16,7 @@ use mcpkg_base::error::{Code, Error, Result};
 /// The largest document that is read, in bytes.
 pub(super) const MAX_DOCUMENT: u64 = 4 << 20;
 
-/// How deep below `specs/` to look for spec files.
+/// The maximum depth below `specs/` at which spec files are searched.
 const MAX_DEPTH: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ pub(super) struct Task {
     pub(super) done: bool,
     /// The heading above the task.
     pub(super) section: String,
-    /// How many list items the task is nested in.
+    /// The number of list items in which the task is nested.
     pub(super) depth: usize,
     /// The line, counted from 1.
     pub(super) line: usize,

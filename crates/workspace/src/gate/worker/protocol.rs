@@ -48,9 +48,9 @@ pub struct Head {
     pub expected: Vec<Described>,
     /// The names of the model's outputs.
     pub outputs: Vec<String>,
-    /// How many elements of each output to return.
+    /// The number of elements of each output to return.
     pub shown: usize,
-    /// How far the outputs may differ from the expected ones.
+    /// The allowed difference between the outputs and the expected ones.
     pub tolerance: Tolerance,
 }
 
@@ -77,9 +77,9 @@ pub enum Answer {
 pub struct Ran {
     /// The outputs as JSON, by name.
     pub output: Map<String, Value>,
-    /// How long loading the model took, in milliseconds.
+    /// The time that loading the model took, in milliseconds.
     pub load_ms: f64,
-    /// How long running the model took, in milliseconds.
+    /// The time that running the model took, in milliseconds.
     pub latency_ms: f64,
     /// One line per output that differs from the expected one; `None` if no outputs were expected.
     pub differs: Option<Vec<String>>,

@@ -54,7 +54,7 @@ pub(super) enum Kind {
     Paragraph,
     /// A list item.
     Item {
-        /// How many list items this item is nested in.
+        /// The number of list items in which this item is nested.
         depth: usize,
         /// Whether the item's checkbox is checked; `None` without a checkbox.
         checked: Option<bool>,
