@@ -25,25 +25,25 @@ pub struct Agent {
     pub in_contract: bool,
     /// Other names for the agent, such as an earlier name, and ids of agents that read the same files.
     pub also_called: &'static [&'static str],
-    /// How the agent behaves as a client of mcpkg.
+    /// The agent's behavior as a client of mcpkg.
     pub client: Client,
-    /// How the agent runs without a screen; `None` if it cannot.
+    /// The way to run the agent without a screen; `None` if there is none.
     pub headless: Option<Headless>,
-    /// How the agent reads MCP servers.
+    /// The format in which the agent reads MCP servers, and their files.
     pub servers: Dialect,
     /// The agent's own folder, relative to the home folder. A deploy root is never inside it.
     pub own_folder: &'static str,
-    /// How users can move the agent's own folder.
+    /// The ways in which users can move the agent's own folder.
     pub moved_by: Option<MovedBy>,
     /// Whether MCP servers are the only deployed things that the agent reads.
     pub servers_only: bool,
-    /// Where the agent reads files that are deployed to a project.
+    /// The places where the agent reads files that are deployed to a project.
     pub project: ProjectPlaces,
-    /// Where the agent reads files that are deployed for the user.
+    /// The places where the agent reads files that are deployed for the user.
     pub user: UserPlaces,
-    /// How the agent reads subagents.
+    /// The folders and the format of the agent's subagents; `None` if the agent has no subagents.
     pub subagents: Option<Subagents>,
-    /// How the agent reads the files that it loads.
+    /// The agent's rules for reading the files that it loads.
     pub reading: Reading,
     /// Whether the agent runs the lines of a command that begin with `!`.
     pub runs_shell_lines: bool,
@@ -58,25 +58,25 @@ pub struct Agent {
     pub imports: Imports,
 }
 
-/// How an agent behaves as a client of MCP servers, and of mcpkg.
+/// An agent's behavior as a client of MCP servers, and of mcpkg.
 pub struct Client {
     /// The program whose presence shows that the agent is installed.
     pub program: &'static str,
     /// The folder of the agent's own files, if it is not [`Agent::own_folder`] in the home folder.
     pub folder: Option<fn(&Homes) -> PathBuf>,
-    /// The file of MCP servers that the agent reads whatever folder it is started in.
+    /// The file of MCP servers that the agent reads in every folder.
     pub user_file: fn(&Homes) -> PathBuf,
     /// The name of the second file of MCP servers, if the agent reads either of two.
     pub other_file: Option<&'static str>,
     /// Returns the entry that starts a program with arguments.
     pub start: fn(&str, &[String]) -> Value,
-    /// How an entry connects to a URL.
+    /// The form of an entry that connects to a URL.
     pub url: Url,
     /// Other fields that the agent reads. mcpkg removes them, because they would contradict the fields that it writes.
     pub other_fields: &'static [&'static str],
-    /// What users have to do before the agent reads the entry.
+    /// The steps that a user has to take before the agent reads the entry.
     pub next: &'static str,
-    /// What users also have to do for an entry in a project's file.
+    /// The additional steps for an entry in a project's file.
     pub trust: Option<&'static str>,
     /// The agent's first message to a server.
     pub greeting: Greeting,
@@ -151,7 +151,7 @@ impl fmt::Debug for Agent {
     }
 }
 
-/// How an entry in the agent's file connects to a URL.
+/// The form of an entry in the agent's file that connects to a URL.
 #[derive(Clone, Copy, Debug)]
 pub enum Url {
     Entry {
@@ -159,18 +159,18 @@ pub enum Url {
         field: &'static str,
         /// Returns the fields of an entry without a key.
         fields: fn(&str) -> Value,
-        /// How the entry names the variable that holds the bearer key.
+        /// The way in which the entry names the variable that holds the bearer key.
         key: Key,
     },
     /// The agent does not support URLs.
     Refused {
         why: &'static str,
-        /// What to do instead.
+        /// The alternatives, as hints for the user.
         hints: &'static [&'static str],
     },
 }
 
-/// How an entry names the variable that holds the bearer key.
+/// The way in which an entry names the variable that holds the bearer key.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
     /// In the value of a header, with the variable's name instead of NAME: `${env:NAME}`.

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-/// How an agent runs a single prompt.
+/// The facts about an agent that mcpkg needs to run a single prompt.
 #[derive(Debug)]
 pub struct Headless {
     /// The arguments of every run, apart from those that attach the server.
     pub args: &'static [&'static str],
     /// Environment variables that are set in addition to the user's own.
     pub variables: &'static [(&'static str, &'static str)],
-    /// How to attach mcpkg's server for one run, without changing the user's configuration.
+    /// The way to attach mcpkg's server for one run, without changing the user's configuration.
     pub attach: Attach,
     /// Other things that the agent may use, in addition to the server. The question that a person approves shows this
     /// text.
@@ -18,7 +18,7 @@ pub struct Headless {
     pub read: fn(&Value) -> Vec<Said>,
 }
 
-/// How an agent gets a server for one run.
+/// The way in which an agent gets a server for one run.
 #[derive(Clone, Copy, Debug)]
 pub enum Attach {
     /// Through a file in the folder that the agent runs in.

@@ -18,7 +18,7 @@ pub enum Role {
     File,
 }
 
-/// How an agent decides when instructions apply.
+/// The way in which an agent decides when instructions apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The agent always loads the instructions.
@@ -36,7 +36,7 @@ pub struct Imports {
     pub plugins: &'static [&'static str],
     /// The folders inside a plugin, if other agents use the same plugin layout.
     pub in_plugins: Option<InPlugins>,
-    /// How the agent reads the manifest in one of the folders of `plugins`.
+    /// The agent's rules for reading the manifest in one of the folders of `plugins`.
     pub manifest: Option<Manifest>,
     /// The agent's own folder in an Agent Plugin: its namespace in reverse order, such as `com.github.copilot`.
     pub namespace: Option<&'static str>,
@@ -89,7 +89,7 @@ pub struct InPlugins {
     pub hooks: &'static str,
 }
 
-/// How an agent reads the lists in a plugin's manifest, as measured in November 2026.
+/// An agent's rules for reading the lists in a plugin's manifest, as measured in November 2026.
 #[derive(Debug)]
 pub struct Manifest {
     pub lists: &'static [List],

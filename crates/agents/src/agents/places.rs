@@ -4,7 +4,7 @@ use crate::forms::RuleFormat;
 use crate::forms::skill::Fault;
 use crate::forms::subagent::SubagentForm;
 
-/// How an agent reads the files that it loads.
+/// An agent's rules for reading the files that it loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The maximum depth to which the agent follows imports such as `@docs/style.md`.
@@ -19,7 +19,7 @@ pub struct Reading {
     pub renames_commands: bool,
     /// The commands that the agent lists next to the skills in each session, with names and descriptions.
     pub lists_commands: Option<ListedCommands>,
-    /// How the agent reads skills.
+    /// The agent's rules for reading skills.
     pub skills: SkillReading,
 }
 
@@ -34,7 +34,8 @@ pub struct ListedCommands {
     pub of_user: bool,
 }
 
-/// How an agent reads skills. If a fact is unknown, its value is `None` or one for which mcpkg reports nothing.
+/// An agent's rules for reading skills. If a fact is unknown, its value is `None` or one for which mcpkg reports
+/// nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkillReading {
     /// The name that the agent uses for a skill.
@@ -45,7 +46,7 @@ pub struct SkillReading {
     pub finds_nested: Option<bool>,
     /// The faults for which the agent does not load a skill.
     pub rejects: &'static [Fault],
-    /// How a skill forbids the agent to use it on its own.
+    /// The way in which a skill forbids the agent to use it without being asked.
     pub manual: Option<Manual>,
     /// Whether the agent always loads a skill with `alwaysApply: true`.
     pub always_applies: bool,
@@ -69,7 +70,7 @@ pub enum CalledBy {
     Name,
 }
 
-/// How a skill forbids an agent to use it on its own.
+/// The way in which a skill forbids an agent to use it without being asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manual {
     /// With `disable-model-invocation: true` in SKILL.md.
@@ -108,7 +109,7 @@ impl Reading {
     };
 }
 
-/// How users move an agent's own folder.
+/// The ways in which users can move an agent's own folder.
 pub struct MovedBy {
     /// The environment variable that names the folder.
     pub variable: &'static str,
@@ -116,13 +117,13 @@ pub struct MovedBy {
     pub option: &'static str,
 }
 
-/// Where an agent reads files in a project. Paths are relative to the deploy root.
+/// The places where an agent reads files in a project. Paths are relative to the deploy root.
 pub struct ProjectPlaces {
     /// The folder of instructions, which `doctor` checks.
     pub instructions_folder: &'static str,
     /// Whether `status` also lists files in that folder that mcpkg did not write.
     pub lists_extras: bool,
-    /// When the agent reads AGENTS.md.
+    /// The condition under which the agent reads AGENTS.md.
     pub agents_md: AgentsMd,
     /// The maximum total size in bytes of the AGENTS.md files from the root down to the folder where the agent is started. The
     /// agent cuts the last one off.
@@ -131,9 +132,9 @@ pub struct ProjectPlaces {
     pub agents_md_override: Option<&'static str>,
     /// Other files that the agent loads in each session.
     pub always_loaded: &'static [&'static str],
-    /// Where the agent reads a text that other agents must not see. If there is no such place, the text goes into AGENTS.md.
+    /// The place for a text that other agents must not see. If there is no such place, the text goes into AGENTS.md.
     pub own_instructions: Option<OwnInstructions>,
-    /// Where the agent reads instructions that apply only sometimes, each in its own file.
+    /// The place for instructions that apply only sometimes, each in its own file.
     pub scoped_rules: Option<Rules>,
     /// Folders of other agents' rules that the agent reads too.
     pub also_reads: &'static [&'static str],
@@ -143,7 +144,7 @@ pub struct ProjectPlaces {
     pub skills: &'static str,
     /// Other folders of skills that the agent reads.
     pub also_skills: &'static [&'static str],
-    /// How the agent reads commands.
+    /// The form in which the agent reads commands.
     pub commands: Commands,
     /// The folder of prompt files, which mcpkg writes only if the user asks for them.
     pub prompt_files: Option<&'static str>,
@@ -169,7 +170,7 @@ impl ProjectPlaces {
     };
 }
 
-/// When an agent reads AGENTS.md.
+/// The condition under which an agent reads AGENTS.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentsMd {
     Always,
@@ -181,7 +182,7 @@ pub enum AgentsMd {
     Never,
 }
 
-/// Where an agent reads a text that no other agent sees.
+/// The place for a text that no other agent sees.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnInstructions {
     /// In a separate file for each text.
@@ -212,7 +213,7 @@ pub struct FolderFile {
     pub hidden_by: &'static [&'static str],
 }
 
-/// How an agent reads commands.
+/// The form in which an agent reads commands.
 #[derive(Clone, Copy, Debug)]
 pub enum Commands {
     /// As files in a folder, with the agent's own placeholders for arguments.
@@ -233,19 +234,19 @@ pub enum Commands {
     Skills,
 }
 
-/// Where an agent reads files that are deployed for the user. Paths are relative to the home folder.
+/// The places where an agent reads files that are deployed for the user. Paths are relative to the home folder.
 pub struct UserPlaces {
     /// The file of instructions in the agent's own folder, if the agent reads one.
     pub instructions: Option<&'static str>,
     /// The maximum length of that file in characters.
     pub max_characters: Option<u64>,
-    /// Where the agent reads instructions that apply only sometimes, each in its own file.
+    /// The place for instructions that apply only sometimes, each in its own file.
     pub scoped_rules: Option<Rules>,
     /// The folder of skills that mcpkg writes to.
     pub skills: &'static str,
     /// Other folders of skills that the agent reads.
     pub also_skills: &'static [&'static str],
-    /// How the agent reads commands.
+    /// The form in which the agent reads commands.
     pub commands: Commands,
 }
 
@@ -261,7 +262,7 @@ impl UserPlaces {
     };
 }
 
-/// Where and how an agent reads subagents. Each subagent is a file.
+/// The places and the format of an agent's subagents. Each subagent is a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Subagents {
     /// The folder in a project, relative to the deploy root.

@@ -4,7 +4,7 @@ use super::found::Found;
 use super::rules::{BIDI, CONTROL, ESCAPES, HIDDEN_RUN, TAGS, VARIATIONS, ZERO_WIDTH};
 use mcpkg_base::marks::{is_hidden, joins, untagged};
 
-/// How much of the text around hidden characters is shown, in bytes.
+/// The number of bytes around hidden characters that are shown.
 const AROUND: usize = 16;
 
 /// The number of consecutive variation selectors that counts as hidden data. A character takes one selector, and an

@@ -8,7 +8,7 @@ pub struct RuleFormat {
     pub globs: &'static str,
     /// The syntax of the globs.
     pub list: GlobList,
-    /// How a rule without globs expresses when it applies.
+    /// The way in which a rule without globs expresses when it applies.
     pub switch: Switch,
     /// Whether the agent reads a description.
     pub description: bool,
@@ -27,7 +27,7 @@ pub enum GlobList {
     Bare,
 }
 
-/// How a rule without globs expresses when it applies.
+/// The way in which a rule without globs expresses when it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// No key expresses it. A rule without globs always applies if `else_always`; otherwise mcpkg writes the glob `**`

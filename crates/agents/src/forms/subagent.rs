@@ -12,18 +12,18 @@ use crate::commands::skill::{self, keys, split_front};
 pub enum SubagentForm {
     /// Markdown with front matter.
     Markdown {
-        /// How the file lists the allowed tools.
+        /// The names by which the file lists the allowed tools.
         tools: ToolNames,
         /// Whether the description is in quotes. Agents that do not parse YAML read quotes as part of the text.
         quoted: bool,
-        /// Where the file states the subagent's name.
+        /// The place where the file states the subagent's name.
         name: SubagentName,
     },
     /// TOML with the text in `developer_instructions`. This format cannot list tools.
     Toml,
 }
 
-/// Where a file states the subagent's name.
+/// The place where a file states the subagent's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubagentName {
     /// In the key `name`.
@@ -34,7 +34,7 @@ pub enum SubagentName {
     File,
 }
 
-/// How a file lists the tools that a subagent may use.
+/// The names by which a file lists the tools that a subagent may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolNames {
     /// Claude Code's names, separated by commas.

@@ -4,7 +4,7 @@ use super::document::{Document, Format};
 use super::expansion::Expansion;
 use mcpkg_store::servers::{Text, Transport};
 
-/// How an agent reads MCP servers.
+/// The format in which an agent reads MCP servers, and the files in which it reads them.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     /// The format of the agent's file, and the key that contains the servers.

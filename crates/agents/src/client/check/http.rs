@@ -26,11 +26,11 @@ const ANSWER: u64 = 64 << 20;
 /// The maximum size of a refusal in bytes.
 const REFUSAL: u64 = 16 << 10;
 
-/// How long to listen to a session's stream. This is short: a server that sends messages of its own does so right after the
-/// session starts.
+/// The time for which the check listens to a session's stream. It is short, because a server that sends messages of its own
+/// does so right after the session starts.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// How long to wait for the server to end the session.
+/// The maximum time to wait for the server to end the session.
 const GOODBYE: Duration = Duration::from_secs(2);
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");

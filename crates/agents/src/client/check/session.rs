@@ -8,10 +8,10 @@ use super::step_error::StepError;
 use super::transport::Transport;
 use crate::agents::agent::{Agent, Greeting};
 
-/// How long to wait for one answer.
+/// The maximum time to wait for one answer.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long an agent waits for an answer to server/discover before it sends initialize.
+/// The time that an agent waits for an answer to server/discover before it sends initialize.
 const DISCOVER: Duration = Duration::from_secs(3);
 
 /// The protocol revision without a handshake.

@@ -70,10 +70,11 @@ enum Line {
     Cancelled,
 }
 
-/// How much of a server's standard error is kept.
+/// The sizes in bytes of the beginning and the end of a server's standard error that are kept.
 const COMPLAINTS: Capture = Capture { head: 1500, tail: 500 };
 
-/// How long to wait for a server to exit after it closed its output. The pipe closes a moment before the process ends.
+/// The maximum time to wait for a server to exit after it closed its output. The pipe closes a moment before the
+/// process ends.
 const END: Duration = Duration::from_millis(500);
 
 impl StdioTransport {

@@ -25,7 +25,7 @@ pub enum Format {
     Toml,
 }
 
-/// How to read and edit an agent's file.
+/// Reads and edits the files of an agent, which contain entries below one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document {
     format: Format,
