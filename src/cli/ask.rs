@@ -15,7 +15,7 @@ use super::styled_text::{CYAN, Lines, StyledText};
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_core::op::{Ask, Body, Confirmation, Line};
 
-/// How often a waiting question checks whether the person pressed Ctrl-C.
+/// The interval at which a waiting question checks whether the person pressed Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Output {

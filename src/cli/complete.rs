@@ -49,7 +49,7 @@ fn words(arguments: &[OsString]) -> Option<&[OsString]> {
 struct Line {
     /// The words up to and including the one to complete.
     words: Vec<OsString>,
-    /// How many bytes of the last word the shell keeps instead of replacing them.
+    /// The number of bytes of the last word that the shell keeps instead of replacing them.
     kept: usize,
 }
 

@@ -25,10 +25,10 @@ const KIT: [(&str, &str); 3] = [
     (SKILL, "---\nname: release\ndescription: Cut a release. Use when asked to publish a version.\n---\n1. Tag.\n"),
 ];
 
-/// Where Claude Code reads the skill, both before and after a deploy.
+/// The path at which Claude Code reads the skill, both before and after a deploy.
 const SKILL: &str = ".claude/skills/release/SKILL.md";
 
-/// Where Codex, Cursor and VS Code read the skill after a deploy.
+/// The path at which Codex, Cursor and VS Code read the skill after a deploy.
 const SKILL_OF_OTHERS: &str = ".agents/skills/release/SKILL.md";
 
 /// The text that the demo adds to the skill in Claude Code's folder.

@@ -16,7 +16,7 @@ pub(super) const BOLD: Style = Style::new().bold();
 /// The mark at the start of a row that continues the line above.
 const GOES_ON: &str = "↳ ";
 
-/// How many characters of a long line in a preview are shown: four rows of a narrow terminal.
+/// The number of characters of a long line that a preview shows: four rows of a narrow terminal.
 const LONGEST: usize = 320;
 
 /// Text for a terminal or a pipe, in parts that each have a style.

@@ -28,7 +28,7 @@ pub(crate) const ENVIRONMENT: &str = "Environment:
   MCPKG_LOG                what to log to stderr, such as info
   MCPKG_PAGER, PAGER       program used to page long output [default: less]";
 
-/// How many examples the short help shows.
+/// The number of examples that the short help shows.
 const FEW: usize = 2;
 
 /// Returns the `help` subcommand, which every command with subcommands has.
