@@ -15,13 +15,13 @@ pub struct Config {
     /// The part of the project selection that is the same for all requests. Each request adds the rest.
     pub selection: Selection,
     pub identity: Identity,
-    /// Which tools can be called, whether listed or not.
+    /// The tools that can be called, whether listed or not.
     pub surface: Arc<Surface>,
     /// Whether the server lists every tool. If not, it lists only those that most sessions need.
     pub full_list: bool,
     /// The rights of the request's access key, if it has one.
     pub grant: Option<Grant>,
-    /// How the clients are connected.
+    /// The way in which the clients are connected.
     pub connection: Connection,
     /// Whether each call of a destructive tool needs a person's consent.
     pub asks_before_destructive: bool,
@@ -35,7 +35,8 @@ pub struct Config {
     pub session: Option<Arc<SessionInstalls>>,
     /// Providers that an embedding program adds.
     pub providers: Providers,
-    /// How often one requester may call one rate-limited tool over HTTP. If `None`, the tool's own limit applies.
+    /// The rate at which one requester may call one rate-limited tool over HTTP. If `None`, the tool's own limit
+    /// applies.
     pub tool_rate: Option<Rate>,
     /// The time limit for one read of the database.
     pub read_timeout: Duration,

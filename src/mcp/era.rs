@@ -13,8 +13,8 @@ pub(super) enum Era {
 /// The content is private to the user.
 const CACHE: &[u8] = b",\"ttlMs\":0,\"cacheScope\":\"private\"";
 
-/// How many milliseconds clients may cache a result that does not change while a server runs, such as that of
-/// server/discover.
+/// The number of milliseconds for which clients may cache a result that does not change while a server runs, such as
+/// that of server/discover.
 pub(super) const LASTING: u64 = 3_600_000;
 
 impl Era {

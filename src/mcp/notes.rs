@@ -17,7 +17,7 @@ use rmcp::service::{Peer, RequestContext};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// How many messages may wait for a client.
+/// The maximum number of messages that may wait for a client.
 const WAITING: usize = 64;
 
 /// The minimum time between two progress messages of the same step. The first message of another step, and the one at

@@ -14,7 +14,7 @@ use mcpkg_store::prompts::Argument;
 /// The name of the client that splits its input into words.
 pub(super) const SPLITS: &str = "claude-code";
 
-/// How many additional arguments to show.
+/// The number of additional arguments to show.
 const MORE: usize = 24;
 
 /// The prefix of the additional arguments' names, before their number.

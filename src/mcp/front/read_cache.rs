@@ -47,7 +47,7 @@ struct State {
 #[derive(Default)]
 struct Known {
     version: Option<Version>,
-    /// When the read of that version began.
+    /// The time at which the read of that version began.
     read_at: Option<Instant>,
     key_required: bool,
     projects: HashSet<String>,

@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// The maximum size of a cache if many clients have one each.
 const MAX_BYTES_SLIM: usize = 1 << 20;
 
-/// How many request hashes are remembered; newer ones overwrite older ones.
+/// The number of request hashes that are remembered. Newer hashes overwrite older ones.
 const ASKED: usize = 1024;
 
 /// Caches results by the request.
@@ -56,8 +56,8 @@ impl CacheKey {
                 self.key.extend_from_slice(group.as_bytes());
                 self.key.push(b',');
             }
-            // Which installed tools are visible depends on the key or session and on the toolset. No name contains a
-            // line end.
+            // The key or session and the toolset decide which installed tools are visible. No name contains a line end,
+            // so a line end separates the parts.
             let audience = config.audience();
             let session = audience.session.filter(|session| !session.is_empty());
             self.key.extend_from_slice(&session.map_or(0, |session| session.id()).to_ne_bytes());

@@ -29,8 +29,8 @@ use mcpkg_store::consents::Request;
 /// The key of the only question of a call.
 const KEY: &str = "consent";
 
-/// How long a user may take to answer. The consent request itself stays open longer, so that the user can still approve
-/// at the shell.
+/// The time that a user may take to answer. The consent request itself stays open longer, so that the user can still
+/// approve at the shell.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Runs a tool for an agent. If it needs consent, the client asks its user.

@@ -20,7 +20,7 @@ use crate::mcp::notes::Sending;
 use crate::mcp::tasks::{Answered, RunningTask, Tasks};
 use mcpkg_base::error::{Code, Error};
 
-/// How long to wait before a call becomes a task. Most calls end sooner, so their clients need not poll.
+/// The time to wait before a call becomes a task. Most calls end sooner, so their clients need not poll.
 const DIRECTLY: Duration = Duration::from_millis(250);
 
 /// The request that made the call.

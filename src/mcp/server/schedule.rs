@@ -20,7 +20,7 @@ use crate::mcp::tools::Tool;
 use crate::mcp::{Config, tools};
 use mcpkg_core::op::{Context, Elicit, Progress};
 
-/// How a call gets its user's consent.
+/// The ways in which a call can get its user's consent.
 #[derive(Default)]
 pub(super) struct Asking {
     /// Called with the consent request that the client should show its user, if the client can do so.

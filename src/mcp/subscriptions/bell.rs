@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the bell must be silent before the resources are read. Most changes ring several times.
+/// The time for which the bell must be silent before the resources are read. Most changes ring several times.
 const QUIET: Duration = Duration::from_millis(200);
 
 /// The maximum length of a burst; after that, the resources are read anyway.
@@ -21,9 +21,9 @@ pub(super) struct Bell {
 
 #[derive(Default)]
 struct Rung {
-    /// When the bell rang first and last, since the last answer.
+    /// The times at which the bell first and last rang since `wait` last returned.
     since: Option<(Instant, Instant)>,
-    /// How often the bell rang.
+    /// The number of times that the bell rang.
     count: u64,
     over: bool,
 }

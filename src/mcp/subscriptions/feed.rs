@@ -19,7 +19,7 @@ use mcpkg_store::revisions::Kind;
 use mcpkg_store::watch::Change;
 use mcpkg_store::{Db, Store};
 
-/// How often each list changed.
+/// The number of changes of each list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lists {
     pub(super) prompts: u64,
@@ -51,7 +51,7 @@ pub(super) struct OfSession {
     pub(super) config: Arc<Config>,
     /// `None` while the session has no installs of its own. Its tools are then the same as everybody's.
     pub(super) tools: Option<ToolsValidator>,
-    /// How often the session's list of tools changed.
+    /// The number of changes of the session's list of tools.
     pub(super) changes: u64,
     pub(super) subscribers: usize,
 }

@@ -14,7 +14,7 @@ use crate::mcp::{Config, live, tools};
 use mcpkg_core::op::{Context, Ring, Validator, Watching};
 use mcpkg_store::Store;
 
-/// How long to wait for work that is still running, and the pause between two checks.
+/// The maximum time to wait for work that is still running, and the pause between two checks.
 const SETTLED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 

@@ -29,7 +29,7 @@ use mcpkg_store::{Store, watch::Watch};
 
 pub(super) use subscriber::{LONGEST_URI, MAX_URIS, News, Subscriber};
 
-/// How often the watch checks the store. A check costs microseconds.
+/// The interval at which the watch checks the store. A check costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The position of the store when a request arrived, if it could be read. rmcp acknowledges the request before the

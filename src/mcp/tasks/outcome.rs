@@ -36,7 +36,7 @@ pub(in crate::mcp) enum Answered {
     Nothing,
 }
 
-/// How a task ended.
+/// The end of a task: its status, message and outcome.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) status: Status,

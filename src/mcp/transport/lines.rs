@@ -1,6 +1,6 @@
 //! Splits incoming bytes into lines.
 
-/// How many bytes of a line that is too long are kept: enough to find its id.
+/// The number of bytes that are kept of a line that is too long. They are enough to find the line's id.
 const HEAD: usize = 64 << 10;
 
 /// A line without its end, or the beginning of a line that is too long.

@@ -32,7 +32,7 @@ pub(super) struct Announced(
     #[expect(dead_code, reason = "it is taken away when it is dropped")] Arc<Mutex<Option<Serving>>>,
 );
 
-/// How often to retry the registration.
+/// The interval between two attempts to register.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Records that a server uses the database, so that `mcpkg restore` refuses to replace it.

@@ -25,10 +25,10 @@ use mcpkg_base::error::{Error, Result};
 use mcpkg_core::op::Connection;
 use mcpkg_store::Store;
 
-/// How many bytes to read at once.
+/// The number of bytes to read at once.
 const READ: usize = 64 << 10;
 
-/// How long before a signal's deadline unfinished tasks are marked as failed.
+/// The time before a signal's deadline at which unfinished tasks are marked as failed.
 const WRITTEN: Duration = Duration::from_millis(500);
 
 /// Pending answers are written out when they reach this size in bytes.
