@@ -25,7 +25,7 @@ pub struct Client {
     capabilities: Value,
 }
 
-/// How a wait for a line ended.
+/// The way in which a wait for a line ended.
 #[derive(Debug, PartialEq)]
 pub enum Wait {
     Line(Value),
