@@ -19,10 +19,10 @@ use mcpkg_base::hex;
 /// The prefix of all refs that keep something.
 const PREFIX: &str = "refs/mcpkg/kept/";
 
-/// The largest ignored file that is kept, in bytes.
+/// The maximum size of an ignored file that is kept, in bytes.
 const IGNORED_FILE: u64 = 1 << 20;
 
-/// The most bytes of ignored files that are kept of one worktree.
+/// The maximum total size of the ignored files that are kept of one worktree, in bytes.
 const IGNORED_FILES: u64 = 16 << 20;
 
 /// Returns whether a full ref name is one of the refs that keep something.

@@ -17,7 +17,7 @@ const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };
 const LONGEST_LINE: usize = 64 << 10;
 const BEGINNING: usize = 16 << 10;
 
-/// The most characters of the last line that are shown.
+/// The maximum number of characters of the last line that are shown.
 const LONGEST: usize = 120;
 
 /// The output that a command has printed so far.

@@ -12,7 +12,7 @@ use super::plan::{Command, Job, Plan, Step};
 pub struct Manner {
     /// Build the repositories of a level in parallel. If one fails, the others of its level still run to their end.
     pub parallel: bool,
-    /// The most repositories to build in parallel.
+    /// The maximum number of repositories to build in parallel.
     pub jobs: usize,
     /// After a failure, continue with repositories that do not depend on a failed one.
     pub keep_going: bool,

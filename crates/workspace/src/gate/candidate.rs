@@ -12,7 +12,7 @@ use super::header::{Dim, Header, Port, Refusal};
 use super::tensor::Dtype;
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The largest model file, in bytes.
+/// The maximum size of a model file, in bytes.
 pub const MAX_MODEL: u64 = 1 << 30;
 
 /// A file to register as a model.

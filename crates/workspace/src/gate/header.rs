@@ -9,10 +9,10 @@ use super::tensor::{self, Dtype};
 use super::wire::{Fault, Value, Wire};
 use mcpkg_base::error::nearest;
 
-/// The most bytes that names and shapes may take up in a header.
+/// The maximum number of bytes that names and shapes may take up in a header.
 const MAX_PORTS: u64 = 1 << 20;
 
-/// The most bytes that names of weights may take up.
+/// The maximum number of bytes that names of weights may take up.
 const MAX_WEIGHTS: u64 = 64 << 20;
 
 /// The parts of a model file that the gate reads.

@@ -42,8 +42,8 @@ const MODELS: Names = Names::Stored(|typed| {
     Ok(named.take(typed.limit).map(|name| Name { name, about: None }).collect())
 });
 
-/// Returns the gate of a workspace. Its URL comes from `--url`, [`VARIABLE`] or the manifest; without any of them, it is the
-/// embedded gate.
+/// Returns the gate of a workspace. Its URL comes from `--url`, [`VARIABLE`] or the manifest. If none of them contains a
+/// URL, returns the embedded gate.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` if the URL is invalid.

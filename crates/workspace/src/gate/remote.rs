@@ -19,13 +19,13 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::http::{Failure, Limits, Response, Upload, Url, read_failure, send};
 use mcpkg_core::op::Context;
 
-/// The largest response, in bytes.
+/// The maximum size of a response, in bytes.
 const MAX_ANSWER: u64 = 8 << 20;
 
 /// The time for which mcpkg reads a log stream that does not end.
 const LOG: Duration = Duration::from_secs(5);
 
-/// The most characters shown of a server's error message.
+/// The maximum number of characters of a server's error message that an error shows.
 const LONGEST: usize = 300;
 
 /// Characters of a name that must be percent-encoded in a URL's path.

@@ -8,10 +8,10 @@ use super::tensor::{Range, float};
 /// The maximum number of elements that are shown of each output.
 pub const SHOWN: usize = 32;
 
-/// The most bytes of JSON for all outputs together.
+/// The maximum total size of all outputs as JSON, in bytes.
 const MAX_BYTES: usize = 14 << 10;
 
-/// The most characters of a string in an output.
+/// The maximum number of characters of a string in an output.
 const MAX_TEXT: usize = 1 << 10;
 
 /// Shortens the outputs of a model to [`MAX_BYTES`]: first by showing fewer elements of each output, then by dropping

@@ -48,7 +48,7 @@ const REPO: [&str; 10] = [
     "timeout_secs",
 ];
 
-/// The highest value of any timeout, in seconds.
+/// The maximum value of any timeout, in seconds.
 const DAY: u64 = 86_400;
 
 /// Parses a manifest. Error messages call it `shown`.

@@ -15,7 +15,8 @@ pub(super) const FILE: &str = ".openspec.yaml";
 /// The schema of new specs: OpenSpec's own.
 const SCHEMA: &str = "spec-driven";
 
-/// The most values that aliases in one file may expand to. This prevents a small file from expanding into a huge one.
+/// The maximum number of values that aliases in one file may expand to. This prevents a small file from expanding into
+/// a huge one.
 const MAX_ALIASED: usize = 1_000;
 
 #[derive(Debug, Default)]

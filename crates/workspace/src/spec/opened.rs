@@ -13,7 +13,7 @@ use super::trees::{SpecPlace, Trees};
 use mcpkg_base::disk::folder::{Folder, Kind};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The largest document that is read, in bytes.
+/// The maximum size of a document that is read, in bytes.
 pub(super) const MAX_DOCUMENT: u64 = 4 << 20;
 
 /// The maximum depth below `specs/` at which spec files are searched.

@@ -194,7 +194,7 @@ fn left_over(block: &Block, comments: &HashSet<String>) -> Option<&'static str> 
     }
 }
 
-/// The most characters of the user's text that a finding quotes.
+/// The maximum number of characters of the user's text that a finding quotes.
 const SHORT: usize = 120;
 
 fn short(text: &str) -> String {

@@ -20,7 +20,7 @@ pub(super) const ARCHIVE: &str = "archive";
 /// The folder of a tree that contains the specs.
 const CHANGES: &str = "changes";
 
-/// The most specs that are read in one folder.
+/// The maximum number of specs that are read in one folder.
 const MAX_SPECS: usize = 10_000;
 
 #[derive(Clone, Debug)]

@@ -219,7 +219,7 @@ fn look(member: &Member<'_>) -> Result<Look> {
     Ok(look)
 }
 
-/// The most lines of reasons in an error message.
+/// The maximum number of lines with reasons in an error message.
 const LINES: usize = 10;
 
 fn refuse(set: &str, members: &[Member<'_>], looks: &[Look], force: bool) -> Result<()> {

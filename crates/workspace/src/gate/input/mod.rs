@@ -13,10 +13,10 @@ use super::header::{Dim, Header, Port, named_port};
 use super::tensor::{self, Named, Tensor};
 use mcpkg_base::error::{Code, Error, Result};
 
-/// The largest JSON input, in bytes.
+/// The maximum size of a JSON input, in bytes.
 pub const MAX_JSON: u64 = 8 << 20;
 
-/// The most bytes of all other files of an input together, including expected outputs.
+/// The maximum total size of all other files of an input, in bytes. It includes the expected outputs.
 const MAX_BINARY: u64 = 256 << 20;
 
 /// The tensors of a test.

@@ -9,7 +9,7 @@ use crate::gate::tensor::{Dtype, Tensor};
 /// The first bytes of a .npy file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The most bytes of the header text, which describes the array.
+/// The maximum size of the header text, which describes the array, in bytes.
 const MAX_HEADER: usize = 16 << 10;
 
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {

@@ -5,10 +5,10 @@ use std::io::Cursor;
 use crate::gate::tensor::{self, Dtype, Named, Tensor};
 use crate::gate::wire::{Fault, Value, Wire};
 
-/// The most dimensions of a tensor.
+/// The maximum number of dimensions of a tensor.
 const MAX_RANK: usize = 64;
 
-/// The most bytes of a tensor's name.
+/// The maximum length of a tensor's name, in bytes.
 const MAX_NAME: u64 = 4096;
 
 /// Reads a tensor and its name.

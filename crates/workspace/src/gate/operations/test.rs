@@ -18,7 +18,7 @@ use mcpkg_base::plural;
 use mcpkg_core::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::projects::Selection;
 
-/// The most characters of an output that people see.
+/// The maximum number of characters of an output that a person sees.
 const SHOWN: usize = 400;
 
 fn relative() -> f64 {

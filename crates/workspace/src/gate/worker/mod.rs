@@ -30,11 +30,11 @@ pub use protocol::{Job, MEMORY};
 
 use protocol::{Answer, Head, Ran, TIME};
 
-/// The most output that is read from a worker; [`WHOLE`] applies if you ask for all elements.
+/// The maximum output that is read from a worker. [`WHOLE`] applies instead if the caller wants all elements.
 const CAPTURE: Capture = Capture { head: 16 << 20, tail: 0 };
 const WHOLE: Capture = Capture { head: 256 << 20, tail: 0 };
 
-/// The most characters shown of a message from the engine.
+/// The maximum number of characters of the engine's message that an error shows.
 const LONGEST: usize = 600;
 
 /// Messages by which a worker or its engine reports that memory ran out.

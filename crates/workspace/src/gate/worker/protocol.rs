@@ -22,7 +22,7 @@ pub const MEMORY: u64 = 2 << 30;
 /// The time limit of a worker.
 pub const TIME: Duration = Duration::from_secs(30);
 
-/// The largest head, in bytes.
+/// The maximum size of a head, in bytes.
 const MAX_HEAD: u32 = 16 << 20;
 
 /// A model to run, with its input.

@@ -27,7 +27,7 @@ pub(super) const OPS: &[Entry] = &[
 /// These operations add or remove the resources of a spec.
 const CHANGES: Changes = Changes { resources: true, reach: Reach::Everybody, ..Changes::NO_LIST };
 
-/// The most findings in an error message; the details contain all of them.
+/// The maximum number of findings in an error message. The details contain all of them.
 const SHOWN: usize = 10;
 
 /// Returns the reply of validation for one spec.
