@@ -60,7 +60,8 @@ pub struct Imports {
 }
 
 impl Imports {
-    /// Nothing, for an agent without files of its own in a project. Other agents list only what differs from this.
+    /// The value for an agent without files of its own in a project. Other agents start from this value and list only
+    /// what differs.
     pub const NONE: Self = Self {
         folders: &[],
         plugins: &[],

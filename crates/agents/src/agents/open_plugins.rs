@@ -12,7 +12,8 @@ pub const MANIFEST: &str = "plugin.json";
 /// The file of MCP servers, in the plugin's folder.
 pub const SERVERS: &str = "mcp.json";
 
-/// Agents expand nothing but `${PLUGIN_ROOT}` and `${PLUGIN_DATA}`, which stay in the text.
+/// The format of a plugin's MCP servers. Agents replace only `${PLUGIN_ROOT}` and `${PLUGIN_DATA}`, which mcpkg keeps
+/// as ordinary text.
 pub const DIALECT: Dialect = Dialect { types: (Some("stdio"), true), cwd: true, ..Dialect::COMMON };
 
 /// The variables with which agents pass the folders of a plugin to its MCP servers.

@@ -30,10 +30,10 @@ impl Finding {
     }
 }
 
-/// The most findings of one rule in one text. Further ones are not reported.
+/// The maximum number of findings of one rule in one text. Further ones are not reported.
 const MOST: usize = 100;
 
-/// The most characters of a text that are shown.
+/// The maximum number of characters of a text that are shown.
 const SHOWN: usize = 64;
 
 /// The text to audit, and the findings so far.

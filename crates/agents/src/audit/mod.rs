@@ -1,10 +1,11 @@
 //! Finds hidden or dangerous parts of texts that agents read, for `mcpkg audit` and for every operation that imports
 //! such texts.
 //!
-//! [`scan`] audits one text. It depends on nothing but the text and its path, and reads the text a bounded number of
-//! times. [`rules`] is the table of rules. Each of these modules implements some of them: [`characters`] (invisible
-//! characters), [`names`] (letters that imitate others), [`patterns`] (regular expressions), [`prose`] (comments, white
-//! space, encoded text), and [`settings`] (hooks, permissions). A [`Report`] collects the findings of several texts.
+//! [`scan`] audits one text. Its findings depend only on the text and its path, and it reads the text a bounded number
+//! of times. [`rules`] is the table of rules. Each of these modules implements some of the rules: [`characters`]
+//! (invisible characters), [`names`] (letters that imitate others), [`patterns`] (regular expressions), [`prose`]
+//! (comments, white space, encoded text), and [`settings`] (hooks, permissions). A [`Report`] collects the findings of
+//! several texts.
 
 pub mod rules;
 

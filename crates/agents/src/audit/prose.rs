@@ -16,7 +16,7 @@ const BLANKS: usize = 200;
 /// The number of consecutive empty lines that moves text out of an editor's window.
 const EMPTY_LINES: usize = 60;
 
-/// The shortest encoded text that is reported.
+/// The minimum length in bytes of an encoded text that is reported.
 const ENCODED: usize = 120;
 
 /// The maximum distance in bytes between an encoded text and a mention of its decoding.

@@ -34,10 +34,10 @@ pub fn names(yaml: &str) -> Vec<String> {
 
 const MARK: &str = "---";
 
-/// The largest front matter in bytes. Agents write a few hundred.
+/// The maximum size of front matter, in bytes. Agents write a few hundred bytes.
 const MAX_YAML: usize = 64 << 10;
 
-/// The most values after expanding YAML aliases.
+/// The maximum number of values after expanding YAML aliases.
 const MAX_ALIASED: usize = 10_000;
 
 /// Splits a text into its front matter's YAML and the rest; `None` if it has no front matter. Fails if the front matter has
@@ -85,7 +85,7 @@ pub fn keys(yaml: &str) -> Result<Keys> {
     Ok(keys)
 }
 
-/// The largest front matter, in bytes, that is cached.
+/// The maximum size of front matter that is cached, in bytes.
 const SHORT: usize = 1 << 10;
 
 /// Parsed front matter. Checking a file, converting it for several agents and counting what they load all parse the same

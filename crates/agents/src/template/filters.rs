@@ -75,7 +75,7 @@ const MAX_TURNS: isize = 10_000;
 /// The total bytes that the filters of one rendering may read and create.
 const MAX_WORK: usize = 8 << 20;
 
-/// The largest number that `range` accepts.
+/// The maximum number that `range` accepts.
 const MAX_NUMBER: usize = 1_000_000;
 
 /// Adds the allowed filters, tests and function to an empty environment.

@@ -23,7 +23,7 @@ use failure::failed;
 
 pub use subset::check_size;
 
-/// The most instructions that a template may execute. A page of text takes a few hundred.
+/// The maximum number of instructions that a template may execute. A page of text takes a few hundred.
 const STEPS: u64 = 20_000;
 
 /// The limit for instructions times bytes of the given values: one instruction, such as a comparison, may read all bytes.
@@ -35,7 +35,7 @@ const MAX_VALUES: usize = 256 << 10;
 /// The maximum size in bytes of a rendered template.
 const MAX_RENDERED: u64 = 2 << 20;
 
-/// The most arguments that a prompt may declare.
+/// The maximum number of arguments that a prompt may declare.
 pub const MAX_ARGUMENTS: usize = 100;
 
 /// The maximum length of an argument's name in bytes.

@@ -21,10 +21,10 @@ const MAX_SOURCE: u64 = 256 << 10;
 /// The maximum length of one tag in bytes.
 const MAX_TAG: usize = 4 << 10;
 
-/// The most words, operators and brackets in one tag. Each may make the parser recurse.
+/// The maximum number of words, operators and brackets in one tag. Each may make the parser recurse.
 const MAX_TOKENS: usize = 256;
 
-/// The most `if`, `elif` and `for` that may be nested.
+/// The maximum nesting depth of `if`, `elif` and `for`.
 const MAX_DEPTH: usize = 64;
 
 /// Checks that a template parses and uses only the subset. The error names the line.
