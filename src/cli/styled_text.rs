@@ -170,7 +170,7 @@ impl Lines {
 }
 
 /// Wraps a line to this many columns. A row ends after a blank if there is one near its end. A grapheme, which may consist of
-/// several characters, is never split.
+/// several characters, is split only if it is wider than a row.
 fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut rows = vec![String::new()];
@@ -219,7 +219,8 @@ fn signs(line: &str, columns: usize) -> Vec<&str> {
 /// Returns whether the character `c` continues the grapheme `sign`, which ends with `before`.
 fn is_one_sign(sign: &str, before: char, c: char) -> bool {
     let is_flag = |c: char| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
-    // Skin tones, the variation selector, emoji after a joiner, and everything without a width of its own.
+    // These characters continue a grapheme: skin tones, the variation selector, any character after a joiner,
+    // characters without a width of their own, and the second half of a flag.
     matches!(c, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')
         || before == '\u{200d}'
         || columns_of(c) == 0
@@ -303,7 +304,7 @@ mod tests {
     fn a_line_goes_on_with_a_mark() {
         assert_eq!(wrapped("0123456789ab", 8), ["01234567", "↳ 89ab"]);
         assert_eq!(wrapped("日本語日本", 8), ["日本語日", "↳ 本"]);
-        // A row breaks after a blank, unless that would lose more than half of it.
+        // A row breaks after a blank, unless more than half of the row would then stay empty.
         assert_eq!(wrapped("01 3456789", 8), ["01 34567", "↳ 89"]);
         assert_eq!(wrapped("012345 789", 8), ["012345 ", "↳ 789"]);
         assert_eq!(
