@@ -1,4 +1,5 @@
-//! Notes: the message that a person adds when they approve or deny something, for the agent that asked.
+//! Notes: the message that a person adds when they approve or deny something, for the agent that asked; and the reason that an
+//! agent gives for what it asks.
 
 use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::quote;
@@ -8,13 +9,18 @@ const MOST: usize = 1_000;
 
 /// Trims a note; `None` if nothing is left. Refuses a note that is longer than 1,000 bytes or contains U+0000.
 pub fn checked(note: Option<&str>) -> Result<Option<&str>> {
+    checked_as("note", note)
+}
+
+/// Like [`checked`], for a text that errors call `what`.
+pub fn checked_as<'n>(what: &str, note: Option<&'n str>) -> Result<Option<&'n str>> {
     let Some(note) = note.map(str::trim).filter(|note| !note.is_empty()) else { return Ok(None) };
     if note.len() > MOST {
-        let why = format!("The note has {} bytes; the limit is {MOST}", note.len());
+        let why = format!("The {what} has {} bytes; the limit is {MOST}", note.len());
         return Err(Error::new(Code::InvalidArgument, why));
     }
     if note.contains('\0') {
-        return Err(Error::new(Code::InvalidArgument, "The note contains the character U+0000"));
+        return Err(Error::new(Code::InvalidArgument, format!("The {what} contains the character U+0000")));
     }
     Ok(Some(note))
 }

@@ -180,7 +180,7 @@ impl Operation for Approve {
             )
             .hint("run the command at a terminal, without --yes"));
         }
-        note::checked(self.note.as_deref())?;
+        let note = note::checked(self.note.as_deref())?;
         let now = context.clock.now();
         let request = request::waiting(context, named(context, &self.id)?.uuid, now)?;
         let wider = self.reads.as_deref().zip(self.r#for);
@@ -196,7 +196,8 @@ impl Operation for Approve {
             }
             None => "Consent to it?".to_owned(),
         };
-        let question = format!("{}. {question}", request.summary);
+        let note = note.map(|note| format!(" Your note: {}", note::quoted(note))).unwrap_or_default();
+        let question = format!("{}. {question}{note}", request.summary);
         (context.ask)(shown(&request, now), &question)?;
         let approved = request::approve(context, request.uuid, self.note.as_deref())?;
         let until = rfc3339(approved.expires_at);

@@ -210,7 +210,7 @@ fn too_many() -> Error {
 pub fn approve(context: &Context, uuid: Uuid, note: Option<&str>) -> Result<Request> {
     let note = note::checked(note)?;
     let may = match context.caller {
-        Caller::Shell => has_terminal(context),
+        Caller::Shell | Caller::Console => has_terminal(context),
         Caller::Client(_) => context.caller.rights().consent,
     };
     if !may {

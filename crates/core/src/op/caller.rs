@@ -10,6 +10,8 @@ use mcpkg_base::clock::Millis;
 pub enum Caller {
     /// This user, or a program of theirs, at a shell on this machine.
     Shell,
+    /// This user, in `mcpkg console`. It has the rights of a shell; only its name in the audit trail differs.
+    Console,
     /// A client of a server that speaks MCP.
     Client(Client),
 }
@@ -121,23 +123,24 @@ impl Caller {
         Caller::Client(Client { key, connection, identity, actor })
     }
 
-    /// Returns the caller's name in the audit trail (`events`): `shell`, `mcp:CLIENT` or `key:KEY:CLIENT`.
+    /// Returns the caller's name in the audit trail (`events`): `shell`, `console`, `mcp:CLIENT` or `key:KEY:CLIENT`.
     pub fn actor(&self) -> &str {
         match self {
             Caller::Shell => "shell",
+            Caller::Console => "console",
             Caller::Client(client) => &client.actor,
         }
     }
 
-    /// Whether the caller is a person at a shell or a program that they run there, as opposed to an agent.
+    /// Whether the caller is a person at a shell or in the console, or a program that they run there, as opposed to an agent.
     pub fn is_shell(&self) -> bool {
-        matches!(self, Caller::Shell)
+        matches!(self, Caller::Shell | Caller::Console)
     }
 
     pub fn rights(&self) -> Rights {
         match self {
             // At a shell, consent is asked for at the terminal, if there is one.
-            Caller::Shell => Rights { write: true, deploy: true, consent: false, execute: true },
+            Caller::Shell | Caller::Console => Rights { write: true, deploy: true, consent: false, execute: true },
             Caller::Client(Client { key: Some(grant), connection, .. }) => grant.rights(*connection),
             Caller::Client(Client { key: None, connection, .. }) => {
                 Rights { write: true, deploy: true, consent: *connection == Connection::Stdio, execute: true }
@@ -149,7 +152,7 @@ impl Caller {
     /// that is connected over pipes.
     pub fn is_on_this_machine(&self) -> bool {
         match self {
-            Caller::Shell => true,
+            Caller::Shell | Caller::Console => true,
             Caller::Client(client) => client.connection == Connection::Stdio,
         }
     }
@@ -177,7 +180,7 @@ impl Caller {
     fn grant(&self) -> Option<&Grant> {
         match self {
             Caller::Client(client) => client.key.as_ref(),
-            Caller::Shell => None,
+            Caller::Shell | Caller::Console => None,
         }
     }
 
@@ -199,7 +202,7 @@ impl Caller {
 
     pub fn identity(&self) -> Identity {
         match self {
-            Caller::Shell => Identity::Mcpkg,
+            Caller::Shell | Caller::Console => Identity::Mcpkg,
             Caller::Client(client) => client.identity,
         }
     }
@@ -279,6 +282,7 @@ mod tests {
         let one = Some(Uuid::nil());
         for (caller, (write, deploy, consent), execute) in [
             (Caller::Shell, (true, true, false), true),
+            (Caller::Console, (true, true, false), true),
             (client(None, Stdio), (true, true, true), true),
             (client(None, Network), (true, true, false), true),
             (client(Some(grant(false, false, None)), Network), (true, true, false), false),
@@ -298,6 +302,8 @@ mod tests {
         let plain = client(None, Connection::Stdio);
         assert_eq!((plain.actor(), &*plain.asker(), plain.project()), ("mcp:cursor", "user", None));
         assert_eq!((Caller::Shell.actor(), &*Caller::Shell.asker(), Caller::Shell.project()), ("shell", "user", None));
+        let console = Caller::Console;
+        assert_eq!((console.actor(), &*console.asker(), console.is_shell()), ("console", "user", true));
         let unnamed = Caller::client(None, None, Connection::Network, Identity::Agentpack);
         assert_eq!((unnamed.actor(), unnamed.identity()), ("mcp:unknown", Identity::Agentpack));
     }

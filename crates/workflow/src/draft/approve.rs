@@ -64,7 +64,7 @@ impl Operation for Approve {
             let what = "Only a person at a terminal can approve a draft; --yes cannot skip this confirmation";
             return Err(Error::new(Code::TerminalRequired, what).hint("run the command at a terminal, without --yes"));
         }
-        note::checked(self.note.as_deref())?;
+        let note = note::checked(self.note.as_deref())?;
         let kept = context.read(|db, project| {
             let kept = Kept::waiting(db, project, &self.id)?;
             kept.unless_stale(db)?;
@@ -77,7 +77,8 @@ impl Operation for Approve {
             return Err(error.hint(format!("fix the draft with `mcpkg draft edit {}`", tail(kept.draft.uuid))));
         }
         let number = kept.draft.base.map_or(1, |base| base.revision + 1);
-        let question = format!("Save the draft as revision {number} of workflow '{}'?", kept.draft.name);
+        let note = note.map(|note| format!(" Your note: {}", note::quoted(note))).unwrap_or_default();
+        let question = format!("Save the draft as revision {number} of workflow '{}'?{note}", kept.draft.name);
         (context.ask)(preview(&kept, &checked.findings), &question)?;
         let workflow = self.take(context, &kept, &model)?;
         approval::approve(context, &kept.project, &workflow.name, &kept.text)?;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::plan::Plan;
 use super::start::{self, start};
 use super::wanted::{self, Wanted};
 use super::{EXECUTE, command, gates, named, plan, resume};
@@ -15,8 +16,14 @@ use crate::commands::reachable;
 use crate::operations::is_own_read;
 use crate::resolve::require;
 use mcpkg_base::error::{Code, Error, Result};
+use mcpkg_base::quote;
+use mcpkg_base::redact::redact;
 use mcpkg_core::consent::nonce::CallerNonce;
+use mcpkg_core::note;
 use mcpkg_core::op::{Changes, Context, Domains, Effect, Faces, Identity, NoOutput, Operation, Rate, Reply, Shape};
+
+/// The beginning of the line with the agent's reason.
+const REASON: &str = "the agent's reason: ";
 
 /// Runs a command.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -33,24 +40,27 @@ pub struct Execute {
     /// A workflow's text
     #[arg(skip)]
     yaml: Option<String>,
-    /// Id of a proposed draft
+    /// Id of a draft
     #[arg(long)]
     draft_id: Option<String>,
-    /// Input values, keyed by name
+    /// Input values by name
     #[arg(skip)]
     inputs: Option<Map<String, Value>>,
     /// Run only this step
     #[arg(long)]
     step: Option<String>,
-    /// Outputs of other steps, keyed by step id
+    /// Outputs of other steps, by step id
     #[arg(skip)]
     step_outputs: Option<Map<String, Value>>,
-    /// Id of the stopped run to resume. With `step`, id of the run whose outputs to use
+    /// The stopped run to resume. With `step`, the run whose outputs to use
     #[arg(long)]
     run: Option<String>,
-    /// Nonce from the error E_CONSENT_REQUIRED
+    /// Nonce of E_CONSENT_REQUIRED
     #[arg(long)]
     nonce: Option<String>,
+    /// Why, for the user
+    #[arg(long)]
+    reason: Option<String>,
     /// Seconds to wait (at most 50) [default: 25]
     #[arg(long)]
     wait_s: Option<u32>,
@@ -103,12 +113,16 @@ impl Operation for Execute {
                 return command::read(context, &spec, with);
             }
             gates::policy(context)?;
-            return start(context, plan::of_spec(context, spec, with)?, held(left()), until);
+            let plan = self.with_reason(plan::of_spec(context, spec, with)?)?;
+            return start(context, plan, held(left()), until);
         }
         gates::policy(context)?;
         match (&self.run, &self.step) {
-            (Some(id), None) => resume::for_agent(context, &named(context, id)?, held(left()), until),
-            _ => start(context, self.wanted(context)?.plan(context)?, held(left()), until),
+            (Some(id), None) => {
+                let with_reason = |plan| self.with_reason(plan);
+                resume::for_agent(context, &named(context, id)?, with_reason, held(left()), until)
+            }
+            _ => start(context, self.with_reason(self.wanted(context)?.plan(context)?)?, held(left()), until),
         }
     }
 }
@@ -127,6 +141,14 @@ impl Execute {
             && (is_workflow || self.inputs.is_none() && !has_step)
             && (has_step || self.step_outputs.is_none());
         if is_one && belongs { Ok(()) } else { Err(which()) }
+    }
+
+    /// Adds the agent's reason to what a person sees of a plan. The hash of the plan does not cover it, so that the same call
+    /// with other words needs no other consent.
+    fn with_reason(&self, mut plan: Plan) -> Result<Plan> {
+        let reason = note::checked_as("reason", self.reason.as_deref())?;
+        plan.effects.extend(reason.map(|reason| format!("{REASON}{}", quote::text(&redact(reason)))));
+        Ok(plan)
     }
 
     /// Returns the requested workflow, or one step of it.

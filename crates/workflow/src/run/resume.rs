@@ -22,7 +22,7 @@ use mcpkg_base::error::{Code, Error, Result};
 use mcpkg_base::file;
 use mcpkg_core::consent::nonce::CallerNonce;
 use mcpkg_core::consent::request::Consent;
-use mcpkg_core::op::{Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use mcpkg_core::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use mcpkg_store::runs::{self, Run};
 
 /// Maximum size of an output that a person supplies for a step, in bytes.
@@ -38,7 +38,7 @@ pub struct Resume {
     #[arg(long, value_name = "ID=WHAT")]
     #[serde(skip)]
     step: Vec<Word>,
-    /// With `--step ID=done`: file with the step's output, as JSON [default: null]
+    /// With `--step ID=done`: file with the step's output, as JSON. A terminal asks for it [default: null]
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
@@ -116,7 +116,7 @@ impl Operation for Resume {
 
     fn run(self, context: &Context) -> Result<Reply> {
         gates::policy(context)?;
-        let decisions = decisions(&self.step, self.output.as_deref())?;
+        let decisions = decisions(context, &self.step, self.output.as_deref())?;
         let retry = self.from.map(Retry::From).or(self.retry.then_some(Retry::Failed));
         let resumable = resume::take(context, &named(context, &self.run)?, retry.is_some())?;
         let plan = again(context, &resumable.definition)?;
@@ -139,10 +139,17 @@ impl Operation for Resume {
     }
 }
 
-/// Resumes a run for an agent, after a person has consented to the rest of the run.
-pub fn for_agent(context: &Context, run: &Run, held: CallerNonce<'_>, until: Instant) -> Result<Reply> {
+/// Resumes a run for an agent, after a person has consented to the rest of the run. `with_reason` adds the agent's reason to
+/// the plan.
+pub fn for_agent(
+    context: &Context,
+    run: &Run,
+    with_reason: impl FnOnce(Plan) -> Result<Plan>,
+    held: CallerNonce<'_>,
+    until: Instant,
+) -> Result<Reply> {
     let resumable = resume::take(context, run, false)?;
-    let mut plan = again(context, &resumable.definition)?;
+    let mut plan = with_reason(again(context, &resumable.definition)?)?;
     if plan.hash != resumable.run.plan_hash {
         return Err(changed(run, &changes::between(&resumable.definition, &plan)));
     }
@@ -186,19 +193,20 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
     start::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
 }
 
-/// Returns a person's decision for each step.
-fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decision)>> {
-    let done = words.iter().filter(|word| word.what == What::Done).count();
-    if output.is_some() && done != 1 {
+/// Returns a person's decision for each step. For a step that is done, asks the person at the terminal for its output unless a
+/// file has it.
+fn decisions(context: &Context, words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decision)>> {
+    let done: Vec<&Word> = words.iter().filter(|word| word.what == What::Done).collect();
+    if output.is_some() && done.len() != 1 {
         return Err(Error::new(Code::InvalidArgument, "--output needs exactly one `--step ID=done`"));
     }
-    let output = match output {
-        None => Value::Null,
-        Some(path) => {
+    let can_ask = context.confirmation == Confirmation::Ask && !context.shows_data;
+    let output = match (output, &done[..]) {
+        (None, [word]) if can_ask => typed_output(context, &word.step)?,
+        (None, _) => Value::Null,
+        (Some(path), _) => {
             let text = file::read_text(path, MAX_OUTPUT).map_err(|error| Error::file("read", path, error))?;
-            serde_json::from_str(&text).map_err(|error| {
-                Error::new(Code::InvalidArgument, format!("`{}` is not valid JSON: {error}", path.display()))
-            })?
+            parsed(&text, &format!("`{}`", path.display()))?
         }
     };
     let decision = |word: &Word| {
@@ -210,6 +218,17 @@ fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decis
         (word.step.clone(), decision)
     };
     Ok(words.iter().map(decision).collect())
+}
+
+fn typed_output(context: &Context, step: &str) -> Result<Value> {
+    let question = format!("What did '{step}' return, as JSON? Nothing means null:");
+    let typed = (context.line)(Body::Several(Vec::new()), &question)?;
+    if typed.trim().is_empty() { Ok(Value::Null) } else { parsed(&typed, "The answer") }
+}
+
+fn parsed(text: &str, what: &str) -> Result<Value> {
+    serde_json::from_str(text)
+        .map_err(|error| Error::new(Code::InvalidArgument, format!("{what} is not valid JSON: {error}")))
 }
 
 /// Asks the person at the terminal to accept a plan that has changed since the run started.
